@@ -1,0 +1,74 @@
+"""A searching agent: a policy that runs a search wherever it acts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from hanabi_search_plugin.belief import Belief
+from hanabi_search_plugin.game import BoolArray, Event, Game, IntArray, View
+from hanabi_search_plugin.policy import Blueprint, Memory, Policy, as_blueprint
+from hanabi_search_plugin.result import SearchResult
+from hanabi_search_plugin.streams import Streams
+
+
+class Search(Protocol):
+    """A search: a function of (rng, belief). Its configuration is the object itself."""
+
+    def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult: ...
+
+
+@dataclass(frozen=True)
+class SearchAgent(Policy):
+    """A policy that upgrades a blueprint by search; it can stand wherever a policy can.
+
+    Its memory is a list of beliefs, one a world of the batch. The others are assumed to play the
+    blueprint: more than one such agent in a game breaks that assumption (SPARTA, Table 4).
+    """
+
+    game: Game
+    blueprint: Blueprint
+    search: Search
+    epsilon: float = 0.0  # probability that a partner moves at random, in the belief
+
+    deterministic = False  # it takes its randomness from the stream it is given
+
+    def start(self, view: View) -> Memory:
+        rows = [view.select(np.array([b])) for b in range(len(view))]
+        return [self.game.belief(self.blueprint, row, epsilon=self.epsilon) for row in rows]
+
+    def observe(self, view: View, event: Event, memory: Memory) -> Memory:
+        return [
+            belief.update(event.select(np.array([b])), view.select(np.array([b])))
+            for b, belief in enumerate(memory)
+        ]
+
+    def decide(self, belief: Belief, rng: np.random.Generator) -> SearchResult:
+        """One searched decision for one world."""
+        return self.search(rng, belief)
+
+    def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
+        rng.uniform()  # one draw a world, as for any stochastic policy
+        return np.array(
+            [
+                self.decide(belief, np.random.default_rng(int(seed))).action
+                for belief, seed in zip(memory, rng.state, strict=True)
+            ],
+            dtype=np.int64,
+        )
+
+
+def upgrade(
+    policy: Policy | tuple[Policy, ...],
+    game: Game,
+    search: Search,
+    *,
+    epsilon: float = 0.0,
+) -> SearchAgent:
+    """An agent that plays ``policy`` upgraded by ``search``.
+
+    ``policy`` is what everybody plays, or a tuple of one policy a seat.
+    """
+    return SearchAgent(game, as_blueprint(policy, game.num_players), search, epsilon)

@@ -1,0 +1,25 @@
+"""Typed errors. Each message is one sentence: what was expected and what came."""
+
+
+class HanabiSearchError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class ConfigError(HanabiSearchError, ValueError):
+    """A parameter is out of its range; the message names it, its range and the value."""
+
+
+class IllegalActionError(HanabiSearchError, ValueError):
+    """An action was played that the rules do not allow in that state."""
+
+
+class UnsupportedError(HanabiSearchError, TypeError):
+    """A game or policy lacks a capability that was asked of it; the message names which."""
+
+
+class RecordError(HanabiSearchError, ValueError):
+    """A recorded game or a file of them is damaged; the message names file, line and field."""
+
+
+class ContractError(HanabiSearchError, AssertionError):
+    """A game, policy, belief or agent broke its contract (raised by ``testing``)."""

@@ -1,0 +1,284 @@
+"""The game contract: what algorithms may know of a game.
+
+Letters in shapes: B worlds in a batch, A actions, P players, N any number of entries.
+
+A ``Game`` holds immutable rules. ``Worlds`` is a batch of complete world states, hidden parts and
+all; a ``View`` is what one seat sees of them, and policies get views only. ``Event`` says who moved
+and how. Capabilities beyond the core are declared by inheriting the mixins at the end of this file
+(``Enumerable``, ``Redeterminizes``, ``PrivateTokens``, ``Replays``), never probed for.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from hanabi_search_plugin.belief import Belief
+    from hanabi_search_plugin.policy import Blueprint, Memory, Policy
+    from hanabi_search_plugin.streams import Streams
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+HIDDEN = -1  # an action the observer does not see; also "nobody" as a player
+
+
+@dataclass(frozen=True)
+class Event:
+    """One move in each world of a batch, as one observer sees it."""
+
+    player: IntArray  # [B] who moved
+    action: IntArray  # [B] the action's id, HIDDEN where the observer does not see it
+
+    def __len__(self) -> int:
+        return len(self.player)
+
+    def select(self, index: IntArray) -> Event:
+        return Event(self.player[index], self.action[index])
+
+    def seen_by(self, player: int, game: Game) -> Event:
+        """The event as ``player`` sees it: others' actions only where the game shows them."""
+        if game.public_actions:
+            return self
+        return Event(self.player, np.where(self.player == player, self.action, HIDDEN))
+
+
+class View(ABC):
+    """What one seat sees of a batch of worlds, now. It holds nothing else."""
+
+    game: Game
+    player: int
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def select(self, index: IntArray) -> View: ...
+
+    @property
+    @abstractmethod
+    def current_player(self) -> IntArray:
+        """[B] whose turn it is, HIDDEN where the game is over."""
+
+    @property
+    @abstractmethod
+    def legal(self) -> BoolArray:
+        """[B, A] True = allowed to this seat; all False where it is not to move."""
+
+    @abstractmethod
+    def observation(self, encoding: str) -> NDArray[Any]:
+        """[B, ...] the seat's observation in a named encoding of ``game.encodings``.
+
+        Raises UnsupportedError for a name the game does not list.
+        """
+
+    @abstractmethod
+    def keys(self) -> Sequence[Hashable]:
+        """[B] equal for two worlds exactly when the seat observes the same thing now."""
+
+
+class Worlds(ABC):
+    """A batch of B complete worlds at decision points or ends. Chance happens inside ``step``.
+
+    Each world carries its own chance stream, copied by ``select``: copies that are stepped with
+    different actions meet the same chance.
+    """
+
+    game: Game
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @property
+    @abstractmethod
+    def current_player(self) -> IntArray:
+        """[B] whose turn it is, HIDDEN where the game is over."""
+
+    @property
+    def terminal(self) -> BoolArray:
+        """[B]"""
+        return self.current_player == HIDDEN
+
+    @property
+    @abstractmethod
+    def returns(self) -> FloatArray:
+        """[B, P] score points so far."""
+
+    @property
+    @abstractmethod
+    def legal(self) -> BoolArray:
+        """[B, A] for the player to move; all False where the game is over."""
+
+    @abstractmethod
+    def step(self, actions: IntArray) -> Event:
+        """Play actions [B] in place, then the chance that follows. No world may be over.
+
+        Raises IllegalActionError. Draws from the worlds' own chance streams alone.
+        """
+
+    @abstractmethod
+    def select(self, index: IntArray) -> Worlds:
+        """A copy of the worlds at ``index`` (int [N] or bool [B]), chance streams included."""
+
+    @abstractmethod
+    def view(self, player: int) -> View:
+        """What ``player`` sees now."""
+
+
+@dataclass(frozen=True)
+class History:
+    """One seat's action-observation history: T events and the T + 1 views around them."""
+
+    seat: int
+    views: tuple[View, ...]  # each a batch of one
+    events: tuple[Event, ...] = field(default=())  # as this seat sees them
+
+    def append(self, event: Event, view: View) -> History:
+        return History(self.seat, (*self.views, view), (*self.events, event))
+
+
+class Game(ABC):
+    """Immutable rules of one configuration."""
+
+    name: str
+    num_players: int
+    num_actions: int
+    return_range: tuple[float, float]  # score points, both ends possible
+    max_length: int  # player moves in the longest game
+    rewards: Literal["identical", "zero_sum", "general_sum"]
+    public_actions: bool  # does every seat see the others' actions?
+    encodings: tuple[str, ...]
+
+    @abstractmethod
+    def deal(self, rng: np.random.Generator, n: int) -> Worlds:
+        """n worlds at their first decision, each with a chance stream of its own."""
+
+    @abstractmethod
+    def action_to_string(self, player: int, action: int) -> str:
+        """The action in words, as ``player`` would say it."""
+
+    def belief(self, blueprint: Blueprint, view: View, *, epsilon: float = 0.0) -> Belief:
+        """The private belief of ``view.player`` at the start of a game, before any event.
+
+        ``view`` is that seat's first view, a batch of one. ``epsilon`` mixes the others' policies
+        with uniform random legal moves. Raises UnsupportedError where the game gives no belief.
+        """
+        from hanabi_search_plugin.belief import EnumeratedBelief
+
+        return EnumeratedBelief.start(self, blueprint, view, epsilon=epsilon)
+
+    # The three operations below cost nearly all the time of a search. Here they are written for
+    # any game; a game may override them with compiled loops that return the same numbers.
+
+    def action_values(
+        self,
+        worlds: Worlds,
+        actions: IntArray,
+        blueprint: Blueprint,
+        memories: tuple[Memory, ...],
+        seat: int,
+        rng: Streams,
+        *,
+        threads: int = 1,
+    ) -> FloatArray:
+        """[M, B] ``seat``'s return if it plays actions[m] in world b and then all the blueprint.
+
+        ``memories[p]`` are seat p's, before the action. Every action meets the same chance and the
+        same policy randomness (``rng``, one stream a world). ``threads`` never changes the numbers.
+        """
+        from hanabi_search_plugin.rollout import action_values
+
+        return action_values(worlds, actions, blueprint, memories, seat, rng)
+
+    def likelihood(
+        self, worlds: Worlds, policy: Policy, seat: int, memory: Memory, action: IntArray
+    ) -> FloatArray:
+        """[B] probability that ``policy`` at ``seat``, which is to move, plays actions [B]."""
+        view = worlds.view(seat)
+        chance = policy.probabilities(view, view.legal, memory)
+        return np.asarray(chance[np.arange(len(worlds)), action], dtype=np.float64)
+
+
+class Enumerable(Game):
+    """A game whose chance can be listed: exact beliefs by tracking every world."""
+
+    @abstractmethod
+    def deals(self) -> tuple[Worlds, FloatArray]:
+        """Every first-decision world and its probability [N]. Chance streams are arbitrary."""
+
+    @abstractmethod
+    def branch(self, worlds: Worlds, actions: IntArray) -> tuple[Worlds, IntArray, FloatArray]:
+        """Play actions [B], then list the chance that follows.
+
+        Returns the worlds that can follow [N], the parent of each [N], and the probability of each
+        given its parent and action [N]. ``worlds`` is left as it was.
+        """
+
+    @abstractmethod
+    def reseed(self, worlds: Worlds, rng: np.random.Generator) -> Worlds:
+        """The same worlds with new, independent chance streams (a sample of the future)."""
+
+
+class Redeterminizes(Game):
+    """A game whose hidden part can be resampled inside a tree (RIS-MCTS, Algorithm 1)."""
+
+    @abstractmethod
+    def redeterminize(self, worlds: Worlds, player: int, rng: Streams) -> Worlds:
+        """The worlds with what ``player`` cannot see drawn anew from what it knows now.
+
+        The draw is uniform over the orderings of unseen chance that agree with the player's
+        information; other players' policies are not considered.
+        """
+
+    @abstractmethod
+    def restore(self, worlds: Worlds, player: int, saved: Worlds, rng: Streams) -> Worlds | None:
+        """Put the truth of ``saved`` (before redeterminize and a move) back where still possible.
+
+        None where the game cannot: such an iteration ends there.
+        """
+
+
+class PrivateTokens(Game):
+    """A game whose world = public trajectory x private factors, each a sequence of tokens.
+
+    Enables enumeration by factor, public beliefs and auto-regressive learned beliefs.
+    """
+
+    num_factors: int
+    token_length: int  # most tokens in a factor, L
+    vocabulary: int  # tokens are 0 .. vocabulary - 1, HIDDEN past the end of a factor
+    visible: BoolArray  # [P, F] does player p see factor f? (Hanabi: all hands but its own)
+
+    @abstractmethod
+    def private_tokens(self, worlds: Worlds, factor: int) -> IntArray:
+        """[B, L] tokens of a factor, HIDDEN-padded."""
+
+    @abstractmethod
+    def with_private(
+        self, worlds: Worlds, factor: int, tokens: IntArray, rng: Streams
+    ) -> tuple[Worlds, BoolArray]:
+        """The worlds with one factor replaced and the future chance drawn anew.
+
+        Returns the worlds and whether each is possible [B]; an impossible one is left unchanged.
+        """
+
+
+class Replays(Game):
+    """A game that can rebuild past views under a hypothetical private state."""
+
+    @abstractmethod
+    def replay(self, history: History, player: int, private: IntArray) -> History:
+        """``player``'s history had the observer of ``history`` held ``private`` [L] today.
+
+        For policies whose memory is not public. Raises UnsupportedError where today's tokens do not
+        determine the past.
+        """
+
+

@@ -1,0 +1,126 @@
+"""The policy contract: one seat's behaviour, with explicit, forkable, batched memory.
+
+Letters in shapes: B worlds, A actions, P players.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from hanabi_search_plugin.errors import UnsupportedError
+from hanabi_search_plugin.game import BoolArray, Event, FloatArray, History, IntArray, View
+from hanabi_search_plugin.streams import Streams
+
+Memory = Any  # None, an array with a row a world, or a tuple, list or dict of memories
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A memory that is the same in every world of the batch: one row, never copied by ``take``."""
+
+    row: Any
+
+
+def take(memory: Memory, index: IntArray | BoolArray) -> Memory:
+    """The memory rows at ``index``, for arrays (and tensors) and containers of them."""
+    if memory is None or isinstance(memory, Shared):
+        return memory
+    if isinstance(memory, tuple):
+        return tuple(take(part, index) for part in memory)
+    if isinstance(memory, dict):
+        return {name: take(part, index) for name, part in memory.items()}
+    if isinstance(memory, list):
+        where = np.flatnonzero(index) if index.dtype == np.bool_ else index
+        return [memory[i] for i in where]
+    return memory[index]
+
+
+class Policy(ABC):
+    """One seat's behaviour. Configuration lives in the object, a game's state in its memory.
+
+    ``start`` is called with the seat's first view, ``observe`` after **every** event the seat sees,
+    its own moves and the others', with the view after it. ``act`` and ``probabilities`` change
+    nothing. A list is a container of one entry a world; arrays have a row a world.
+    """
+
+    deterministic: bool = True
+    observes: Literal["all", "own turns"] = "all"  # "own turns": events between may be skipped
+    reads_state: bool = False  # wants a whole (hypothetical) world, not a view
+
+    def start(self, view: View) -> Memory:
+        """Memory for a batch of games at their first decision."""
+        return None
+
+    def observe(self, view: View, event: Event, memory: Memory) -> Memory:
+        """Memory after ``event``; ``view`` is what the seat sees after it."""
+        return memory
+
+    @abstractmethod
+    def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
+        """Actions [B] where this seat is to move. A stochastic policy takes one draw a world."""
+
+    def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
+        """[B, A] probability of each action. Deterministic policies: one-hot of ``act``."""
+        if not self.deterministic:
+            raise UnsupportedError(
+                f"{type(self).__name__} is stochastic and does not give its probabilities"
+            )
+        actions = self.act(view, legal, memory, Streams(np.zeros(len(view), dtype=np.uint64)))
+        chance = np.zeros(legal.shape)
+        chance[np.arange(len(view)), actions] = 1.0
+        return chance
+
+
+Blueprint = tuple[Policy, ...]  # one policy a seat
+
+
+class Value(ABC):
+    """A policy that also predicts what is still to come."""
+
+    combine: Literal["sum", "mean", "central"]  # how the seats' values make the team's
+
+    @abstractmethod
+    def value(self, view: View, memory: Memory) -> FloatArray:
+        """[B] expected remaining return in score points."""
+
+
+def sample_actions(chance: FloatArray, rng: Streams) -> IntArray:
+    """Actions [B] drawn from probabilities [B, A] by inverse CDF; one draw a world."""
+    cumulative = np.cumsum(chance, axis=1)
+    draw = rng.uniform() * cumulative[:, -1]
+    return np.asarray((cumulative > draw[:, None]).argmax(axis=1), dtype=np.int64)
+
+
+class UniformPolicy(Policy):
+    """Uniform over the legal moves, for any game. One draw a world and act."""
+
+    deterministic = False
+
+    def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
+        # The k-th legal action, k = floor(u * legal count): what the compiled twin does, too.
+        count = legal.sum(axis=1)
+        k = (rng.uniform() * count).astype(np.int64)
+        return np.asarray((np.cumsum(legal, axis=1) > k[:, None]).argmax(axis=1), dtype=np.int64)
+
+    def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
+        return legal / legal.sum(axis=1, keepdims=True)
+
+
+def memory_from(policy: Policy, history: History) -> Memory:
+    """The memory of ``policy`` after a whole history (a batch of one)."""
+    memory = policy.start(history.views[0])
+    for event, view in zip(history.events, history.views[1:], strict=True):
+        memory = policy.observe(view, event, memory)
+    return memory
+
+
+def as_blueprint(policy: Policy | tuple[Policy, ...], num_players: int) -> Blueprint:
+    """One policy a seat. Raises UnsupportedError when the number of policies does not fit."""
+    policies = (policy,) * num_players if isinstance(policy, Policy) else tuple(policy)
+    if len(policies) != num_players:
+        raise UnsupportedError(f"expected {num_players} policies, one a seat, got {len(policies)}")
+    return policies

@@ -1,0 +1,119 @@
+"""Playing worlds on by the blueprint, in lockstep: the plain version of every compiled loop.
+
+Letters: B worlds, M first actions, P players.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hanabi_search_plugin.game import Event, FloatArray, IntArray, Worlds
+from hanabi_search_plugin.policy import Blueprint, Memory, take
+from hanabi_search_plugin.streams import Streams
+
+
+@dataclass
+class Rollout:
+    """Worlds after a rollout. Those that ended keep their final returns only."""
+
+    returns: FloatArray  # [B, P] final, or so far for worlds in ``alive``
+    alive: IntArray  # [N] rows of the batch that are not over
+    worlds: Worlds  # [N] the worlds still alive
+    memories: tuple[Memory, ...]  # [N] per seat
+    rng: Streams  # [N]
+
+
+def start_memories(worlds: Worlds, blueprint: Blueprint) -> tuple[Memory, ...]:
+    """Every seat's memory at the start of a game."""
+    return tuple(policy.start(worlds.view(p)) for p, policy in enumerate(blueprint))
+
+
+def observe_all(
+    worlds: Worlds,
+    actors: IntArray,
+    actions: IntArray,
+    blueprint: Blueprint,
+    memories: tuple[Memory, ...],
+) -> tuple[Memory, ...]:
+    """Every seat's memory after the move that led to ``worlds``."""
+    event = Event(actors, actions)
+    game = worlds.game
+    return tuple(
+        policy.observe(worlds.view(p), event.seen_by(p, game), memory)
+        for p, (policy, memory) in enumerate(zip(blueprint, memories, strict=True))
+    )
+
+
+def choose(
+    worlds: Worlds, blueprint: Blueprint, memories: tuple[Memory, ...], rng: Streams
+) -> IntArray:
+    """[B] the blueprint's move in each world; the players to move may differ."""
+    current = worlds.current_player
+    players = np.unique(current)
+    if len(players) == 1:
+        p = int(players[0])
+        view = worlds.view(p)
+        return blueprint[p].act(view, view.legal, memories[p], rng)
+    actions = np.empty(len(worlds), dtype=np.int64)
+    for p in players.tolist():
+        rows = np.flatnonzero(current == p)
+        view = worlds.view(p).select(rows)
+        stream = rng.select(rows)
+        actions[rows] = blueprint[p].act(view, view.legal, take(memories[p], rows), stream)
+        rng.state[rows] = stream.state
+    return actions
+
+
+def rollout(
+    worlds: Worlds,
+    blueprint: Blueprint,
+    memories: tuple[Memory, ...],
+    rng: Streams,
+    *,
+    depth: int | None = None,
+) -> Rollout:
+    """Play ``worlds`` on by the blueprint, to the end or for ``depth`` moves.
+
+    ``worlds`` and ``rng`` are left as they were.
+    """
+    returns = worlds.returns.copy()
+    alive = np.flatnonzero(~worlds.terminal)
+    worlds, rng = worlds.select(alive), rng.select(alive)
+    memories = tuple(take(memory, alive) for memory in memories)
+    moves = 0
+    while len(alive) and (depth is None or moves < depth):
+        actors = worlds.current_player
+        actions = choose(worlds, blueprint, memories, rng)
+        worlds.step(actions)
+        returns[alive] = worlds.returns
+        on = np.flatnonzero(~worlds.terminal)
+        if len(on) < len(alive):
+            alive, worlds, rng = alive[on], worlds.select(on), rng.select(on)
+            memories = tuple(take(memory, on) for memory in memories)
+            actors, actions = actors[on], actions[on]
+        memories = observe_all(worlds, actors, actions, blueprint, memories)
+        moves += 1
+    return Rollout(returns, alive, worlds, memories, rng)
+
+
+def action_values(
+    worlds: Worlds,
+    actions: IntArray,
+    blueprint: Blueprint,
+    memories: tuple[Memory, ...],
+    seat: int,
+    rng: Streams,
+) -> FloatArray:
+    """[M, B] see ``Game.action_values``."""
+    everything = np.arange(len(worlds))
+    values = np.empty((len(actions), len(worlds)))
+    for m, action in enumerate(actions.tolist()):
+        branch = worlds.select(everything)
+        actors = branch.current_player
+        played = np.full(len(branch), action)
+        branch.step(played)
+        after = observe_all(branch, actors, played, blueprint, memories)
+        values[m] = rollout(branch, blueprint, after, rng).returns[:, seat]
+    return values

@@ -1,0 +1,46 @@
+"""One counter-based random stream a world, so that results do not depend on batching or threads.
+
+SplitMix64 (Steele, Lea and Flood, 2014): the state advances by a constant and its hash is the
+output. ``hanabi_search_plugin.hanabi.kernels`` draws the same numbers in compiled code.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_MIX1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX2 = np.uint64(0x94D049BB133111EB)
+
+
+class Streams:
+    """B independent streams of uniform numbers, one a world.
+
+    ``state`` is uint64 [B]. Copying the state forks the stream: worlds with equal state meet the
+    same chance, which is what common random numbers need.
+    """
+
+    def __init__(self, state: NDArray[np.uint64]) -> None:
+        self.state = state
+
+    @classmethod
+    def spawn(cls, rng: np.random.Generator, n: int) -> Streams:
+        """n new streams; takes n 64-bit draws from ``rng``."""
+        return cls(rng.integers(0, 2**64, size=n, dtype=np.uint64))
+
+    def __len__(self) -> int:
+        return len(self.state)
+
+    def select(self, index: NDArray[np.int64]) -> Streams:
+        """Copies of the streams at ``index`` (int [N] or bool [B])."""
+        return Streams(self.state[index])
+
+    def uniform(self) -> NDArray[np.float64]:
+        """One number in [0, 1) a world, float64 [B]; every stream advances by one."""
+        self.state = self.state + GAMMA
+        z = self.state
+        z = (z ^ (z >> np.uint64(30))) * _MIX1
+        z = (z ^ (z >> np.uint64(27))) * _MIX2
+        z = z ^ (z >> np.uint64(31))
+        return (z >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -51,7 +51,10 @@ class Event:
 
 
 class View(ABC):
-    """What one seat sees of a batch of worlds, now. It holds nothing else."""
+    """What one seat sees of a batch of worlds, now. It shows nothing else.
+
+    A view may share memory with its worlds; ``select`` gives one that outlives their next step.
+    """
 
     game: Game
     player: int
@@ -220,6 +223,10 @@ class Enumerable(Game):
         Returns the worlds that can follow [N], the parent of each [N], and the probability of each
         given its parent and action [N]. ``worlds`` is left as it was.
         """
+
+    @abstractmethod
+    def concat(self, parts: Sequence[Worlds]) -> Worlds:
+        """One batch of all the worlds of ``parts`` (at least one), in their order."""
 
     @abstractmethod
     def reseed(self, worlds: Worlds, rng: np.random.Generator) -> Worlds:

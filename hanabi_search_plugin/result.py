@@ -33,7 +33,7 @@ class SearchResult:
     gain_stderr: float  # its (paired) standard error
     rollouts: int  # sum of count
     belief_size: int  # worlds in the belief's support, or an upper bound
-    likelihoods: int  # policy evaluations the belief took since the last decision
+    likelihoods: int  # policy evaluations the belief has taken since the game began
     note: str = ""  # anything unusual, a belief that had to recover, say
 
     def to_dict(self) -> dict[str, Any]:

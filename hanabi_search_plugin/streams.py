@@ -38,9 +38,15 @@ class Streams:
 
     def uniform(self) -> NDArray[np.float64]:
         """One number in [0, 1) a world, float64 [B]; every stream advances by one."""
+        return (self._bits() >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+    def fork(self) -> Streams:
+        """B independent new streams; every stream advances by one."""
+        return Streams(self._bits())
+
+    def _bits(self) -> NDArray[np.uint64]:
         self.state = self.state + GAMMA
         z = self.state
         z = (z ^ (z >> np.uint64(30))) * _MIX1
         z = (z ^ (z >> np.uint64(27))) * _MIX2
-        z = z ^ (z >> np.uint64(31))
-        return (z >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return z ^ (z >> np.uint64(31))

@@ -1,0 +1,54 @@
+# The commands of the README. Each makes what it needs in .venv first, once.
+#
+#   make demo                       one game of Hanabi in which a search helps a bot
+#   make test                       style, types and tests
+#   make test TORCH=torch==2.13.0   the same with PyTorch, as this requirement for pip names it;
+#                                   without TORCH, tests that need PyTorch skip unless it is there
+#   make slow                       the tests that take minutes
+#   make bench                      the table of speeds
+
+PYTHON ?= python3
+TORCH ?=
+PYTEST_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check
+TORCH_WORDS := $(foreach word,$(TORCH),'$(word)')
+
+.PHONY: demo test slow bench FORCE
+
+demo: $(VENV)/.installed
+	$(BIN)/hanabi-search demo
+
+test: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+slow: $(VENV)/.installed-dev
+	$(BIN)/pytest -m slow $(PYTEST_ARGS)
+
+bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/run.py
+
+$(VENV)/.made:
+	$(PYTHON) -m venv $(VENV)
+	touch $@
+
+# Written only when the wish changes, so that it is newer than what was installed for another one.
+$(VENV)/.torch: $(VENV)/.made FORCE
+	@echo $(TORCH_WORDS) | cmp -s - $@ || echo $(TORCH_WORDS) > $@
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/.made
+	$(INSTALL) -e .
+	touch $@
+
+# PyTorch goes first: asked for by the package's own requirement, pip would take the CUDA build.
+$(VENV)/.installed-dev: pyproject.toml $(VENV)/.torch
+	$(if $(TORCH),$(INSTALL) $(TORCH_WORDS))
+	$(INSTALL) -e '.[dev$(if $(TORCH),$(comma)torch)]'
+	touch $(VENV)/.installed $@
+
+comma := ,

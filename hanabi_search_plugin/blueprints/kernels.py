@@ -1,0 +1,159 @@
+"""Compiled loops over the built-in bots: one decision, one observation, whole games.
+
+A bot is a number; one kernel dispatches on it, so that any mix of bots shares one compiled loop.
+Rows are those of ``hanabi.layout``; memories int32 [P, B or 1, words], one row where it is the same
+in every world. Streams are uint64 [B], SplitMix64 states.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hanabi_search_plugin.blueprints import smartbot
+from hanabi_search_plugin.hanabi.layout import (
+    LAST_CARD,
+    LAST_PLAYER,
+    TURN,
+    lowest_bit,
+    players,
+    popcount,
+)
+from hanabi_search_plugin.hanabi.rules import final_return, legal_mask, next_uniform, step
+from hanabi_search_plugin.jit import inline, kernel
+
+RANDOM = 0  # uniform over the legal moves, no memory
+SMARTBOT = 1
+
+
+@inline
+def random_legal(dims: Any, row: Any, state: Any) -> int:
+    """The k-th legal action, k = floor(u * count): as ``UniformPolicy`` chooses."""
+    mask = legal_mask(dims, row)
+    k = np.int64(next_uniform(state) * popcount(mask))
+    for _ in range(k):
+        mask &= mask - 1
+    return lowest_bit(mask)
+
+
+@kernel
+def act_rows(
+    dims: Any, bot: int, rows: Any, memory: Any, streams: Any, out: Any
+) -> None:
+    """out[b] = the action of the player to move in row b."""
+    state = np.empty(1, np.uint64)
+    for b in range(len(rows)):
+        mem = memory[b if len(memory) > 1 else 0]
+        if bot == SMARTBOT:
+            out[b] = smartbot.decide(dims, rows[b], mem, smartbot.planes(rows[b]))
+        else:
+            state[0] = streams[b]
+            out[b] = random_legal(dims, rows[b], state)
+            streams[b] = state[0]
+
+
+@kernel
+def observe_rows(dims: Any, bot: int, rows: Any, seat: int, memory: Any) -> None:
+    """Bring memories [B, words] of one seat over the last move of each row, in place."""
+    if bot == SMARTBOT:
+        for b in range(len(rows)):
+            row, mem = rows[b], memory[b]
+            before = smartbot.planes_before(row)
+            pointed = -1
+            if smartbot.is_finesse(dims, row, mem, before[0]):
+                actor, card = np.int64(row[LAST_PLAYER]), np.int64(row[LAST_CARD])
+                pointed = smartbot.finesse_target(dims, row, seat, actor, card)
+            smartbot.observe(dims, row, seat, mem, before, pointed)
+
+
+@inline
+def play_on(dims: Any, row: Any, bots: Any, mem: Any, one_mind: bool, state: Any) -> None:
+    """Play a row to its end. ``mem`` int32 [P, words].
+
+    ``one_mind``: all seats are SmartBots and their memories are equal; then row 0 serves for all
+    until a move that the seats read differently (a finesse that points nowhere) parts them.
+    """
+    p = players(dims)
+    board = smartbot.planes(row)
+    while row[TURN] >= 0:
+        seat = np.int64(row[TURN])
+        if bots[seat] == SMARTBOT:
+            action = smartbot.decide(dims, row, mem[0 if one_mind else seat], board)
+        else:
+            action = random_legal(dims, row, state)
+        step(dims, row, action)
+        if row[TURN] < 0:
+            break
+        card = np.int64(row[LAST_CARD])
+        common = -1  # whom the finesse points at, where all agree
+        if one_mind and smartbot.is_finesse(dims, row, mem[0], board[0]):
+            common = smartbot.finesse_target(dims, row, 0, seat, card)
+            for other in range(1, p):
+                if smartbot.finesse_target(dims, row, other, seat, card) != common:
+                    one_mind = False
+            if not one_mind:
+                for other in range(1, p):
+                    mem[other] = mem[0]
+        for other in range(1 if one_mind else p):
+            if bots[other] == SMARTBOT:
+                pointed = common
+                if not one_mind:
+                    pointed = -1
+                    if smartbot.is_finesse(dims, row, mem[other], board[0]):
+                        pointed = smartbot.finesse_target(dims, row, other, seat, card)
+                smartbot.observe(dims, row, other, mem[other], board, pointed)
+        board = smartbot.planes(row)
+
+
+@kernel
+def play_rows(
+    dims: Any,
+    rows: Any,
+    actions: Any,
+    bots: Any,
+    memories: Any,
+    streams: Any,
+    values: Any,
+    final: Any,
+) -> None:
+    """values[m, b] = the return if actions[m] is played in row b and then the bots play on.
+
+    Action -1 plays no first move. ``final`` int32 [M * B or 0, W] receives the last rows.
+    """
+    p = players(dims)
+    row = np.empty_like(rows[0])
+    mem = np.empty((p, memories.shape[2]), np.int32)
+    state = np.empty(1, np.uint64)
+    smart = True
+    for seat in range(p):
+        smart &= bots[seat] == SMARTBOT
+    for b in range(len(rows)):
+        at = b if memories.shape[1] > 1 else 0
+        same = smart
+        if smart:
+            for seat in range(1, p):
+                for j in range(memories.shape[2]):
+                    same &= memories[seat, at, j] == memories[0, at, j]
+        for m in range(len(actions)):
+            row[:] = rows[b]
+            mem[:] = memories[:, at]
+            state[0] = streams[b]
+            one_mind = same
+            if actions[m] >= 0:
+                board = smartbot.planes(row)
+                seat = np.int64(row[TURN])
+                step(dims, row, actions[m])
+                card = np.int64(row[LAST_CARD])
+                if row[TURN] >= 0:
+                    for other in range(p):
+                        if bots[other] == SMARTBOT:
+                            pointed = -1
+                            if smartbot.is_finesse(dims, row, mem[other], board[0]):
+                                pointed = smartbot.finesse_target(dims, row, other, seat, card)
+                                one_mind = False
+                            smartbot.observe(dims, row, other, mem[other], board, pointed)
+            play_on(dims, row, bots, mem, one_mind, state)
+            values[m, b] = final_return(row)
+            if len(final) > 0:
+                final[m * len(rows) + b] = row

@@ -1,0 +1,591 @@
+"""SmartBot (Arthur O'Dwyer, 2017-2019): the hand-written blueprint of the SPARTA paper.
+
+A seat's memory is what everybody is known to know: a mask of identities for every slot of every
+hand, ``K[p][i]``, int32 [players * hand size], bit ``ranks * colour + rank``. Each seat keeps its
+own copy and decodes every move from what it sees itself: a searched move does not mean what the
+convention says, and only a seat's own eyes may tell it more. Counting is over identities, not
+copies. A slot is *known* if its mask holds one identity; PLAY, WORTH, VALUE are the planes of
+identities that would score now, never again, or are the last copy of a card still needed.
+
+When a partner breaks the conventions an update could empty a mask. It never does: a hint leaves the
+identities of the hint alone, a refresh all that are not exhausted, a missing warning is not read.
+
+``decide`` and ``observe`` work on one row of ``hanabi.layout``; ``observe`` is called with the row
+after the move.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hanabi_search_plugin.hanabi.layout import (
+    ABOVE0,
+    ABOVE1,
+    ALL,
+    DECK_NEXT,
+    DECK_SIZE,
+    DREW,
+    GAINED_INFO,
+    INFO,
+    LAST_ACTION,
+    LAST_CARD,
+    LAST_FLAGS,
+    LAST_PLAYER,
+    LAST_TOUCHED,
+    LEFT0,
+    LEFT1,
+    LEFT2,
+    LIVES,
+    MAX_INFO,
+    NO_CARD,
+    PLAYABLE,
+    PLAYED,
+    SCORED,
+    TURN,
+    colors,
+    hand_at,
+    hand_size,
+    lowest_bit,
+    players,
+    popcount,
+    ranks,
+)
+from hanabi_search_plugin.hanabi.rules import legal_mask
+from hanabi_search_plugin.jit import inline
+
+ABSENT = 1 << 25  # the mask of a slot without a card: known, and in no plane
+
+# popcount(a) / popcount(b) as an exact integer: popcount(a) * SHARE[popcount(b)].
+_LCM = 26771144400  # of 1 .. 25
+SHARE = np.array([0] + [_LCM // n for n in range(1, 27)], dtype=np.int64)
+
+
+@inline
+def worthless_plane(played: int, left0: int, above0: int, above1: int) -> int:
+    """Identities on the fireworks, or above one of which no copy is left."""
+    dead = left0 & ~played
+    over = (dead << 1) & above0
+    over |= (over << 1) & above0
+    over |= (over << 2) & above1
+    return played | over
+
+
+@inline
+def planes(row: Any) -> tuple[int, int, int]:
+    """PLAY, WORTH, VALUE of the board."""
+    left0, left1 = np.int64(row[LEFT0]), np.int64(row[LEFT1])
+    worth = worthless_plane(
+        np.int64(row[PLAYED]), left0, np.int64(row[ABOVE0]), np.int64(row[ABOVE1])
+    )
+    return np.int64(row[PLAYABLE]), worth, left1 & ~left0 & ~worth
+
+
+@inline
+def planes_before(row: Any) -> tuple[int, int, int]:
+    """PLAY, WORTH, VALUE of the board as it was before the last move."""
+    left0, left1, left2 = np.int64(row[LEFT0]), np.int64(row[LEFT1]), np.int64(row[LEFT2])
+    played, play = np.int64(row[PLAYED]), np.int64(row[PLAYABLE])
+    above0 = np.int64(row[ABOVE0])
+    if row[LAST_CARD] >= 0:
+        bit = 1 << np.int64(row[LAST_CARD])
+        if left0 & bit:
+            left0 &= ~bit
+        elif left1 & bit:
+            left1 &= ~bit
+        else:
+            left2 &= ~bit
+        if row[LAST_FLAGS] & SCORED:
+            played &= ~bit
+            play = (play & ~((bit << 1) & above0)) | bit
+    worth = worthless_plane(played, left0, above0, np.int64(row[ABOVE1]))
+    return play, worth, left1 & ~left0 & ~worth
+
+
+@inline
+def color_plane(dims: Any, color: int) -> int:
+    r = ranks(dims)
+    return ((1 << r) - 1) << (r * color)
+
+
+@inline
+def rank_plane(dims: Any, rank: int) -> int:
+    r = ranks(dims)
+    plane = 0
+    for k in range(colors(dims)):
+        plane |= 1 << (r * k + rank)
+    return plane
+
+
+@inline
+def rank_projection(dims: Any, mask: int) -> int:
+    """Bit r set where the mask has an identity of rank r."""
+    r = ranks(dims)
+    out = mask
+    for k in range(1, colors(dims)):
+        out |= mask >> (r * k)
+    return out & ((1 << r) - 1)
+
+
+@inline
+def color_projection(dims: Any, mask: int) -> int:
+    """Bit k set where the mask has an identity of colour k."""
+    r = ranks(dims)
+    if r == 5:
+        any_rank = (mask | mask >> 1 | mask >> 2 | mask >> 3 | mask >> 4) & 0x108421
+        return ((any_rank * 0x111110) >> 20) & 31  # gathers bits 0, 5, 10, 15, 20
+    out = 0
+    for k in range(colors(dims)):
+        out |= np.int64((mask >> (r * k)) & ((1 << r) - 1) != 0) << k
+    return out
+
+
+@inline
+def next_discard(dims: Any, mem: Any, player: int, play: int, worth: int, value: int) -> int:
+    """The slot everybody expects ``player`` to discard, or -1 (publicly known alone)."""
+    h = hand_size(dims)
+    base = player * h
+    best = -1
+    best_key = np.int64(-1)
+    blocked = False
+    for i in range(h):
+        mask = np.int64(mem[base + i])
+        blocked |= (mask & ~play) == 0 or (mask & ~worth) == 0
+        key = popcount(mask & worth) * SHARE[popcount(mask)]
+        skip = (mask & ~value) == 0 or mask == ABSENT
+        better = key > best_key and not skip
+        best = i if better else best
+        best_key = key if better else best_key
+    return -1 if blocked else best
+
+
+@inline
+def could_be_valuable(dims: Any, mask: int, rank: int, value: int) -> bool:
+    return (mask & rank_plane(dims, rank) & value) != 0 and (mask & ~value) != 0
+
+
+@inline
+def best_hint(
+    dims: Any, row: Any, mem: Any, me: int, target: int, due: int, play: int, value: int
+) -> tuple[int, int]:
+    """(fitness, action) of the most informative hint that does not mislead; fitness -1: none.
+
+    ``due``: the target's expected discard if it is the next player, else -1; a rank hint that would
+    be read as a warning about it is avoided.
+    """
+    p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
+    hand = hand_at(dims, target)
+    base = target * h
+    everything = (1 << (c + r)) - 1
+    touching = 0  # candidates, bit k: colour k, bit c + r: rank r
+    reveals = 0  # proves a slot playable that was uncertain
+    good = 0  # the newest touched uncertain slot is playable
+    unset = everything
+    for back in range(h):
+        i = h - 1 - back
+        card = np.int64(row[hand + i])
+        if card != NO_CARD:
+            mask = np.int64(mem[base + i])
+            color = card // r
+            touch = (1 << color) | (1 << (c + card - r * color))
+            touching |= touch
+            yes, no = mask & play, mask & ~play
+            if yes != 0 and no != 0:
+                has_yes = color_projection(dims, yes) | rank_projection(dims, yes) << c
+                has_no = color_projection(dims, no) | rank_projection(dims, no) << c
+                reveals |= touch & has_yes & ~has_no
+                # Untouched: certain if all that is not playable has the hinted attribute.
+                for group in range(2):
+                    low = 0 if group == 0 else c
+                    width = c if group == 0 else r
+                    section = ((1 << width) - 1) << low
+                    miss = has_no & section
+                    alone = miss if (miss & (miss - 1)) == 0 else 0
+                    more = (has_yes & section & ~alone) != 0
+                    reveals |= (alone & ~touch) if more else 0
+                hit = touch & has_no & has_yes & unset
+                # A mask that excludes the card it holds (broken conventions) shows nothing.
+                unset &= ~hit
+                good |= hit if (play >> card) & 1 else 0
+    ok = touching & (reveals | good)
+    if due >= 0:
+        rank = np.int64(row[hand + due]) % r
+        if could_be_valuable(dims, np.int64(mem[base + due]), rank, value):
+            ok &= ~(1 << (c + rank))
+    best = -1
+    choice = 0
+    while ok:
+        candidate = lowest_bit(ok)
+        ok &= ok - 1
+        by_rank = candidate >= c
+        plane = rank_plane(dims, candidate - c) if by_rank else color_plane(dims, candidate)
+        fitness = 0
+        for i in range(h):
+            card = np.int64(row[hand + i])
+            mask = np.int64(mem[base + i])
+            lost = mask & ~plane if (plane >> card) & 1 else mask & plane
+            fitness += popcount(lost)
+        if fitness > best:
+            best = fitness
+            choice = candidate
+    offset = target - me
+    if offset < 0:
+        offset += p
+    if choice >= c:
+        action = 2 * h + (p - 1) * c + (offset - 1) * r + choice - c
+    else:
+        action = 2 * h + (offset - 1) * c + choice
+    return best, action
+
+
+@inline
+def eyesight_exhausted(dims: Any, row: Any, mem: Any, me: int) -> int:
+    """Identities of which ``me`` sees, or publicly knows in its own hand, every copy."""
+    p, h = players(dims), hand_size(dims)
+    one = two = three = 0
+    for offset in range(1, p):
+        other = me + offset
+        if other >= p:
+            other -= p
+        hand = hand_at(dims, other)
+        for i in range(h):
+            bit = 1 << np.int64(row[hand + i])
+            three |= two & bit
+            two |= one & bit
+            one |= bit
+    for i in range(h):
+        mask = np.int64(mem[me * h + i])
+        bit = mask if (mask & (mask - 1)) == 0 else 0
+        three |= two & bit
+        two |= one & bit
+        one |= bit
+    left0, left1, left2 = np.int64(row[LEFT0]), np.int64(row[LEFT1]), np.int64(row[LEFT2])
+    return left0 | left1 & one | left2 & two | three
+
+
+@inline
+def seen_through(mask: int, gone: int, everything: int) -> int:
+    """A slot's mask less the exhausted identities; known slots stay, none becomes empty."""
+    if (mask & (mask - 1)) == 0:
+        return mask
+    left = mask & ~gone
+    if left == 0:
+        left = everything & ~gone
+    return left if left != 0 else mask
+
+
+@inline
+def find_play(dims: Any, mem: Any, me: int, gone: int, everything: int, play: int) -> int:
+    """Rule 3: a slot certain to score, what others do not know about first, then low ranks."""
+    h = hand_size(dims)
+    best = 0
+    slot = -1
+    for i in range(h):
+        mask = np.int64(mem[me * h + i])
+        if mask & play:
+            eye = seen_through(mask, gone, everything)
+            if (eye & ~play) == 0:
+                one_rank = rank_projection(dims, eye)
+                certain_rank = (one_rank & (one_rank - 1)) == 0
+                fitness = 5 - lowest_bit(one_rank) if certain_rank else 7
+                if mask & ~play:
+                    fitness += 100
+                if fitness > best:
+                    best = fitness
+                    slot = i
+    return slot
+
+
+@inline
+def find_mystery(dims: Any, mem: Any, me: int, gone: int, everything: int, play: int) -> int:
+    """Rule 5: the likeliest uncertain slot, newest first."""
+    h = hand_size(dims)
+    best = np.int64(0)
+    slot = -1
+    for back in range(h):
+        i = h - 1 - back
+        eye = seen_through(np.int64(mem[me * h + i]), gone, everything)
+        if (eye & play) != 0 and (eye & ~play) != 0:
+            key = popcount(eye & play) * SHARE[popcount(eye)]
+            if key > best:
+                best = key
+                slot = i
+    return slot
+
+
+@inline
+def find_discard(
+    dims: Any, mem: Any, me: int, gone: int, everything: int, play: int, worth: int, value: int
+) -> int:
+    """Rules 7 to 9: worthless (what only I know first), else the expected, else the highest."""
+    h = hand_size(dims)
+    slot = -1
+    best = np.int64(_LCM + 1)
+    for i in range(h):
+        mask = np.int64(mem[me * h + i])
+        if mask & worth:
+            eye = seen_through(mask, gone, everything)
+            if (mask & ~worth) == 0 or (eye & ~worth) == 0:
+                key = popcount(mask & worth) * SHARE[popcount(mask)]
+                if key < best:
+                    best = key
+                    slot = i
+    if slot >= 0:
+        return slot
+    slot = next_discard(dims, mem, me, play, worth, value)
+    if slot >= 0:
+        return slot
+    highest = -2
+    for i in range(h):
+        mask = np.int64(mem[me * h + i])
+        if mask != ABSENT:
+            one_rank = rank_projection(dims, mask)
+            rank = lowest_bit(one_rank) if (one_rank & (one_rank - 1)) == 0 else -1
+            if rank > highest:
+                highest = rank
+                slot = i
+    return slot
+
+
+@inline
+def decide(
+    dims: Any, row: Any, mem: Any, board: tuple[int, int, int]
+) -> int:
+    """The action of the player to move. ``board`` = planes(row)."""
+    p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
+    me = np.int64(row[TURN])
+    play, worth, value = board
+    info = np.int64(row[INFO])
+    deck = np.int64(row[DECK_SIZE] - row[DECK_NEXT])
+    everything = np.int64(row[ALL])
+    gone = eyesight_exhausted(dims, row, mem, me)
+    mystery_deck = 3 if row[LIVES] >= 3 else 1
+    if deck == 0:
+        slot = find_play(dims, mem, me, gone, everything, play)
+        if slot < 0:
+            slot = find_mystery(dims, mem, me, gone, everything, play)
+        if slot >= 0:
+            return h + slot
+    after = me + 1 if me + 1 < p else 0
+    due = -1
+    if info > 0:
+        due = next_discard(dims, mem, after, play, worth, value)
+        if due >= 0:
+            card = np.int64(row[hand_at(dims, after) + due])
+            if (value >> card) & 1:
+                fitness, action = best_hint(dims, row, mem, me, after, due, play, value)
+                return action if fitness > 0 else 2 * h + (p - 1) * c + card % r
+    if info < row[MAX_INFO]:
+        for i in range(h):
+            mask = np.int64(mem[me * h + i])
+            if (mask & (mask - 1)) == 0 and (mask & play & ~value) != 0:
+                holders = 0
+                for other in range(p):
+                    if other != me:
+                        hand = hand_at(dims, other)
+                        newest = np.int64(NO_CARD)
+                        for j in range(h):
+                            card = np.int64(row[hand + j])
+                            newest = card if card != NO_CARD else newest
+                        holders += np.int64((1 << newest) == mask)
+                if holders == 1:
+                    return i
+    slot = find_play(dims, mem, me, gone, everything, play)
+    if slot >= 0:
+        return h + slot
+    if info > 0:
+        best = 0
+        choice = -1
+        for offset in range(1, p):
+            target = me + offset
+            if target >= p:
+                target -= p
+            warned = due if offset == 1 else -1
+            fitness, action = best_hint(dims, row, mem, me, target, warned, play, value)
+            if fitness > best:
+                best = fitness
+                choice = action
+        if choice >= 0:
+            return choice
+    if deck <= mystery_deck:
+        slot = find_mystery(dims, mem, me, gone, everything, play)
+        if slot >= 0:
+            return h + slot
+    if info == row[MAX_INFO]:
+        right = me - 1 if me > 0 else p - 1
+        card = np.int64(row[hand_at(dims, right)])
+        if card != NO_CARD:
+            return 2 * h + (p - 1) * c + (p - 2) * r + card % r
+    else:
+        slot = find_discard(dims, mem, me, gone, everything, play, worth, value)
+        if slot >= 0:
+            return slot
+    return lowest_bit(legal_mask(dims, row))  # an empty hand somewhere: any legal move
+
+
+@inline
+def refresh(dims: Any, row: Any, mem: Any) -> None:
+    """Remove identities whose copies are all on the table or publicly located, to the end."""
+    n = players(dims) * hand_size(dims)
+    left0, left1, left2 = np.int64(row[LEFT0]), np.int64(row[LEFT1]), np.int64(row[LEFT2])
+    everything = np.int64(row[ALL])
+    again = True
+    while again:
+        one = two = three = 0
+        for j in range(n):
+            mask = np.int64(mem[j])
+            bit = mask if (mask & (mask - 1)) == 0 else 0
+            three |= two & bit
+            two |= one & bit
+            one |= bit
+        gone = left0 | left1 & one | left2 & two | three
+        again = False
+        for j in range(n):
+            mask = np.int64(mem[j])
+            left = seen_through(mask, gone, everything)
+            mem[j] = left
+            again |= left != mask and (left & (left - 1)) == 0
+
+
+@inline
+def finesse_target(dims: Any, row: Any, seat: int, actor: int, card: int) -> int:
+    """Whose newest card a discard of a known playable card points at, as ``seat`` sees it.
+
+    The first player, other than the actor and the seat, whose newest card it is; if the seat sees
+    none, the seat itself; nobody (-1) for the actor.
+    """
+    p, h = players(dims), hand_size(dims)
+    found = -1
+    for back in range(p):
+        other = p - 1 - back
+        if other != actor and other != seat:
+            hand = hand_at(dims, other)
+            newest = np.int64(NO_CARD)
+            for j in range(h):
+                there = np.int64(row[hand + j])
+                newest = there if there != NO_CARD else newest
+            found = other if newest == card else found
+    return found if found >= 0 or seat == actor else seat
+
+
+@inline
+def is_finesse(dims: Any, row: Any, mem: Any, play: int) -> bool:
+    """Was the last move (``mem`` is from before it) a discard of a card known to be playable?"""
+    h = hand_size(dims)
+    action = np.int64(row[LAST_ACTION])
+    if action >= h:
+        return False
+    mask = np.int64(mem[row[LAST_PLAYER] * h + action])
+    return (mask & (mask - 1)) == 0 and (mask & play) != 0
+
+
+@inline
+def mark_newest(dims: Any, mem: Any, player: int, card: int) -> None:
+    """The newest slot of ``player`` is ``card``."""
+    h = hand_size(dims)
+    newest = -1
+    for i in range(h):
+        newest = i if mem[player * h + i] != ABSENT else newest
+    if newest >= 0:
+        mem[player * h + newest] = 1 << card
+
+
+@inline
+def read_hint(
+    dims: Any, row: Any, mem: Any, due: int, board: tuple[int, int, int]
+) -> None:
+    """Sections 'colour hint' and 'rank hint': what a hint tells about the target's hand."""
+    p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
+    play, _, value = board
+    actor = np.int64(row[LAST_PLAYER])
+    hint = np.int64(row[LAST_ACTION]) - 2 * h
+    by_rank = hint >= (p - 1) * c
+    if by_rank:
+        hint -= (p - 1) * c
+        offset = hint // r
+        attribute = hint - offset * r
+        plane = rank_plane(dims, attribute)
+    else:
+        offset = hint // c
+        attribute = hint - offset * c
+        plane = color_plane(dims, attribute)
+    target = actor + offset + 1
+    if target >= p:
+        target -= p
+    base = target * h
+    hit = np.int64(row[LAST_TOUCHED])
+    promise = True  # does the newest touched uncertain slot become playable?
+    if by_rank:
+        full = row[INFO] + 1 == row[MAX_INFO]
+        reclaim = full and offset == p - 2 and (hit & 1) != 0
+        warning = False
+        if not reclaim and offset == 0 and due >= 0 and (hit >> due) & 1:
+            mask = np.int64(mem[base + due])
+            warning = could_be_valuable(dims, mask, attribute, value)
+            if warning:
+                mem[base + due] = mask & value
+        promise = not (reclaim or warning)
+    everything = np.int64(row[ALL])
+    identified = False
+    inferred = -1
+    for back in range(h):
+        i = h - 1 - back
+        mask = np.int64(mem[base + i])
+        if mask != ABSENT:
+            was_maybe = (mask & play) != 0 and (mask & ~play) != 0
+            touch = (hit >> i) & 1
+            allowed = plane if touch else everything & ~plane
+            left = mask & allowed
+            if left == 0:
+                left = allowed if allowed != 0 else mask
+            mem[base + i] = left
+            if was_maybe:
+                identified |= (left & ~play) == 0
+                if touch and inferred < 0 and (left & play) != 0 and (left & ~play) != 0:
+                    inferred = i
+    if promise and not identified and inferred >= 0:
+        mem[base + inferred] &= play
+
+
+@inline
+def observe(
+    dims: Any, row: Any, seat: int, mem: Any, before: tuple[int, int, int], pointed: int
+) -> None:
+    """Bring a seat's memory over the last move and refresh it.
+
+    ``before``: the planes before the move. ``pointed``: finesse_target if it was a finesse, else -1.
+    """
+    p, h = players(dims), hand_size(dims)
+    play, worth, value = before
+    actor = np.int64(row[LAST_PLAYER])
+    after = actor + 1 if actor + 1 < p else 0
+    action = np.int64(row[LAST_ACTION])
+    card = np.int64(row[LAST_CARD])
+    flags = np.int64(row[LAST_FLAGS])
+    hinted = action >= 2 * h
+    info = np.int64(row[INFO]) + np.int64(hinted) - np.int64((flags & GAINED_INFO) != 0)
+    deck_left = (flags & DREW) != 0 or row[DECK_NEXT] < row[DECK_SIZE]
+    due = -1
+    if info > 0:
+        due = next_discard(dims, mem, after, play, worth, value)
+    warned = False  # could the move be a warning, or leave no doubt that none was due?
+    if hinted:
+        hint = action - 2 * h
+        c, r = colors(dims), ranks(dims)
+        warned = hint < c or (p - 1) * c <= hint < (p - 1) * c + r  # the next player was hinted
+        read_hint(dims, row, mem, due, before)
+    if not warned and due >= 0 and deck_left:
+        mask = np.int64(mem[after * h + due])
+        if mask & ~value:
+            mem[after * h + due] = mask & ~value
+    if not hinted:
+        if pointed >= 0:
+            mark_newest(dims, mem, pointed, card)
+        slot = action - h if action >= h else action
+        base = actor * h
+        for i in range(h - 1):
+            mem[base + i] = mem[base + i + 1] if i >= slot else mem[base + i]
+        mem[base + h - 1] = row[ALL] if flags & DREW else ABSENT
+        # The slot behind the last card: a hand that shrinks was full or ends in ABSENT already.
+    refresh(dims, row, mem)

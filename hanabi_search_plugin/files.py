@@ -1,0 +1,49 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from hanabi_search_plugin.errors import ConfigError
+
+
+@contextmanager
+def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
+    """A binary file that takes the place of ``path`` when the block ends without an error.
+
+    It is compressed where ``path`` ends in ``.gz``. A path that is no regular file (a pipe, a
+    terminal) is written to directly. Raises OSError where it cannot be written.
+    """
+    path = Path(path)
+    if path.exists() and not path.is_file():
+        with path.open("wb") as stream:
+            yield stream
+        return
+    path = path.resolve()  # a link keeps pointing at its file
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with beside.open("wb") as raw:
+            if path.suffix == ".gz":
+                with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
+                    yield packed
+            else:
+                yield raw
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def require_writable(path: str | Path, parameter: str) -> None:
+    """Raises ConfigError where ``path`` cannot be written, before hours of work are lost on it."""
+    path = Path(path)
+    if path.is_dir():
+        raise ConfigError(f"{parameter} must name a file, got the folder {path}")
+    if not path.parent.is_dir():
+        raise ConfigError(f"{parameter} must lie in a folder that exists, got {path}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ConfigError(f"{parameter} must be a file that can be written, got {path}")

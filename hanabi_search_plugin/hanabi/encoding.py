@@ -1,0 +1,328 @@
+"""Observations: OpenSpiel's, bit by bit, as bytes or packed bits, and the V0 belief as floats.
+
+Every encoder first writes the observation as a string of bits into 64-bit words, first element in
+the lowest bit; the words are then spread to bytes, to floats, or to ``np.packbits`` order.
+Letters: B worlds, W words of a row, N elements of an observation, Q = ceil(N / 64).
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.hanabi.layout import (
+    ABOVE0,
+    DECK_NEXT,
+    DECK_SIZE,
+    GAINED_INFO,
+    INFO,
+    LAST_ACTION,
+    LAST_CARD,
+    LAST_FLAGS,
+    LAST_PLAYER,
+    LAST_TOUCHED,
+    LEFT0,
+    LEFT1,
+    LEFT2,
+    LIVES,
+    MAX_INFO,
+    MAX_LIVES,
+    NO_CARD,
+    PLAYED,
+    SCORED,
+    TOLD_COLOR,
+    TOLD_RANK,
+    colors,
+    dims_of,
+    hand_at,
+    hand_size,
+    knowledge_at,
+    players,
+    ranks,
+)
+from hanabi_search_plugin.jit import inline, kernel
+
+ENCODINGS = ("openspiel", "packed", "v0")
+
+
+def sections(config: HanabiConfig) -> dict[str, slice]:
+    """Where each part of an "openspiel" or "v0" observation lies, in order.
+
+    Hands and knowledge are relative to the observer: the next player's hand is the first of
+    ``hands``, the observer's own cards are the first of ``knowledge``, where a card has its
+    plausible identities, then the colour and the rank that it was told to be. A ``"minimal"``
+    observation has no ``knowledge``.
+    """
+    p, h, c, r = config.players, config.hand_size, config.colors, config.ranks
+    sizes = {
+        "hands": (p - 1) * h * c * r,
+        "missing_cards": p,
+        "deck": config.deck_size - p * h,
+        "fireworks": c * r,
+        "information_tokens": config.information_tokens,
+        "life_tokens": config.life_tokens,
+        "discards": config.deck_size,
+        "last_action": 2 * p + 4 + c + r + 2 * h + c * r + 2,
+    }
+    if config.observation_type != "minimal":
+        sizes["knowledge"] = p * h * (c * r + c + r)
+    ends = np.cumsum(list(sizes.values())).tolist()
+    return {
+        name: slice(end - size, end)
+        for (name, size), end in zip(sizes.items(), ends, strict=True)
+    }
+
+
+def observation_size(config: HanabiConfig) -> int:
+    """N, the number of elements of an "openspiel" or "v0" observation."""
+    return max(part.stop for part in sections(config).values())
+
+
+def encode(
+    config: HanabiConfig, rows: NDArray[np.int32], seat: int, encoding: str
+) -> NDArray[Any]:
+    """The observation of ``seat`` in rows [B, W], which may be hidden to it.
+
+    "openspiel": uint8 [B, N], zeros and ones. "packed": uint8 [B, ceil(N / 8)], the same bits as
+    ``np.packbits`` packs them. "v0": float32 [B, N], where a card's plausible identities have
+    their probability by the public remaining copies in place of ones.
+    Bytes and packed bits come in rows padded to whole words: views of a larger array.
+    """
+    size = observation_size(config)
+    words = np.empty((len(rows), (size + 63) // 64), dtype=np.int64)
+    dims = dims_of(config)
+    minimal = config.observation_type == "minimal"
+    seer = config.observation_type == "seer"
+    write_bits(dims, _tables(config), rows, seat, minimal, seer, words)
+    if encoding == "packed":
+        return _reverse_table()[words.view(np.uint8)[:, : (size + 7) // 8]]
+    if encoding == "openspiel":
+        spread = np.empty((len(rows), 8 * words.shape[1]), dtype=np.int64)
+        spread_bytes(_byte_table(), words, spread)
+        return spread.view(np.uint8)[:, :size]
+    floats = np.empty((len(rows), size), dtype=np.float32)
+    first = size if minimal else sections(config)["knowledge"].start
+    spread_floats(dims, rows, words, first, floats)
+    return floats
+
+
+@functools.cache
+def _tables(config: HanabiConfig) -> NDArray[np.int64]:
+    """[4, 32] bit patterns.
+
+    Row k < 3: for a set of ranks, the k-th last element of each rank's part of one colour's
+    discards. Row 3: for a set of colours, the first identity of each.
+    """
+    sets = np.arange(32)
+    table = np.zeros((4, 32), dtype=np.int64)
+    ends = np.cumsum(config.copies)
+    for rank, copies in enumerate(config.copies):
+        for k in range(copies):
+            table[k] |= (sets >> rank & 1) << (ends[rank] - 1 - k)
+    for color in range(config.colors):
+        table[3] |= (sets >> color & 1) << (config.ranks * color)
+    return table
+
+
+@functools.cache
+def _byte_table() -> NDArray[np.int64]:
+    """[256]: the eight bits of a byte, lowest first, as the bytes of a word in memory."""
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
+    return np.ascontiguousarray(bits).view(np.int64)[:, 0]
+
+
+@functools.cache
+def _reverse_table() -> NDArray[np.uint8]:
+    """[256]: each byte with its bits in reverse order."""
+    bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
+    return np.packbits(bits, axis=1)[:, 0]
+
+
+@inline
+def put(words: Any, pending: int, at: int, value: int, width: int) -> tuple[int, int]:
+    """Append ``width`` bits (at most 63) at bit ``at``.
+
+    ``pending`` are the bits of the word not yet full, kept in a register: full words are stored.
+    Returns the pending bits and the position after them.
+    """
+    bit = at & 63
+    pending |= value << bit
+    if bit + width >= 64:
+        words[at >> 6] = pending
+        pending = value >> (64 - bit)
+    return pending, at + width
+
+
+@inline
+def put_table(
+    dims: Any, tables: Any, row: Any, words: Any, pending: int, at: int
+) -> tuple[int, int]:
+    """Append deck, fireworks, tokens and discards."""
+    c, r = colors(dims), ranks(dims)
+    size = np.int64(row[DECK_SIZE])
+    undealt = size - players(dims) * hand_size(dims)
+    pending, at = put(words, pending, at, (1 << (size - row[DECK_NEXT])) - 1, undealt)
+    played = np.int64(row[PLAYED])
+    # Fireworks have no gaps: the last card of each is the one whose successor is not there.
+    tops = played & ~((played & np.int64(row[ABOVE0])) >> 1)
+    pending, at = put(words, pending, at, tops, c * r)
+    info, lives = np.int64(row[INFO]), np.int64(row[LIVES])
+    pending, at = put(words, pending, at, (1 << info) - 1, np.int64(row[MAX_INFO]))
+    pending, at = put(words, pending, at, (1 << lives) - 1, np.int64(row[MAX_LIVES]))
+    # Of the copies that have left the hands, one is on the fireworks if the identity was played.
+    left0, left1, left2 = np.int64(row[LEFT0]), np.int64(row[LEFT1]), np.int64(row[LEFT2])
+    gone0 = left0 & ~played
+    gone1 = (left1 & ~played) | (left0 & played)
+    gone2 = (left2 & ~played) | (left1 & played)
+    copies = size // c
+    every = (1 << r) - 1
+    for k in range(c):
+        shift = k * r
+        bits = tables[0, gone0 >> shift & every]
+        bits |= tables[1, gone1 >> shift & every]
+        bits |= tables[2, gone2 >> shift & every]
+        pending, at = put(words, pending, at, bits, copies)
+    return pending, at
+
+
+@inline
+def put_last_action(
+    dims: Any, row: Any, seat: int, words: Any, pending: int, at: int
+) -> tuple[int, int]:
+    """Append the last move; all zero before the first."""
+    p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
+    head = 0  # who, which kind, to whom, colour, rank
+    slots = 0  # touched, then the one played or discarded
+    card_bits = 0
+    if row[LAST_PLAYER] >= 0:
+        who = np.int64(row[LAST_PLAYER]) - seat
+        who = who + p if who < 0 else who
+        action = np.int64(row[LAST_ACTION])
+        if action < 2 * h:
+            play = action >= h
+            head = 1 << (p if play else p + 1)
+            slots = 1 << (action if play else action + h)
+            card_bits = 1 << np.int64(row[LAST_CARD])
+            if play:
+                flags = np.int64(row[LAST_FLAGS]) & (SCORED | GAINED_INFO)
+                card_bits |= flags << (c * r)
+        else:
+            hint = action - 2 * h
+            by_rank = hint >= (p - 1) * c
+            hint = hint - (p - 1) * c if by_rank else hint
+            values = r if by_rank else c
+            offset = hint // values
+            target = who + offset + 1
+            target = target - p if target >= p else target
+            value_at = 2 * p + 4 + c if by_rank else 2 * p + 4
+            head = 1 << (p + 3 if by_rank else p + 2)
+            head |= 1 << (p + 4 + target) | 1 << (value_at + hint - offset * values)
+            slots = np.int64(row[LAST_TOUCHED])
+        head |= 1 << who
+    pending, at = put(words, pending, at, head, 2 * p + 4 + c + r)
+    pending, at = put(words, pending, at, slots, 2 * h)
+    return put(words, pending, at, card_bits, c * r + 2)
+
+
+@inline
+def knowledge_bits(dims: Any, tables: Any, word: int) -> int:
+    """A card's plausible identities, then the colour and the rank it was told to be."""
+    c, r = colors(dims), ranks(dims)
+    color_set = word & 31
+    rank_set = word >> 5 & 31
+    bits = tables[3, color_set] * rank_set
+    bits |= (color_set if word & TOLD_COLOR else 0) << (c * r)
+    return bits | (rank_set if word & TOLD_RANK else 0) << (c * r + c)
+
+
+@inline
+def full_knowledge(dims: Any, card: int) -> int:
+    """The word of a card that was told both its colour and its rank."""
+    color = card // ranks(dims)
+    rank = card - color * ranks(dims)
+    return 1 << color | 1 << (rank + 5) | TOLD_COLOR | TOLD_RANK
+
+
+@kernel
+def write_bits(
+    dims: Any, tables: Any, rows: Any, seat: int, minimal: bool, seer: bool, words: Any
+) -> None:
+    """Observations of ``seat`` in rows [B, W] as bits into words, int64 [B, Q]."""
+    p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
+    for b in range(len(rows)):
+        row = rows[b]
+        out = words[b]
+        pending, at = 0, 0
+        missing = 0
+        for offset in range(p):
+            player = seat + offset
+            player = player - p if player >= p else player
+            hand = hand_at(dims, player)
+            missing |= np.int64(row[hand + h - 1] == NO_CARD) << offset
+            if offset > 0:
+                for i in range(h):
+                    card = np.int64(row[hand + i])
+                    bits = 0 if card == NO_CARD else 1 << card
+                    pending, at = put(out, pending, at, bits, c * r)
+        pending, at = put(out, pending, at, missing, p)
+        pending, at = put_table(dims, tables, row, out, pending, at)
+        pending, at = put_last_action(dims, row, seat, out, pending, at)
+        if not minimal:
+            for offset in range(p):
+                player = seat + offset
+                player = player - p if player >= p else player
+                hand = hand_at(dims, player)
+                knowledge = knowledge_at(dims, player)
+                for i in range(h):
+                    card = np.int64(row[hand + i])
+                    word = np.int64(row[knowledge + i])
+                    if seer:
+                        word = full_knowledge(dims, card)
+                    bits = 0 if card == NO_CARD else knowledge_bits(dims, tables, word)
+                    pending, at = put(out, pending, at, bits, c * r + c + r)
+        if at & 63:
+            out[at >> 6] = pending
+
+
+@kernel
+def spread_bytes(byte_table: Any, words: Any, out: Any) -> None:
+    """Bits of words [B, Q] into bytes, eight in a word of out, int64 [B, 8 Q]."""
+    for b in range(len(words)):
+        for q in range(words.shape[1]):
+            word = words[b, q]
+            for i in range(8):
+                out[b, 8 * q + i] = byte_table[word >> (8 * i) & 255]
+
+
+@kernel
+def spread_floats(dims: Any, rows: Any, words: Any, first: int, out: Any) -> None:
+    """Bits of words [B, Q] into float32 [B, N], with V0 beliefs from element ``first`` on.
+
+    The belief weighs each plausible identity by its copies that are neither on the fireworks nor
+    discarded; cards seen in other hands are not subtracted.
+    """
+    identities = colors(dims) * ranks(dims)
+    step = identities + colors(dims) + ranks(dims)
+    size = out.shape[1]
+    left = np.empty(identities, dtype=np.float32)
+    for b in range(len(rows)):
+        for n in range(size):
+            out[b, n] = words[b, n >> 6] >> (n & 63) & 1
+        if first == size:
+            continue
+        planes = np.int64(rows[b, LEFT0]), np.int64(rows[b, LEFT1]), np.int64(rows[b, LEFT2])
+        for k in range(identities):
+            gone = (planes[0] >> k & 1) + (planes[1] >> k & 1) + (planes[2] >> k & 1)
+            left[k] = 3 - gone
+        for start in range(first, size, step):
+            total = np.float32(0)
+            for k in range(identities):
+                out[b, start + k] *= left[k]
+                total += out[b, start + k]
+            if total > 0:  # no card: all zero
+                for k in range(identities):
+                    out[b, start + k] /= total

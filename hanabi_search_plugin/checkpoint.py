@@ -42,7 +42,10 @@ class Checkpoint:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
     ) -> None:
         self._file.close()
 
@@ -77,9 +80,7 @@ def _difference(there: Any, here: Any, name: str) -> tuple[str, Any, Any] | None
             for key in dict.fromkeys([*here, *there])
         ]
     elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
-        pairs = [
-            (f"{name}[{i}]", a, b) for i, (a, b) in enumerate(zip(there, here, strict=True))
-        ]
+        pairs = [(f"{name}[{i}]", a, b) for i, (a, b) in enumerate(zip(there, here, strict=True))]
     else:
         return None if there == here else (name, there, here)
     found = (_difference(a, b, key) for key, a, b in pairs)

@@ -1,57 +1,27 @@
-"""How good are these policies? Many games, and where somebody searches, the same decks without.
-
-Game i of a seed is the same whatever the number of games, threads or their order: decks and the
-policies' streams are made in blocks of ``BLOCK`` games, a search's by game and turn.
-"""
+"""How good are these policies? Many games, and where somebody searches, the same decks without."""
 
 from __future__ import annotations
 
 import dataclasses
 import logging
-import platform
-import resource
-import threading
-import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from hanabi_search_plugin.agent import SearchAgent
 from hanabi_search_plugin.checkpoint import Checkpoint
 from hanabi_search_plugin.errors import ConfigError, RecordError
-from hanabi_search_plugin.game import HIDDEN, FloatArray, Game, Worlds
+from hanabi_search_plugin.game import FloatArray, Game
 from hanabi_search_plugin.jit import compile_seconds
+from hanabi_search_plugin.match import GameResult, Match, Side, searching_seats
 from hanabi_search_plugin.policy import Blueprint, Policy, as_blueprint
-from hanabi_search_plugin.result import SearchResult
-from hanabi_search_plugin.selfplay import lives_left, play_game, self_play
-from hanabi_search_plugin.streams import Streams
-
-BLOCK = 256  # games dealt together, and played together where nobody searches
-DECKS, POLICIES, SEARCHES = 1, 2, 3  # what a SeedSequence([seed, use, ...]) is for
+from hanabi_search_plugin.provenance import describe, peak_rss_mb, versions
 
 _logger = logging.getLogger("hanabi_search_plugin")
-
-
-@dataclass(frozen=True, kw_only=True)
-class GameResult:
-    """One finished game."""
-
-    side: Literal["policies", "baseline"]
-    game: int
-    score: float  # the return of the evaluation's seat
-    lives_left: int | None  # None: not native Hanabi
-    actions: tuple[int, ...]
-    cpu_seconds: float = 0.0  # of the thread that played it, where somebody searched
-    rollouts: int = 0
-    likelihoods: int = 0  # policy evaluations the beliefs took
-    changed_moves: int = 0  # decisions in which a search left the blueprint
-    decisions: tuple[tuple[int, int, SearchResult], ...] = ()  # turn, seat, result; not resumed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +121,7 @@ def evaluate(
             finished = _finished(checkpoint.lines, resume)
 
         def keep(result: GameResult) -> None:
-            finished[result.side, result.game] = result
+            finished[result.side, result.game] = dataclasses.replace(result, decisions=())
             if checkpoint is not None:
                 fields = {f.name: getattr(result, f.name) for f in dataclasses.fields(result)}
                 del fields["decisions"]
@@ -159,13 +129,13 @@ def evaluate(
             if on_game is not None:
                 on_game(result)
 
-        sides: list[tuple[Literal["policies", "baseline"], Blueprint]] = [("policies", played)]
+        sides: list[tuple[Side, Blueprint]] = [("policies", played)]
         if reference is not None:
             sides.insert(0, ("baseline", reference))
         try:
             for side, blueprint in sides:
                 todo = [i for i in range(games) if (side, i) not in finished]
-                _Match(game, blueprint, side, seat, seed).play(todo, threads, keep)
+                Match(game, blueprint, side, seat, seed).play(todo, threads, keep)
         except KeyboardInterrupt:
             _logger.warning("interrupted: the games finished so far are kept")
     done = [i for i in range(games) if all((side, i) in finished for side, _ in sides)]
@@ -189,10 +159,6 @@ MANY_SEARCHERS = (
 )
 
 
-def searching_seats(policies: Blueprint) -> list[int]:
-    return [p for p, policy in enumerate(policies) if isinstance(policy, SearchAgent)]
-
-
 def without_search(policies: Blueprint) -> Blueprint:
     """The policies with each search agent replaced by its blueprint at that seat."""
     return tuple(
@@ -201,104 +167,12 @@ def without_search(policies: Blueprint) -> Blueprint:
     )
 
 
-def deal_block(game: Game, seed: int, block: int) -> tuple[Worlds, Streams]:
-    """Games ``BLOCK * block`` and on: their first decisions, and a stream for each one's policies."""
-    rngs = [np.random.default_rng([seed, use, block]) for use in (DECKS, POLICIES)]
-    return game.deal(rngs[0], BLOCK), Streams.spawn(rngs[1], BLOCK)
-
-
-def deal_game(game: Game, seed: int, index: int) -> tuple[Worlds, Streams]:
-    """Game ``index`` of a seed (a batch of one) and its policies' stream."""
-    worlds, streams = deal_block(game, seed, index // BLOCK)
-    row = np.array([index % BLOCK])
-    return worlds.select(row), streams.select(row)
-
-
-@dataclass(frozen=True)
-class _Match:
-    """One side of an evaluation."""
-
-    game: Game
-    policies: Blueprint
-    side: Literal["policies", "baseline"]
-    seat: int
-    seed: int
-
-    def play(self, todo: list[int], threads: int, keep: Callable[[GameResult], None]) -> None:
-        """Play the games numbered ``todo``; ``keep`` hears of each, in order, on this thread."""
-        stop = threading.Event()
-        with ThreadPoolExecutor(threads) as pool:
-            try:
-                if not searching_seats(self.policies):
-                    blocks = sorted({i // BLOCK for i in todo})
-                    chosen = [np.array([i for i in todo if i // BLOCK == b]) for b in blocks]
-                    for results in pool.map(self._batch, blocks, chosen):
-                        for result in results:
-                            keep(result)
-                    return
-                if todo:  # alone, so that compiling is told apart from playing
-                    first = pool.submit(self._single, todo[0], stop, alone=True).result()
-                    keep(first)
-                for future in [pool.submit(self._single, i, stop) for i in todo[1:]]:
-                    keep(future.result())
-            except BaseException:
-                stop.set()
-                pool.shutdown(cancel_futures=True)
-                raise
-
-    def _batch(self, block: int, games: Any) -> list[GameResult]:
-        """Games of one block in lockstep."""
-        worlds, streams = deal_block(self.game, self.seed, block)
-        played = self_play(
-            worlds.select(games % BLOCK), self.policies, streams.select(games % BLOCK)
-        )
-        return [
-            GameResult(
-                side=self.side,
-                game=int(i),
-                score=float(played.returns[row, self.seat]),
-                lives_left=None if played.lives is None else int(played.lives[row]),
-                actions=tuple(a for a in played.actions[row].tolist() if a != HIDDEN),
-            )
-            for row, i in enumerate(games)
-        ]
-
-    def _single(self, index: int, stop: threading.Event, alone: bool = False) -> GameResult:
-        """One game with a search. ``stop`` ends it between two moves with an error."""
-        began, compiled = time.thread_time(), compile_seconds()
-        worlds, stream = deal_game(self.game, self.seed, index)
-        actions, decisions = [], []
-        for turn in play_game(worlds, self.policies, stream, (self.seed, SEARCHES, index)):
-            if stop.is_set():
-                raise InterruptedError
-            actions.append(turn.action)
-            if turn.result is not None:
-                decisions.append((turn.number, turn.seat, turn.result))
-        seconds = time.thread_time() - began
-        if alone:
-            seconds -= compile_seconds() - compiled
-        lives = lives_left(worlds)
-        results = [result for _, _, result in decisions]
-        return GameResult(
-            side=self.side,
-            game=index,
-            score=float(worlds.returns[0, self.seat]),
-            lives_left=None if lives is None else int(lives[0]),
-            actions=tuple(actions),
-            cpu_seconds=max(seconds, 0.0),
-            rollouts=sum(r.rollouts for r in results),
-            likelihoods=sum(r.likelihoods for r in results),
-            changed_moves=sum(r.action != r.blueprint_action for r in results),
-            decisions=tuple(decisions),
-        )
-
-
 # ------------------------------------------------------------------------------------ reporting
 
 
 def _finished(lines: list[dict[str, Any]], path: Any) -> dict[tuple[str, int], GameResult]:
     """The games of a checkpoint."""
-    games = {}
+    games: dict[tuple[str, int], GameResult] = {}
     for number, line in enumerate(lines, start=2):
         try:
             result = GameResult(**{**line, "actions": tuple(line["actions"])})
@@ -326,46 +200,3 @@ def _mean(values: Any) -> float | None:
 def _sem(values: FloatArray) -> float | None:
     """Standard error of the mean."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
-
-
-def describe(value: Any) -> Any:
-    """What a game, a policy or a search was set to, as plain JSON types."""
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (tuple, list)):
-        return [describe(entry) for entry in value]
-    if dataclasses.is_dataclass(value):
-        named: Iterator[tuple[str, Any]] = (
-            (f.name, getattr(value, f.name)) for f in dataclasses.fields(value)
-        )
-        # A game inside a policy is the evaluation's own.
-        fields = {name: describe(field) for name, field in named if not isinstance(field, Game)}
-        return {"type": type(value).__name__} | fields
-    public = {k: v for k, v in vars(value).items() if not k.startswith("_")}
-    plain = {
-        k: describe(v)
-        for k, v in public.items()
-        if v is None or isinstance(v, (bool, int, float, str)) or dataclasses.is_dataclass(v)
-    }
-    return {"type": type(value).__name__} | plain
-
-
-def peak_rss_mb() -> float:
-    """The process's highest resident memory so far, MB (2**20 bytes)."""
-    try:  # unlike getrusage, this does not count the process that started this one
-        with open("/proc/self/status", encoding="ascii") as status:
-            return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
-    except (OSError, StopIteration):
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return peak / (2**20 if platform.system() == "Darwin" else 1024)
-
-
-def versions() -> dict[str, str]:
-    """Versions of what the results may depend on."""
-    found = {"python": platform.python_version()}
-    for name in ("hanabi-search-plugin", "numpy", "numba"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found

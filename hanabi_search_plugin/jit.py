@@ -40,6 +40,7 @@ from numba.core.caching import _Cache
 from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
+from numba.core.sigutils import normalize_signature
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -271,7 +272,7 @@ class _KernelCache(_Cache):  # type: ignore[misc]  # Numba is untyped
             _logger.warning("cannot keep the compiled kernel %s: %s", self._stem, error)
 
     def _key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
-        return (sig, codegen.magic_tuple(), self._code_key)
+        return (normalize_signature(sig), codegen.magic_tuple(), self._code_key)
 
     def _path(self, key: tuple[Any, ...]) -> Path | None:
         folder = _cache_folder()
@@ -282,7 +283,7 @@ class _KernelCache(_Cache):  # type: ignore[misc]  # Numba is untyped
 
 def _same_in_every_process(sig: Any) -> bool:
     """Whether a signature means the same elsewhere: the type of a compiled function does not."""
-    arguments = sig if isinstance(sig, tuple) else sig.args
+    arguments, _ = normalize_signature(sig)
     return not any(isinstance(argument, types.Callable) for argument in arguments)
 
 

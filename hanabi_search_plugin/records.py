@@ -2,10 +2,10 @@
 
 Fields of a line:
 
-* ``players``, ``deck`` (every card, first dealt first, identity = ranks * colour + rank) and
-  ``actions`` (objects such as ``{"type": "play", "slot": 2}``, or OpenSpiel's integers) are needed;
-* ``game`` (a number; the line's own by default), ``score``, ``lives_left``, ``bomb`` (how a lost last
-  life counts in ``score``), ``first_player``, ``seed`` and ``policies`` (a name a seat) may follow;
+* needed: ``players``, ``deck`` (every card, first dealt first, identity = ranks * colour + rank)
+  and ``actions`` (objects such as ``{"type": "play", "slot": 2}``, or OpenSpiel's integers);
+* optional: ``game`` (a number; the line's own by default), ``score``, ``lives_left``, ``bomb`` (how
+  a lost last life counts in ``score``), ``first_player``, ``seed``, ``policies`` (a name a seat);
 * ``colors``, ``ranks``, ``hand_size``, ``information_tokens`` and ``life_tokens`` are written where
   they are not the standard game's, which is what a line without them means.
 

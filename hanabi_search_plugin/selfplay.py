@@ -103,8 +103,8 @@ def play_game(
 
 def lives_left(worlds: Worlds) -> IntArray | None:
     """[B] lives left, for native Hanabi; None for any other game."""
-    from hanabi_search_plugin.hanabi.game import HanabiWorlds
     from hanabi_search_plugin.hanabi.layout import LIVES
+    from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
 
     if not isinstance(worlds, HanabiWorlds):
         return None

@@ -1,7 +1,7 @@
 """Compiled loops over the built-in bots: one decision, one observation, whole games.
 
 A bot is a number; one kernel dispatches on it, so that any mix of bots shares one compiled loop.
-Rows are those of ``hanabi.layout``; memories int32 [P, B or 1, words], one row where it is the same
+Rows are those of ``hanabi.layout``; memories int32 [B or 1, P, words], one row where they are the same
 in every world. Streams are uint64 [B], SplitMix64 states.
 """
 
@@ -117,27 +117,28 @@ def play_rows(
     values: Any,
     final: Any,
 ) -> None:
-    """values[m, b] = the return if actions[m] is played in row b and then the bots play on.
+    """values[b, m] = the return if actions[m] is played in row b and then the bots play on.
 
-    Action -1 plays no first move. ``final`` int32 [M * B or 0, W] receives the last rows.
+    Action -1 plays no first move. ``final`` int32 [B * M or 0, W] receives the last rows. ``streams``
+    is left as it was: every action meets the same randomness.
     """
     p = players(dims)
     row = np.empty_like(rows[0])
-    mem = np.empty((p, memories.shape[2]), np.int32)
+    mem = np.empty_like(memories[0])
     state = np.empty(1, np.uint64)
     smart = True
     for seat in range(p):
         smart &= bots[seat] == SMARTBOT
     for b in range(len(rows)):
-        at = b if memories.shape[1] > 1 else 0
+        at = b if len(memories) > 1 else 0
         same = smart
         if smart:
             for seat in range(1, p):
                 for j in range(memories.shape[2]):
-                    same &= memories[seat, at, j] == memories[0, at, j]
+                    same &= memories[at, seat, j] == memories[at, 0, j]
         for m in range(len(actions)):
             row[:] = rows[b]
-            mem[:] = memories[:, at]
+            mem[:] = memories[at]
             state[0] = streams[b]
             one_mind = same
             if actions[m] >= 0:
@@ -154,6 +155,6 @@ def play_rows(
                                 one_mind = False
                             smartbot.observe(dims, row, other, mem[other], board, pointed)
             play_on(dims, row, bots, mem, one_mind, state)
-            values[m, b] = final_return(row)
+            values[b, m] = final_return(row)
             if len(final) > 0:
-                final[m * len(rows) + b] = row
+                final[b * len(actions) + m] = row

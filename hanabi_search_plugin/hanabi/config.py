@@ -14,9 +14,9 @@ _RANGES = {
     "players": (2, 5),
     "colors": (1, 5),
     "ranks": (1, 5),
-    "hand_size": (1, 7),
-    "information_tokens": (1, 8),
-    "life_tokens": (1, 3),
+    "hand_size": (1, 8),  # OpenSpiel keeps the cards that a hint touched in eight bits
+    "information_tokens": (0, 50),
+    "life_tokens": (1, 50),
 }
 
 
@@ -27,6 +27,10 @@ class HanabiConfig:
     ``bomb``: the return of a game that lost its last life: ``"zero"`` (OpenSpiel), ``"keep"`` the
     points on the table, or ``"minus_one"``: those points less one (the public SPARTA program).
     ``hand_size`` 0 takes the rule book's: 5 cards for 2 and 3 players, 4 for 4 and 5.
+    Ranges: 2 to 5 players, 1 to 5 colors and ranks, 1 to 8 cards in a hand (as many as the deck
+    has for all), 0 to 50 information tokens (OpenSpiel's ``max_information_tokens``), 1 to 50 life
+    tokens (its ``max_life_tokens``). Inside them OpenSpiel plays the same game; it takes larger
+    hands and more tokens, too, and aborts the process where a range of its own is broken.
     Raises ConfigError naming the parameter and its range.
     """
 

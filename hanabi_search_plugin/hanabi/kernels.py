@@ -48,16 +48,18 @@ def deal_row(dims: Any, template: Any, row: Any, state: Any, random_start: bool)
 
     Draws deck size - 1 numbers from the stream ``state``, then one for a random first player.
     """
-    row[:] = template
+    for i in range(len(template)):
+        row[i] = template[i]
     deck = deck_at(dims)
-    shuffle(row, deck, deck + np.int64(row[DECK_SIZE]), state)
+    end: Any = deck + np.int64(row[DECK_SIZE])
+    shuffle(row, deck, end, state)
     deal_hands(dims, row)
     if random_start:
         row[TURN] = next_below(state, players(dims))
 
 
 @inline
-def random_action(mask: int, state: Any) -> int:
+def random_action(mask: Any, state: Any) -> Any:
     """A legal action of a mask that is not 0, uniformly; one draw, as ``UniformPolicy`` takes."""
     k = int(next_uniform(state) * popcount(mask))
     for _ in range(k):
@@ -79,8 +81,10 @@ def hide_row(dims: Any, row: Any, seat: int, hide_hand: bool, hide_hints: bool) 
     if hide_hints:
         everything = ((1 << colors(dims)) - 1) | ((1 << ranks(dims)) - 1) << 5
         knowledge = knowledge_at(dims, 0)
-        row[knowledge : knowledge + p * h] = everything
-    row[deck_at(dims) :] = NO_CARD
+        for i in range(p * h):
+            row[knowledge + i] = everything
+    for i in range(deck_at(dims), len(row)):
+        row[i] = NO_CARD
 
 
 @kernel

@@ -1,0 +1,373 @@
+"""Compiled loops over the hands a player may hold: enumerate, weigh, sample, filter.
+
+A hand is one integer, 5 bits a card, the oldest lowest. The ``known`` oldest slots of a belief's
+hands are spelled out; newer slots are *pending*: anything unseen, not yet enumerated. ``unseen``
+int64 [32] counts, for each identity, the copies in the deck and in the player's own hand.
+Letters: N hands, G groups of hands under which the other seats' memories are the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hanabi_search_plugin.blueprints import smartbot
+from hanabi_search_plugin.blueprints.kernels import RANDOM, SMARTBOT
+from hanabi_search_plugin.hanabi.layout import (
+    ALL,
+    DECK_NEXT,
+    DECK_SIZE,
+    LAST_CARD,
+    LAST_PLAYER,
+    LAST_TOUCHED,
+    LEFT0,
+    LEFT1,
+    LEFT2,
+    NO_CARD,
+    colors,
+    deck_at,
+    hand_at,
+    hand_size,
+    players,
+    popcount,
+    ranks,
+)
+from hanabi_search_plugin.hanabi.rules import legal_mask, next_below
+from hanabi_search_plugin.jit import inline, kernel
+
+PARENT, DEPTH, EVALUATED = 0, 1, 2  # words of an enumeration's cursor
+NOBODY = -1  # in place of a bot: no move to explain, every hand passes
+
+
+@kernel
+def count_unseen(dims: Any, row: Any, seat: int, unseen: Any) -> int:
+    """Fill ``unseen`` from what ``seat`` sees; returns the number of cards in its hand."""
+    h, kinds = hand_size(dims), colors(dims) * ranks(dims)
+    unseen[:] = 0
+    for card in range(kinds):
+        bit = 1 << card
+        fewer = np.int64((row[LEFT0] & bit) != 0) + np.int64((row[LEFT1] & bit) != 0)
+        unseen[card] = 3 - fewer - np.int64((row[LEFT2] & bit) != 0)
+    present = 0
+    for player in range(players(dims)):
+        hand = hand_at(dims, player)
+        for i in range(h):
+            card = row[hand + i]
+            if player == seat:
+                present += np.int64(card != NO_CARD)
+            elif card != NO_CARD:
+                unseen[card] -= 1
+    return present
+
+
+@inline
+def next_hand(
+    cards: Any, counts: Any, allowed: Any, known: int, present: int, kinds: int, depth: int
+) -> int:
+    """Move the pending slots on to their next assignment; -1 after the last.
+
+    Slot ``depth`` is the next to advance; ``cards`` and ``counts`` hold the state between calls.
+    """
+    while depth >= known:
+        card = cards[depth]
+        if card >= 0:
+            counts[card] += 1
+        card += 1
+        while card < kinds and not (counts[card] > 0 and (allowed[depth] >> card) & 1):
+            card += 1
+        if card < kinds:
+            cards[depth] = card
+            counts[card] -= 1
+            if depth == present - 1:
+                return depth
+            depth += 1
+            cards[depth] = -1
+        else:
+            cards[depth] = -1
+            depth -= 1
+    return -1
+
+
+@inline
+def load_hand(
+    hand: int, cards: Any, counts: Any, unseen: Any, allowed: Any, known: int
+) -> bool:
+    """Unpack the known slots; False where the hand is no longer possible."""
+    counts[:] = unseen
+    possible = True
+    for i in range(known):
+        card = (hand >> (5 * i)) & 31
+        cards[i] = card
+        counts[card] -= 1
+        possible &= counts[card] >= 0 and ((allowed[i] >> card) & 1) != 0
+    return possible
+
+
+@inline
+def kept(hand: int, thin: int) -> bool:
+    """A fixed pseudo-random 1 in 2**thin of all hands."""
+    mixed = (hand ^ (hand >> 17)) * 0x2545F491
+    return ((mixed >> 20) & ((1 << thin) - 1)) == 0
+
+
+@inline
+def chance_of(
+    dims: Any, bot: int, epsilon: float, row: Any, mem: Any, board: Any, action: int
+) -> float:
+    """Probability that the player to move plays ``action``, which is legal."""
+    if bot == NOBODY:
+        return 1.0
+    if bot == SMARTBOT:
+        chance = 1.0 if smartbot.decide(dims, row, mem, board) == action else 0.0
+        if epsilon == 0.0:
+            return chance
+    else:
+        chance = 0.0
+    uniform = 1.0 / popcount(legal_mask(dims, row))
+    if bot == RANDOM:
+        return uniform
+    return (1.0 - epsilon) * chance + epsilon * uniform
+
+
+@kernel
+def filter_hands(
+    dims: Any,
+    row: Any,
+    seat: int,
+    hands: Any,
+    likes: Any,
+    groups: Any,
+    memories: Any,
+    known: int,
+    present: int,
+    unseen: Any,
+    allowed: Any,
+    bot: int,
+    epsilon: float,
+    action: int,
+    thin: int,
+    cursor: Any,
+    cards: Any,
+    counts: Any,
+    out_hands: Any,
+    out_likes: Any,
+    out_parents: Any,
+) -> int:
+    """Spell out the pending slots and keep the hands under which the bot may make its move.
+
+    ``row`` is the seat's own view before the move (its hand is overwritten). ``likes`` and
+    ``groups`` may be empty: all 1 and all 0; ``out_likes`` empty: not wanted. ``memories`` int32
+    [G, words]: the mover's. ``allowed`` int64 [H]: identities a slot may have. Fills at most
+    len(out_hands) hands and returns how many, with the parent each grew from; call again until
+    cursor[PARENT] == len(hands).
+    """
+    kinds = colors(dims) * ranks(dims)
+    mine = hand_at(dims, seat)
+    board = smartbot.planes(row)
+    n = 0
+    parent, depth = cursor[PARENT], cursor[DEPTH]
+    while parent < len(hands) and n < len(out_hands):
+        if depth < 0:  # a new parent
+            fits = load_hand(hands[parent], cards, counts, unseen, allowed, known)
+            depth = known
+            if known < present:
+                cards[depth] = -1
+            leaf = fits and known == present
+            if not fits:
+                depth = -1
+                parent += 1
+                continue
+        else:
+            leaf = False
+        if not leaf:
+            depth = next_hand(cards, counts, allowed, known, present, kinds, depth)
+            if depth < 0:
+                parent += 1
+                continue
+        packed = 0
+        for i in range(present):
+            row[mine + i] = cards[i]
+            packed |= cards[i] << (5 * i)
+        group = groups[parent] if len(groups) > 0 else 0
+        like = likes[parent] if len(likes) > 0 else 1.0
+        if thin == 0 or kept(packed, thin):
+            cursor[EVALUATED] += np.int64(bot != NOBODY)
+            like *= chance_of(dims, bot, epsilon, row, memories[group], board, action)
+            if like > 0.0:
+                out_hands[n] = packed
+                out_parents[n] = parent
+                if len(out_likes) > 0:
+                    out_likes[n] = like
+                n += 1
+        if leaf:
+            depth = -1
+            parent += 1
+    cursor[PARENT], cursor[DEPTH] = parent, depth
+    return n
+
+
+@kernel
+def weigh_hands(hands: Any, likes: Any, known: int, unseen: Any, weights: Any) -> None:
+    """weights[n] = ways to draw the known slots from the unseen cards x the hand's likelihood.
+
+    Pending slots add the same factor to every hand.
+    """
+    for n in range(len(hands)):
+        hand = hands[n]
+        ways = 1
+        for i in range(known):
+            card = (hand >> (5 * i)) & 31
+            left = unseen[card]
+            for j in range(i):
+                left -= np.int64(((hand >> (5 * j)) & 31) == card)
+            ways *= max(left, 0)
+        weights[n] = ways * (likes[n] if len(likes) > 0 else 1.0)
+
+
+@kernel
+def fill_worlds(
+    dims: Any,
+    view: Any,
+    seat: int,
+    hands: Any,
+    known: int,
+    present: int,
+    unseen: Any,
+    seeds: Any,
+    rows: Any,
+) -> None:
+    """rows[b] = the seat's view with hand b in it and the rest of the unseen cards shuffled.
+
+    The first of the rest fill the pending slots, the others are the deck. ``seeds`` uint64 [B].
+    """
+    mine, deck = hand_at(dims, seat), deck_at(dims)
+    kinds = colors(dims) * ranks(dims)
+    rest = np.empty(64, np.int64)
+    counts = np.empty(32, np.int64)
+    state = np.empty(1, np.uint64)
+    for b in range(len(hands)):
+        row = rows[b]
+        row[:] = view
+        counts[:] = unseen
+        for i in range(known):
+            card = (hands[b] >> (5 * i)) & 31
+            row[mine + i] = card
+            counts[card] -= 1
+        size = 0
+        for card in range(kinds):
+            for _ in range(counts[card]):
+                rest[size] = card
+                size += 1
+        state[0] = seeds[b]
+        for i in range(size - 1, 0, -1):
+            j = next_below(state, i + 1)
+            rest[i], rest[j] = rest[j], rest[i]
+        used = present - known
+        for i in range(used):
+            row[mine + known + i] = rest[i]
+        start = np.int64(row[DECK_NEXT])
+        for i in range(np.int64(row[DECK_SIZE]) - start):
+            row[deck + start + i] = rest[used + i]
+
+
+@inline
+def observe_as(dims: Any, bot: int, row: Any, seat: int, mem: Any) -> bool:
+    """One seat's memory over the last move. True: it may depend on cards others do not see."""
+    if bot != SMARTBOT:
+        return False
+    before = smartbot.planes_before(row)
+    pointed = -1
+    finesse = smartbot.is_finesse(dims, row, mem, before[0])
+    if finesse:
+        actor, card = np.int64(row[LAST_PLAYER]), np.int64(row[LAST_CARD])
+        pointed = smartbot.finesse_target(dims, row, seat, actor, card)
+    smartbot.observe(dims, row, seat, mem, before, pointed)
+    return finesse
+
+
+@kernel
+def regroup(
+    dims: Any,
+    row: Any,
+    seat: int,
+    hands: Any,
+    known: int,
+    groups: Any,
+    memories: Any,
+    bots: Any,
+    new_groups: Any,
+    new_memories: Any,
+) -> int:
+    """The other seats' memories after the last move, under every hand.
+
+    ``row`` is the seat's view after the move (its hand is overwritten), ``memories`` int32
+    [G, P, words] and ``groups`` [N] (empty: all 0) those before it. Hands whose memories came out
+    equal share a group. Returns the number of groups, or -1 if ``new_memories`` is too short.
+    """
+    p = players(dims)
+    mine = hand_at(dims, seat)
+    parents = np.empty(len(new_memories), np.int64)
+    hidden = np.zeros(len(memories), np.bool_)  # does the hand matter at all?
+    first = np.full(len(memories), -1, np.int64)
+    scratch = np.empty_like(memories[0])
+    size = 0
+    for n in range(len(hands)):
+        old = groups[n] if len(groups) > 0 else 0
+        if first[old] >= 0 and not hidden[old]:
+            new_groups[n] = first[old]
+            continue
+        for i in range(known):
+            row[mine + i] = (hands[n] >> (5 * i)) & 31
+        scratch[:] = memories[old]
+        for other in range(p):
+            if other != seat:
+                hidden[old] |= observe_as(dims, bots[other], row, other, scratch[other])
+        found = -1
+        for g in range(size):
+            if found < 0 and parents[g] == old:
+                same = True
+                for other in range(p):
+                    for j in range(scratch.shape[1]):
+                        same &= new_memories[g, other, j] == scratch[other, j]
+                if same:
+                    found = g
+        if found < 0:
+            if size == len(new_memories):
+                return -1
+            new_memories[size] = scratch
+            parents[size] = old
+            found = size
+            size += 1
+        if first[old] < 0:
+            first[old] = found
+        new_groups[n] = found
+    return size
+
+
+@inline
+def plausible(dims: Any, word: int) -> int:
+    """The identities that hint knowledge leaves possible."""
+    r = ranks(dims)
+    row_of_ranks = (word >> 5) & ((1 << r) - 1)
+    mask = 0
+    for k in range(colors(dims)):
+        mask |= (row_of_ranks << (r * k)) if (word >> k) & 1 else 0
+    return mask
+
+
+@kernel
+def hinted_identities(dims: Any, words: Any, allowed: Any) -> None:
+    """allowed[i] = identities that hint knowledge words[i] leaves possible."""
+    for i in range(len(words)):
+        allowed[i] = plausible(dims, np.int64(words[i]))
+
+
+@kernel
+def touch_identities(dims: Any, row: Any, value: int, by_rank: bool, allowed: Any) -> None:
+    """allowed[i] = identities that fit the last move, a hint of ``value``, in slot i."""
+    plane = smartbot.rank_plane(dims, value) if by_rank else smartbot.color_plane(dims, value)
+    everything = np.int64(row[ALL])
+    hit = np.int64(row[LAST_TOUCHED])
+    for i in range(len(allowed)):
+        allowed[i] = plane if (hit >> i) & 1 else everything & ~plane

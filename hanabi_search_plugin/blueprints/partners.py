@@ -1,0 +1,191 @@
+"""How the other seats choose and what they remember, under every hand a belief considers.
+
+Two kinds: bots that are compiled, whose memories are the same under nearly all hands and are kept
+once a group; and any other policy, asked in batches, with one memory a hand.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.blueprints import hands as kernels
+from hanabi_search_plugin.blueprints.compiled import bot_of, pack_memories
+from hanabi_search_plugin.game import Event, IntArray
+from hanabi_search_plugin.policy import Blueprint, Memory, Shared, take
+from hanabi_search_plugin.streams import Streams
+
+if TYPE_CHECKING:
+    from hanabi_search_plugin.hanabi.belief import HandBelief
+    from hanabi_search_plugin.hanabi.game import HanabiGame
+
+_BATCH = 4096  # hands asked at once of a policy that is not compiled
+
+
+class Partners(ABC):
+    """The other seats, as one seat's belief models them. Immutable."""
+
+    see_new_cards: bool  # do their memories depend on a card the moment it is drawn?
+
+    def started(self, belief: HandBelief) -> Partners:
+        """With memories at the start of a game."""
+        return self
+
+    @abstractmethod
+    def explain(
+        self, belief: HandBelief, actor: int, action: int, allowed: IntArray
+    ) -> HandBelief:
+        """The belief given that ``actor`` played ``action``, before the move is carried out.
+
+        ``allowed`` int64 [H]: identities each slot may have if the move was a hint to the seat.
+        """
+
+    @abstractmethod
+    def observed(self, belief: HandBelief, event: Event) -> tuple[Partners, IntArray]:
+        """With memories after the event that led to ``belief.view``; and the groups [N]."""
+
+    @abstractmethod
+    def kept(self, keep: IntArray) -> Partners:
+        """On the hands at ``keep``."""
+
+    @abstractmethod
+    def spread(self, before: HandBelief, hand: int, n: int) -> Partners:
+        """n hands that all have the memories of one hand of ``before``."""
+
+    @abstractmethod
+    def memories(self, belief: HandBelief, pick: IntArray) -> tuple[Memory, ...]:
+        """Every seat's memory under the hands at ``pick`` (the belief's own seat: anything)."""
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledPartners(Partners):
+    """Bots of ``kernels``: memories int32 [G, P, words]."""
+
+    bots: IntArray  # [P]
+    table: NDArray[np.int32]
+
+    see_new_cards = False
+
+    def explain(
+        self, belief: HandBelief, actor: int, action: int, allowed: IntArray
+    ) -> HandBelief:
+        mine = np.ascontiguousarray(self.table[:, actor])
+        return belief.enumerate(
+            allowed, bot=int(self.bots[actor]), action=action, memories=mine
+        )
+
+    def observed(self, belief: HandBelief, event: Event) -> tuple[Partners, IntArray]:
+        room = 2 * len(self.table) + 2
+        row = belief.view.rows[0].copy()
+        groups = np.empty(len(belief.hands), dtype=np.int64)
+        while True:
+            table = np.empty((room, *self.table.shape[1:]), dtype=np.int32)
+            n = kernels.regroup(
+                belief.game.dims, row, belief.seat, belief.hands, belief.known, belief.groups,
+                self.table, self.bots, groups, table,
+            )  # fmt: skip
+            if n >= 0:
+                break
+            room *= 4
+        new = replace(self, table=table[:n].copy())
+        return new, groups if n > 1 else np.empty(0, dtype=np.int64)
+
+    def kept(self, keep: IntArray) -> Partners:
+        return self
+
+    def spread(self, before: HandBelief, hand: int, n: int) -> Partners:
+        group = int(before.groups[hand]) if len(before.groups) else 0
+        return replace(self, table=self.table[group : group + 1])
+
+    def memories(self, belief: HandBelief, pick: IntArray) -> tuple[Memory, ...]:
+        groups = belief.groups[pick] if len(belief.groups) else np.zeros(len(pick), dtype=np.int64)
+        return tuple(
+            None if bot == kernels.RANDOM else self.table[groups, p]
+            for p, bot in enumerate(self.bots.tolist())
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyPartners(Partners):
+    """Any policies: one memory a hand, or none, or one that all hands share."""
+
+    epsilon: float
+    seats: tuple[Memory, ...]  # [P] memories with a row a hand
+    see_new_cards: bool
+
+    def started(self, belief: HandBelief) -> Partners:
+        if not self.see_new_cards:
+            return self
+        worlds = belief.worlds_of(belief.hands, Streams(np.zeros(len(belief.hands), np.uint64)))
+        return replace(
+            self,
+            seats=tuple(
+                None if p == belief.seat else policy.start(worlds.view(p))
+                for p, policy in enumerate(belief.blueprint)
+            ),
+        )
+
+    def explain(
+        self, belief: HandBelief, actor: int, action: int, allowed: IntArray
+    ) -> HandBelief:
+        whole = belief.enumerate(allowed)
+        assert isinstance(whole.partners, PolicyPartners)
+        mine = whole.partners.seats[actor]
+        likes = np.empty(len(whole.hands))
+        policy = belief.blueprint[actor]
+        for start in range(0, len(likes), _BATCH):
+            part = np.arange(start, min(start + _BATCH, len(likes)))
+            chance = Streams(np.zeros(len(part), dtype=np.uint64))
+            worlds = whole.worlds_of(whole.hands[part], chance)
+            played = np.full(len(part), action)
+            memory = take(mine, part)
+            likes[part] = belief.game.likelihood(worlds, policy, actor, memory, played)
+            if self.epsilon > 0.0:
+                uniform = 1.0 / worlds.legal.sum(axis=1)
+                likes[part] = (1.0 - self.epsilon) * likes[part] + self.epsilon * uniform
+        counted = replace(
+            whole,
+            likes=likes * (whole.likes if len(whole.likes) else 1.0),
+            likelihoods=whole.likelihoods + len(likes),
+        )
+        return counted.select(np.flatnonzero(likes > 0.0))
+
+    def observed(self, belief: HandBelief, event: Event) -> tuple[Partners, IntArray]:
+        n = len(belief.hands)
+        worlds = belief.worlds_of(belief.hands, Streams(np.zeros(n, dtype=np.uint64)))
+        each = event.select(np.zeros(n, dtype=np.int64))
+        seats = tuple(
+            None if p == belief.seat else policy.observe(worlds.view(p), each, self.seats[p])
+            for p, policy in enumerate(belief.blueprint)
+        )
+        return replace(self, seats=seats), np.empty(0, dtype=np.int64)
+
+    def kept(self, keep: IntArray) -> Partners:
+        return replace(self, seats=tuple(take(memory, keep) for memory in self.seats))
+
+    def spread(self, before: HandBelief, hand: int, n: int) -> Partners:
+        return self.kept(np.full(n, hand))
+
+    def memories(self, belief: HandBelief, pick: IntArray) -> tuple[Memory, ...]:
+        return tuple(take(memory, pick) for memory in self.seats)
+
+
+def make_partners(
+    game: HanabiGame, blueprint: Blueprint, seat: int, epsilon: float
+) -> Partners:
+    """Compiled where every other seat's policy is; memories come with ``started``."""
+    worlds = game.deal(np.random.default_rng(0), 1)  # any: only the shape of memories matters
+    starts = tuple(policy.start(worlds.view(p)) for p, policy in enumerate(blueprint))
+    others = [0 if p == seat else bot_of(policy) for p, policy in enumerate(blueprint)]
+    if None not in others:
+        mine = tuple(None if p == seat else memory for p, memory in enumerate(starts))
+        return CompiledPartners(np.array(others, dtype=np.int64), pack_memories(game, mine))
+    alike = all(
+        memory is None or isinstance(memory, Shared) for p, memory in enumerate(starts) if p != seat
+    )
+    seats = tuple(memory if alike and p != seat else None for p, memory in enumerate(starts))
+    return PolicyPartners(epsilon, seats, not alike)

@@ -1,0 +1,91 @@
+"""Whole games and rollouts by compiled bots, spread over threads.
+
+The kernels release the GIL. Every world has its own chance and its own random stream, so the
+numbers do not depend on how the worlds are spread. Letters: B worlds, M first actions, P players.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.blueprints import kernels
+from hanabi_search_plugin.blueprints.compiled import pack_memories
+from hanabi_search_plugin.game import FloatArray, IntArray
+from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
+from hanabi_search_plugin.policy import Memory
+from hanabi_search_plugin.streams import Streams
+
+NO_ROWS = np.empty((0, 0), dtype=np.int32)
+PLAY_ON = np.array([-1])  # no first action
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="rollouts")
+
+
+def action_values(
+    worlds: HanabiWorlds,
+    actions: IntArray,
+    bots: IntArray,
+    memories: tuple[Memory, ...],
+    rng: Streams,
+    *,
+    threads: int = 1,
+) -> FloatArray:
+    """[M, B] the return if actions[m] is played in world b and then the bots [P] play on."""
+    values, _ = _play(worlds, actions, bots, memories, rng, threads, keep=False)
+    return values.T
+
+
+def play_out(
+    worlds: HanabiWorlds,
+    bots: IntArray,
+    memories: tuple[Memory, ...],
+    rng: Streams,
+    *,
+    threads: int = 1,
+) -> HanabiWorlds:
+    """The worlds after the bots have played them to the end."""
+    _, final = _play(worlds, PLAY_ON, bots, memories, rng, threads, keep=True)
+    return HanabiWorlds(worlds.game, final)
+
+
+def _play(
+    worlds: HanabiWorlds,
+    actions: IntArray,
+    bots: IntArray,
+    memories: tuple[Memory, ...],
+    rng: Streams,
+    threads: int,
+    keep: bool,
+) -> tuple[FloatArray, NDArray[np.int32]]:
+    rows = worlds.rows
+    packed = pack_memories(worlds.game, memories)
+    values = np.empty((len(rows), len(actions)))
+    final = np.empty((len(rows) * len(actions), rows.shape[1]), np.int32) if keep else NO_ROWS
+
+    def part(start: int, stop: int) -> None:
+        kernels.play_rows(
+            worlds.game.dims,
+            rows[start:stop],
+            actions,
+            bots,
+            packed[start:stop] if len(packed) > 1 else packed,
+            rng.state[start:stop],
+            values[start:stop],
+            final[start * len(actions) : stop * len(actions)] if keep else final,
+        )
+
+    threads = max(1, min(threads, len(rows)))
+    if threads == 1:
+        part(0, len(rows))
+    else:
+        edges = np.linspace(0, len(rows), threads + 1).astype(int).tolist()
+        # list() so that an exception in a thread is raised here.
+        list(_pool(threads).map(part, edges[:-1], edges[1:]))
+    return values, final

@@ -1,0 +1,184 @@
+"""Options of the command line, declared once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_GAME = "Game"
+_WHO = "Who plays"
+_SEARCH = "Search"
+_RUN = "Run"
+_OUT = "Output"
+
+# The game. Ranges are checked by HanabiConfig, which names them.
+Players = Annotated[int, typer.Option(help="Seats, 2 to 5.", rich_help_panel=_GAME)]
+Colors = Annotated[int, typer.Option(help="Colours, 1 to 5.", rich_help_panel=_GAME)]
+Ranks = Annotated[int, typer.Option(help="Ranks, 1 to 5.", rich_help_panel=_GAME)]
+HandSize = Annotated[
+    int,
+    typer.Option(
+        help="Cards a hand, 1 to 7; 0: the rule book's (5 for 2 and 3 players, else 4).",
+        rich_help_panel=_GAME,
+    ),
+]
+InformationTokens = Annotated[
+    int, typer.Option(help="Hints at the start and at most, 1 to 8.", rich_help_panel=_GAME)
+]
+LifeTokens = Annotated[int, typer.Option(help="Lives, 1 to 3.", rich_help_panel=_GAME)]
+RandomStart = Annotated[
+    bool,
+    typer.Option(
+        "--random-start-player/--first-player-starts",
+        help="Draw who starts.",
+        rich_help_panel=_GAME,
+    ),
+]
+ObservationKind = Annotated[
+    str,
+    typer.Option(
+        "--observation-type",
+        metavar="KIND",
+        help="minimal, card_knowledge or seer, as OpenSpiel's.",
+        rich_help_panel=_GAME,
+    ),
+]
+BombOption = Annotated[
+    str,
+    typer.Option(
+        "--bomb",
+        metavar="RULE",
+        help="The score when the last life is lost: zero, keep the points, or minus_one.",
+        rich_help_panel=_GAME,
+    ),
+]
+
+# Who plays.
+PolicyName = Annotated[
+    str,
+    typer.Option(
+        "--policy",
+        metavar="NAME[,NAME...]",
+        help="One policy for every seat, or one a seat; see `hanabi-search list`.",
+        rich_help_panel=_WHO,
+    ),
+]
+SeatNames = Annotated[
+    str | None,
+    typer.Option(
+        "--seats",
+        metavar="NAME,NAME...",
+        help="Who sits where: human or a policy's name, one a seat (default: --policy).",
+        rich_help_panel=_WHO,
+    ),
+]
+
+# The search. Ranges are checked by Sparta, which names them.
+SearchName = Annotated[
+    str, typer.Option("--search", metavar="NAME", help="sparta or none.", rich_help_panel=_SEARCH)
+]
+SearchSeats = Annotated[
+    str,
+    typer.Option(
+        metavar="SEAT[,SEAT...]",
+        help="Seats that search, counted from 0.",
+        rich_help_panel=_SEARCH,
+    ),
+]
+Rollouts = Annotated[
+    int,
+    typer.Option(
+        help="Budget of a decision, shared by the legal moves.", rich_help_panel=_SEARCH
+    ),
+]
+Seconds = Annotated[
+    float | None,
+    typer.Option(
+        help="Stop a decision after this long, too (then results depend on the machine's speed).",
+        rich_help_panel=_SEARCH,
+    ),
+]
+Threshold = Annotated[
+    float,
+    typer.Option(
+        help="Score points that a move must gain over the blueprint's.", rich_help_panel=_SEARCH
+    ),
+]
+PruningName = Annotated[
+    str,
+    typer.Option(
+        "--pruning",
+        metavar="KIND",
+        help="How moves are dropped early: paired differences, independent means, or off.",
+        rich_help_panel=_SEARCH,
+    ),
+]
+Deviations = Annotated[
+    float,
+    typer.Option(
+        help="Standard errors by which a dropped move is behind.", rich_help_panel=_SEARCH
+    ),
+]
+MinRollouts = Annotated[
+    int,
+    typer.Option(help="Rollouts of a move before any is dropped.", rich_help_panel=_SEARCH),
+]
+Reallocate = Annotated[
+    bool,
+    typer.Option(
+        "--reallocate/--no-reallocate",
+        help="Give what a dropped move did not use to the others.",
+        rich_help_panel=_SEARCH,
+    ),
+]
+Epsilon = Annotated[
+    float,
+    typer.Option(
+        help="Probability, in the belief, that a partner moves at random.",
+        rich_help_panel=_SEARCH,
+    ),
+]
+
+# The run and its files.
+Games = Annotated[int, typer.Option(help="Games to play.", rich_help_panel=_RUN)]
+Seed = Annotated[
+    int, typer.Option(help="Decides on decks and all other chance.", rich_help_panel=_RUN)
+]
+Threads = Annotated[
+    int, typer.Option(help="Threads; results do not depend on them.", rich_help_panel=_RUN)
+]
+Resume = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Keep finished games in FILE, and go on with those already there.",
+        rich_help_panel=_RUN,
+    ),
+]
+JsonFile = Annotated[
+    str | None,
+    typer.Option(
+        "--json",
+        metavar="FILE",
+        help="Write results, parameters, seed and versions; - is the standard output.",
+        rich_help_panel=_OUT,
+    ),
+]
+Trace = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write every searched decision: JSON lines.",
+        rich_help_panel=_OUT,
+    ),
+]
+Save = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write the games (JSON lines, .gz too); `hanabi-search replay` reads them.",
+        rich_help_panel=_OUT,
+    ),
+]

@@ -1,0 +1,310 @@
+"""Exact private beliefs of native Hanabi: every hand the seat may hold, with its weight.
+
+P(hand | history) is proportional to the ways to draw the hand from the unseen cards, times the
+probability that the others' policies made their moves with the seat holding it (SPARTA, equation 6).
+The first factor is recomputed from the counts whenever it is needed, so that own draws, others'
+draws and revealed cards need no update at all; what is stored is the hands that are still possible
+and, for stochastic partners, the second factor. Cards drawn since the last move of a partner are
+*pending*: they are independent of everything else known and enumerated only when somebody who sees
+them moves.
+
+Letters: N hands, G groups of hands under which the other seats' memories are the same, P players.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.belief import ExplicitBelief
+from hanabi_search_plugin.blueprints import hands as kernels
+from hanabi_search_plugin.blueprints.partners import Partners, make_partners
+from hanabi_search_plugin.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.game import Event, FloatArray, IntArray, View
+from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.hanabi.layout import HANDS, LAST_CARD, MOVES
+from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
+from hanabi_search_plugin.policy import Blueprint, Memory, take
+from hanabi_search_plugin.streams import Streams
+
+logger = logging.getLogger("hanabi_search_plugin")
+
+MAX_TESTED = 64_000_000  # hands asked at once of a compiled bot that leaves few of them standing
+MAX_STORED = 4_000_000  # hands at once where most or all will stand
+NO_INTS = np.empty(0, dtype=np.int64)
+NO_FLOATS = np.empty(0)
+_CHUNK = 1 << 18  # hands written by one call of a kernel
+
+
+@dataclass(frozen=True, eq=False)
+class HandBelief(ExplicitBelief):
+    """Belief of one seat over its own hand. Made by ``HanabiGame.belief``.
+
+    ``exact`` turns False when more than MAX_TESTED or MAX_STORED hands had to be considered at once
+    (hands of 6 and 7 cards; stochastic partners at the start of a full game): from then on the
+    support is a fixed pseudo-random part of the hands, their weights unchanged.
+    """
+
+    game: HanabiGame
+    blueprint: Blueprint
+    seat: int
+    epsilon: float
+    view: HanabiView
+    own_memory: Memory  # the blueprint's at ``seat``, one row
+    partners: Partners  # the others' memories, and how they choose
+    hands: IntArray  # [N] 5 bits a card, oldest lowest
+    likes: FloatArray  # [N] probability of the others' moves; empty: all equal
+    groups: IntArray  # [N] row of ``partners``' memories; empty: all 0
+    known: int  # slots spelled out in ``hands``; newer ones are pending
+    present: int  # cards in the seat's hand
+    unseen: IntArray  # [32] copies of each identity in the deck and the seat's hand
+    likelihoods: int = 0
+    recovered: int = 0
+    exact: bool = True
+
+    @classmethod
+    def start(
+        cls, game: HanabiGame, blueprint: Blueprint, view: View, *, epsilon: float = 0.0
+    ) -> HandBelief:
+        """See ``Game.belief``. Raises ConfigError for an epsilon outside 0 .. 1."""
+        if not 0.0 <= epsilon <= 1.0:
+            raise ConfigError(f"epsilon must be from 0 to 1, got {epsilon}")
+        if not isinstance(view, HanabiView) or len(view) != 1:
+            raise UnsupportedError("a belief needs one view of native Hanabi")
+        if game.config.observation_type == "seer":
+            raise UnsupportedError("a seer sees its own hand and needs no belief over it")
+        seat = view.player
+        unseen, present = _count(game, view)
+        belief = cls(
+            game=game,
+            blueprint=blueprint,
+            seat=seat,
+            epsilon=epsilon,
+            view=view,
+            own_memory=blueprint[seat].start(view),
+            partners=make_partners(game, blueprint, seat, epsilon),
+            hands=np.zeros(1, dtype=np.int64),
+            likes=NO_FLOATS,
+            groups=NO_INTS,
+            known=0,
+            present=present,
+            unseen=unseen,
+        )
+        if belief.partners.see_new_cards:
+            belief = belief.spelled_out()
+        return replace(belief, partners=belief.partners.started(belief))
+
+    @property
+    def size(self) -> int:
+        """Hands in the support; a product of counts where slots are pending (an upper bound)."""
+        choices = int((self.unseen > 0).sum())
+        return len(self.hands) * choices ** (self.present - self.known)
+
+    @property
+    def memory(self) -> Memory:
+        return self.own_memory
+
+    # ------------------------------------------------------------------------------- updates
+
+    def update(self, event: Event, view: View) -> HandBelief:
+        assert isinstance(view, HanabiView)
+        actor, action = int(event.player[0]), int(event.action[0])
+        if actor == self.seat:
+            new = self._after_own_move(action, view)
+        else:
+            new = self._after_other_move(actor, action, view)
+        unseen, present = _count(self.game, view)
+        own = self.blueprint[self.seat].observe(view, event, self.own_memory)
+        new = replace(new, view=view, own_memory=own, unseen=unseen, present=present)
+        new = new.possible()
+        if not len(new.hands):
+            new = new._recover(self)
+        if new.partners.see_new_cards:
+            new = new.spelled_out()
+        partners, groups = new.partners.observed(new, event)
+        return replace(new, partners=partners, groups=groups)
+
+    def _after_own_move(self, action: int, view: HanabiView) -> HandBelief:
+        h = self.game.config.hand_size
+        if action >= 2 * h:
+            return self
+        slot = action % h
+        if slot >= self.known:
+            return self
+        shift = 5 * slot
+        keep = np.flatnonzero((self.hands >> shift) & 31 == int(view.rows[0, LAST_CARD]))
+        hands = self.hands[keep]
+        hands = (hands & ((1 << shift) - 1)) | (hands >> (shift + 5)) << shift
+        return replace(self.select(keep), hands=hands, known=self.known - 1)
+
+    def _after_other_move(self, actor: int, action: int, view: HanabiView) -> HandBelief:
+        config = self.game.config
+        allowed = np.full(config.hand_size, (1 << config.max_score) - 1, dtype=np.int64)
+        hint = action - 2 * config.hand_size
+        if hint >= 0:
+            by_rank = hint >= (config.players - 1) * config.colors
+            hint -= (config.players - 1) * config.colors if by_rank else 0
+            values = config.ranks if by_rank else config.colors
+            if (actor + 1 + hint // values) % config.players == self.seat:
+                kernels.touch_identities(
+                    self.game.dims, view.rows[0], hint % values, bool(by_rank), allowed
+                )
+        return self.partners.explain(self, actor, action, allowed)
+
+    def select(self, keep: IntArray) -> HandBelief:
+        """The belief on some of its hands."""
+        return replace(
+            self,
+            hands=self.hands[keep],
+            likes=self.likes[keep] if len(self.likes) else NO_FLOATS,
+            groups=self.groups[keep] if len(self.groups) else NO_INTS,
+            partners=self.partners.kept(keep),
+        )
+
+    def possible(self) -> HandBelief:
+        """Without hands that need more copies than are unseen now."""
+        weights = self.weights()
+        if self.known == 0 or weights.all():
+            return self
+        return self.select(np.flatnonzero(weights))
+
+    def _recover(self, before: HandBelief) -> HandBelief:
+        """Every hand that the hints and the visible cards allow, whatever the partners meant.
+
+        The others' memories are those of the likeliest hand before the event.
+        """
+        logger.warning(
+            "no hand explains the partners' moves: seat %d falls back to the hints and the visible "
+            "cards at move %d",
+            self.seat,
+            int(self.view.rows[0, MOVES]),
+        )
+        allowed = self._hinted()
+        blank = replace(
+            self,
+            hands=np.zeros(1, dtype=np.int64),
+            likes=NO_FLOATS,
+            groups=NO_INTS,
+            known=0,
+            recovered=self.recovered + 1,
+        )
+        found = blank.enumerate(allowed)
+        likeliest = int(before.weights().argmax())
+        return replace(found, partners=before.partners.spread(before, likeliest, len(found.hands)))
+
+    def _hinted(self) -> IntArray:
+        config = self.game.config
+        start = HANDS + (config.players + self.seat) * config.hand_size
+        words = self.view.rows[0, start : start + config.hand_size]
+        allowed = np.zeros(config.hand_size, dtype=np.int64)
+        kernels.hinted_identities(self.game.dims, words, allowed)
+        return allowed
+
+    # --------------------------------------------------------------------------- enumeration
+
+    def enumerate(
+        self,
+        allowed: IntArray,
+        *,
+        bot: int = kernels.NOBODY,
+        action: int = -1,
+        memories: NDArray[np.int32] | None = None,
+    ) -> HandBelief:
+        """Spell the pending slots out within ``allowed`` [H]; keep what lets ``bot`` move so."""
+        dims, row = self.game.dims, self.view.rows[0].copy()
+        words = self.game.config.players * self.game.config.hand_size
+        memory = np.zeros((1, words), dtype=np.int32) if memories is None else memories
+        stochastic = len(self.likes) > 0 or bot == kernels.RANDOM or self.epsilon > 0.0
+        few = bot != kernels.NOBODY and not stochastic
+        thin = self._thinning(allowed, MAX_TESTED if few else MAX_STORED)
+        cursor = np.array([0, -1, 0], dtype=np.int64)
+        cards, counts = np.zeros(8, dtype=np.int64), np.zeros(32, dtype=np.int64)
+        parts: list[tuple[Any, ...]] = []
+        while cursor[kernels.PARENT] < len(self.hands):
+            out = np.empty(_CHUNK, dtype=np.int64)
+            out_likes = np.empty(_CHUNK if stochastic else 0)
+            parents = np.empty(_CHUNK, dtype=np.int32)
+            n = kernels.filter_hands(
+                dims, row, self.seat, self.hands, self.likes, self.groups, memory,
+                self.known, self.present, self.unseen, allowed, bot, self.epsilon, action, thin,
+                cursor, cards, counts, out, out_likes, parents,
+            )  # fmt: skip
+            parts.append((out[:n].copy(), out_likes[:n].copy(), parents[:n].copy()))
+        hands, likes, origin = (np.concatenate(part) for part in zip(*parts, strict=True))
+        return replace(
+            self,
+            hands=hands,
+            likes=likes,
+            groups=self.groups[origin] if len(self.groups) else NO_INTS,
+            partners=self.partners.kept(origin),
+            known=self.present,
+            likelihoods=self.likelihoods + int(cursor[kernels.EVALUATED]),
+            exact=self.exact and thin == 0,
+        )
+
+    def _thinning(self, allowed: IntArray, limit: int) -> int:
+        """How often to halve the hands so that at most ``limit`` are considered."""
+        kinds = np.arange(32)
+        bound = float(len(self.hands))
+        for mask in allowed[self.known : self.present].tolist():
+            bound *= int((((mask >> kinds) & 1) * (self.unseen > 0)).sum())
+        return max(0, int(np.ceil(np.log2(max(bound, 1.0) / limit))))
+
+    def spelled_out(self) -> HandBelief:
+        """The same belief without pending slots."""
+        if self.known == self.present:
+            return self
+        everything = np.full(self.present, (1 << self.game.config.max_score) - 1, dtype=np.int64)
+        return self.enumerate(everything)
+
+    # ------------------------------------------------------------------------------- queries
+
+    def weights(self) -> FloatArray:
+        """[N] unnormalised probabilities of the hands (of their known slots)."""
+        weights = np.empty(len(self.hands))
+        kernels.weigh_hands(self.hands, self.likes, self.known, self.unseen, weights)
+        return weights
+
+    def sample(self, rng: np.random.Generator, n: int) -> tuple[HanabiWorlds, tuple[Memory, ...]]:
+        """See ``Belief.sample``: takes 2 n draws from ``rng``."""
+        cumulative = self._cumulative
+        pick = np.searchsorted(cumulative, rng.random(n) * cumulative[-1], side="right")
+        return self._worlds(np.minimum(pick, len(self.hands) - 1), Streams.spawn(rng, n))
+
+    @cached_property
+    def _cumulative(self) -> FloatArray:
+        return np.cumsum(self.weights())
+
+    def support(self) -> tuple[HanabiWorlds, FloatArray]:
+        """See ``ExplicitBelief.support``. The hands of the worlds are ``spelled_out().hands``."""
+        whole = self.spelled_out()
+        weights = whole.weights()
+        chance = Streams.spawn(np.random.default_rng(0), len(weights))
+        worlds, _ = whole._worlds(np.arange(len(weights)), chance)
+        return worlds, weights / weights.sum()
+
+    def _worlds(self, pick: IntArray, chance: Streams) -> tuple[HanabiWorlds, tuple[Memory, ...]]:
+        worlds = self.worlds_of(self.hands[pick], chance)
+        memories = list(self.partners.memories(self, pick))
+        memories[self.seat] = take(self.own_memory, np.zeros(len(pick), dtype=np.int64))
+        return worlds, tuple(memories)
+
+    def worlds_of(self, hands: IntArray, chance: Streams) -> HanabiWorlds:
+        """Worlds in which the seat holds these hands, the rest shuffled by the streams."""
+        rows = np.empty((len(hands), self.view.rows.shape[1]), dtype=np.int32)
+        kernels.fill_worlds(
+            self.game.dims, self.view.rows[0], self.seat, hands, self.known, self.present,
+            self.unseen, chance.state, rows,
+        )  # fmt: skip
+        return HanabiWorlds(self.game, rows)
+
+
+def _count(game: HanabiGame, view: HanabiView) -> tuple[IntArray, int]:
+    unseen = np.zeros(32, dtype=np.int64)
+    present = kernels.count_unseen(game.dims, view.rows[0], view.player, unseen)
+    return unseen, int(present)

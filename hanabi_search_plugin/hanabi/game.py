@@ -1,0 +1,254 @@
+"""The game of Hanabi in compiled, batched form, behind the contracts of ``game``.
+
+Letters: B worlds, W words of a row, F factors (hands), L cards of a hand, P players.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.errors import ConfigError, IllegalActionError, RecordError
+from hanabi_search_plugin.game import (
+    HIDDEN,
+    BoolArray,
+    FloatArray,
+    History,
+    IntArray,
+    PrivateTokens,
+    Redeterminizes,
+    Replays,
+    View,
+    Worlds,
+)
+from hanabi_search_plugin.hanabi import kernels
+from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.hanabi.encoding import ENCODINGS
+from hanabi_search_plugin.hanabi.layout import (
+    DREW,
+    HANDS,
+    LAST_CARD,
+    LAST_FLAGS,
+    NO_CARD,
+    dims_of,
+    empty_row,
+)
+from hanabi_search_plugin.hanabi.redeterminize import redraw_hands, restore_hands, set_hands
+from hanabi_search_plugin.hanabi.text import action_in_words
+from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds, Rows
+from hanabi_search_plugin.streams import Streams
+
+if TYPE_CHECKING:
+    from hanabi_search_plugin.belief import Belief
+    from hanabi_search_plugin.policy import Blueprint, Memory
+
+class HanabiGame(PrivateTokens, Redeterminizes, Replays):
+    """One configuration of Hanabi; equal where the configurations are.
+
+    ``HanabiGame(config)``, or ``HanabiGame(players=3, ...)`` with the parameters of HanabiConfig.
+    Raises ConfigError. A factor is a hand, a token the identity of a card.
+    """
+
+    name = "hanabi"
+    rewards: Literal["identical", "zero_sum", "general_sum"] = "identical"
+    public_actions = True
+    encodings = ENCODINGS
+
+    def __init__(self, config: HanabiConfig | None = None, **parameters: Any) -> None:
+        if config is not None and parameters:
+            raise ConfigError("expected a config or parameters, got both")
+        known = {field.name for field in fields(HanabiConfig)}
+        if unknown := sorted(set(parameters) - known):
+            raise ConfigError(f"parameters must be from {', '.join(sorted(known))}, got {unknown}")
+        self.config = config if config is not None else HanabiConfig(**parameters)
+        self.dims = dims_of(self.config)
+        p = self.config.players
+        self.num_players = p
+        self.num_actions = self.config.num_actions
+        self.return_range = (
+            -1.0 if self.config.bomb == "minus_one" else 0.0,
+            float(self.config.max_score),
+        )
+        # Emptying the deck takes a card move for each of its cards. Each of these gains at most one
+        # information token, to be spent on a hint, and after them everyone moves once more.
+        draws = self.config.deck_size - p * self.config.hand_size
+        tokens = self.config.information_tokens
+        self.max_length = draws + (tokens + draws if tokens else 0) + p
+        self.num_factors = p
+        self.token_length = self.config.hand_size
+        self.vocabulary = self.config.colors * self.config.ranks
+        hidden_own = self.config.observation_type != "seer"
+        self.visible = ~(np.eye(p, dtype=np.bool_) & hidden_own)  # [P, F]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, HanabiGame) and other.config == self.config
+
+    def __hash__(self) -> int:
+        return hash(self.config)
+
+    def __repr__(self) -> str:
+        default = HanabiConfig(players=self.config.players)
+        changed = [
+            f", {name}={value!r}"
+            for name, value in self.config.to_dict().items()
+            if value != getattr(default, name)
+        ]
+        return f"HanabiGame(players={self.config.players}{''.join(changed)})"
+
+    @functools.cached_property
+    def template(self) -> NDArray[np.int32]:
+        """[W] the row before the deal, with the whole deck in it, sorted."""
+        row = empty_row(self.config)
+        row[len(row) - self.config.deck_size :] = self._sorted_deck
+        return row
+
+    @functools.cached_property
+    def _sorted_deck(self) -> NDArray[np.int64]:
+        return np.repeat(np.arange(self.vocabulary), self.config.copies * self.config.colors)
+
+    def deal(self, rng: np.random.Generator, n: int) -> HanabiWorlds:
+        """n worlds with shuffled decks. Takes one 64-bit draw a world from ``rng``."""
+        rows = np.empty((n, len(self.template)), dtype=np.int32)
+        seeds = Streams.spawn(rng, n).state
+        kernels.deal_rows(self.dims, self.template, seeds, self.config.random_start_player, rows)
+        return HanabiWorlds(self, rows)
+
+    def from_decks(self, decks: Any, first_player: int | IntArray = 0) -> HanabiWorlds:
+        """Worlds dealt from given decks, int [B, deck size], first dealt first.
+
+        Player 0 gets the first hand, player 1 the next, whoever begins. ``first_player`` is one for
+        all worlds or int [B]. Raises ConfigError unless each deck is a permutation of the deck.
+        """
+        decks = np.asarray(decks)
+        size = self.config.deck_size
+        if decks.ndim != 2 or decks.shape[1] != size or decks.dtype.kind not in "iu":
+            raise ConfigError(
+                f"decks must be integers of shape [B, {size}], "
+                f"got {decks.dtype} of shape {decks.shape}"
+            )
+        wrong = np.flatnonzero((np.sort(decks, axis=1) != self._sorted_deck).any(axis=1))
+        if len(wrong):
+            raise ConfigError(
+                f"decks must be permutations of the game's {size} cards, deck {wrong[0]} is not"
+            )
+        first = np.broadcast_to(np.asarray(first_player, dtype=np.int64), len(decks))
+        if ((first < 0) | (first >= self.num_players)).any():
+            raise ConfigError(f"first_player must be from 0 to {self.num_players - 1}")
+        rows = np.empty((len(decks), len(self.template)), dtype=np.int32)
+        decks = np.ascontiguousarray(decks, dtype=np.int32)
+        kernels.deal_decks(self.dims, self.template, decks, np.ascontiguousarray(first), rows)
+        return HanabiWorlds(self, rows)
+
+    def action_to_string(self, player: int, action: int) -> str:
+        """For example "P1 hints red to P0". Raises IllegalActionError for an unknown id."""
+        try:
+            return action_in_words(self.config, player, action)
+        except RecordError as error:
+            raise IllegalActionError(str(error)) from None
+
+    def private_tokens(self, worlds: Worlds, factor: int) -> IntArray:
+        cards = self._rows(worlds)[:, self._hand(factor)]
+        return np.where(cards == NO_CARD, HIDDEN, cards).astype(np.int64)
+
+    def with_private(
+        self, worlds: Worlds, factor: int, tokens: IntArray, rng: Streams
+    ) -> tuple[HanabiWorlds, BoolArray]:
+        """The worlds with other cards in hand ``factor`` and the deck shuffled anew.
+
+        Possible where tokens [B, L] have as many cards as the hand, agree with its hints, and are
+        among the cards that its holder cannot see. Takes one number of ``rng`` for each undealt
+        card but one, none in an impossible world.
+        """
+        rows = self._rows(worlds).copy()
+        possible = np.empty(len(rows), dtype=np.bool_)
+        tokens = np.ascontiguousarray(tokens, dtype=np.int64)
+        rng.state = rng.state.copy()
+        set_hands(self.dims, rows, factor, tokens, rng.state, possible)
+        return HanabiWorlds(self, rows), possible
+
+    def redeterminize(self, worlds: Worlds, player: int, rng: Streams) -> HanabiWorlds:
+        """The worlds with ``player``'s hand and the deck drawn anew by the player's hints.
+
+        Exactly uniform over the orders of the unseen cards that agree with the hints, by rejection;
+        takes a varying number of draws of ``rng``. Only the deck changes for a ``"seer"``.
+        """
+        rows = self._rows(worlds).copy()
+        rng.state = rng.state.copy()
+        redraw_hands(self.dims, rows, player, bool(self.visible[player, player]), rng.state)
+        return HanabiWorlds(self, rows)
+
+    def restore(self, worlds: Worlds, player: int, saved: Worlds, rng: Streams) -> HanabiWorlds:
+        """Put ``player``'s true cards back; the conflict rules are those of `restore_hands`."""
+        rows = self._rows(worlds).copy()
+        rng.state = rng.state.copy()
+        restore_hands(self.dims, rows, player, self._rows(saved), rng.state)
+        return HanabiWorlds(self, rows)
+
+    def replay(self, history: History, player: int, private: IntArray) -> History:
+        """``player``'s history had the observer of ``history`` held ``private`` [L] today.
+
+        The cards that left the observer's hand are public, so today's hand determines all before.
+        """
+        observer = history.seat
+        if player == observer:
+            return history
+        hand = [int(card) for card in private]
+        views: list[HanabiView] = []
+        for t in range(len(history.views) - 1, -1, -1):
+            view = history.views[t]
+            if not isinstance(view, HanabiView):
+                raise TypeError(f"expected views of native Hanabi, got {type(view).__name__}")
+            rows = view.rows.copy()
+            rows[0, self._hand(observer)] = [NO_CARD if card == HIDDEN else card for card in hand]
+            views.append(HanabiWorlds(self, rows).view(player))
+            if t > 0:
+                mover = int(history.events[t - 1].player[0])
+                if mover == observer and view.rows[0, LAST_CARD] >= 0:
+                    slot = int(history.events[t - 1].action[0]) % self.config.hand_size
+                    if view.rows[0, LAST_FLAGS] & DREW:
+                        hand[self.config.hand_size - 1] = HIDDEN
+                    hand.insert(slot, int(view.rows[0, LAST_CARD]))
+                    hand.pop()
+        return History(player, tuple(reversed(views)), history.events)
+
+    def belief(self, blueprint: Blueprint, view: View, *, epsilon: float = 0.0) -> Belief:
+        """An exact belief over the seat's own hand; see ``hanabi.belief.HandBelief``."""
+        from hanabi_search_plugin.hanabi.belief import HandBelief
+
+        return HandBelief.start(self, blueprint, view, epsilon=epsilon)
+
+    def action_values(
+        self,
+        worlds: Worlds,
+        actions: IntArray,
+        blueprint: Blueprint,
+        memories: tuple[Memory, ...],
+        seat: int,
+        rng: Streams,
+        *,
+        threads: int = 1,
+    ) -> FloatArray:
+        """See ``Game.action_values``: one compiled loop where every policy is compiled."""
+        from hanabi_search_plugin.blueprints import rollouts
+        from hanabi_search_plugin.blueprints.compiled import bots_of
+
+        bots = bots_of(blueprint)
+        if bots is None or not isinstance(worlds, HanabiWorlds):
+            return super().action_values(
+                worlds, actions, blueprint, memories, seat, rng, threads=threads
+            )
+        return rollouts.action_values(worlds, actions, bots, memories, rng, threads=threads)
+
+    def _hand(self, player: int) -> slice:
+        start = HANDS + player * self.config.hand_size
+        return slice(start, start + self.config.hand_size)
+
+    @staticmethod
+    def _rows(worlds: Worlds) -> Rows:
+        if not isinstance(worlds, HanabiWorlds):
+            raise TypeError(f"expected worlds of native Hanabi, got {type(worlds).__name__}")
+        return worlds.rows

@@ -1,0 +1,58 @@
+"""Where results come from: what was set, the versions, and the memory it took."""
+
+from __future__ import annotations
+
+import dataclasses
+import platform
+import resource
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from hanabi_search_plugin.game import Game
+
+
+def describe(value: Any) -> Any:
+    """What a game, a policy or a search was set to, as plain JSON types."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (tuple, list)):
+        return [describe(entry) for entry in value]
+    if isinstance(value, Game):
+        config = vars(value).get("config")
+        return {"name": value.name} | (describe(config) if config is not None else {})
+    if dataclasses.is_dataclass(value):
+        named: Iterator[tuple[str, Any]] = (
+            (f.name, getattr(value, f.name)) for f in dataclasses.fields(value)
+        )
+        # A game inside a policy is the evaluation's own.
+        fields = {name: describe(field) for name, field in named if not isinstance(field, Game)}
+        return {"type": type(value).__name__} | fields
+    public = {k: v for k, v in vars(value).items() if not k.startswith("_")}
+    plain = {
+        k: describe(v)
+        for k, v in public.items()
+        if v is None or isinstance(v, (bool, int, float, str)) or dataclasses.is_dataclass(v)
+    }
+    return {"type": type(value).__name__} | plain
+
+
+def peak_rss_mb() -> float:
+    """The process's highest resident memory so far, MB (2**20 bytes)."""
+    try:  # unlike getrusage, this does not count the process that started this one
+        with open("/proc/self/status", encoding="ascii") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
+    except (OSError, StopIteration):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / (2**20 if platform.system() == "Darwin" else 1024)
+
+
+def versions() -> dict[str, str]:
+    """Versions of what the results may depend on."""
+    found = {"python": platform.python_version()}
+    for name in ("hanabi-search-plugin", "numpy", "numba"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found

@@ -1,0 +1,295 @@
+"""Any sequential ``pyspiel.Game`` behind the game contract.
+
+A batch is a list of ``pyspiel.State``, so this is for small games and few worlds: the native engine
+plays large Hanabi some hundred times faster. Letters: B worlds, A actions, P players.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pyspiel
+from numpy.typing import NDArray
+from open_spiel.python.observation import make_observation
+
+from hanabi_search_plugin.belief import MAX_WORLDS, consistent
+from hanabi_search_plugin.errors import (
+    ConfigError,
+    ContractError,
+    IllegalActionError,
+    UnsupportedError,
+)
+from hanabi_search_plugin.game import (
+    Enumerable,
+    Event,
+    FloatArray,
+    History,
+    IntArray,
+    Redeterminizes,
+    View,
+    Worlds,
+)
+from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.wrappers.openspiel_worlds import (
+    OpenSpielView,
+    OpenSpielWorlds,
+    State,
+    ours,
+)
+
+# Games with hidden information in which every player sees every action (checked by hand).
+PUBLIC_ACTIONS = frozenset(
+    ["bridge", "hanabi", "kuhn_poker", "leduc_poker", "liars_dice", "tiny_bridge_2p",
+     "tiny_bridge_4p", "tiny_hanabi"]
+)  # fmt: skip
+INFORMATION_SETS_KEPT = 256  # results of listing an information set that a game remembers
+
+_HANABI_NAMES = {
+    "max_information_tokens": "information_tokens",
+    "max_life_tokens": "life_tokens",
+    **{name: name for name in ("players", "colors", "ranks", "hand_size", "random_start_player")},
+}
+
+
+class OpenSpielGame(Enumerable, Redeterminizes):
+    """A sequential OpenSpiel game, given as an object (kept, never reloaded) or as a string.
+
+    ``public_actions``: whether every player sees every action. By default true for games of perfect
+    information and those in ``PUBLIC_ACTIONS``; false is always safe (beliefs then consider every
+    action that fits what is seen) but slower. ``max_deals``: the most deals ``deals`` lists.
+
+    Raises ConfigError for an unknown game or parameter, UnsupportedError for a simultaneous game
+    and for one that draws its chance from a generator of its own.
+    """
+
+    def __init__(
+        self,
+        game: Any,
+        *,
+        public_actions: bool | None = None,
+        max_deals: int = MAX_WORLDS,
+    ) -> None:
+        self.spiel = _load(game) if isinstance(game, str) else game
+        kind = self.spiel.get_type()
+        _require_sequential(kind)
+        self.name = str(self.spiel)
+        self.num_players = self.spiel.num_players()
+        self.num_actions = self.spiel.num_distinct_actions()
+        self.return_range = (self.spiel.min_utility(), self.spiel.max_utility())
+        self.max_length = self.spiel.max_game_length()
+        self.rewards = _rewards(kind)
+        self.max_deals = max_deals
+        self.scores_early = kind.reward_model == pyspiel.GameType.RewardModel.REWARDS
+        perfect = kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION
+        known = perfect or kind.short_name in PUBLIC_ACTIONS
+        self.public_actions = known if public_actions is None else public_actions
+        self.remembers = kind.provides_information_state_string and not perfect
+        has_string = self.remembers or kind.provides_observation_string
+        has_tensor = (
+            kind.provides_information_state_tensor
+            if self.remembers
+            else kind.provides_observation_tensor
+        )
+        self.encodings = tuple(
+            name for name, has in (("tensor", has_tensor), ("string", has_string)) if has
+        )
+        if not has_string:
+            raise UnsupportedError(f"{self.name} gives neither observation nor information state")
+        recall = pyspiel.IIGObservationType(perfect_recall=True) if self.remembers else None
+        self._observation = make_observation(self.spiel, recall) if has_tensor else None
+        self.tensor_shape = self._observation.tensor.shape if self._observation else ()
+        self._information_sets: dict[Hashable, tuple[list[State], FloatArray]] = {}
+
+    def __repr__(self) -> str:
+        return f"OpenSpielGame({self.name!r})"
+
+    def tensor(self, state: State, player: int) -> NDArray[np.float32]:
+        """A copy of the tensor that ``player`` sees in one state."""
+        assert self._observation is not None
+        self._observation.set_from(state, player)
+        return np.array(self._observation.tensor, dtype=np.float32)
+
+    def string(self, state: State, player: int) -> str:
+        """The string that ``player`` sees in one state."""
+        if self.remembers:
+            return str(state.information_state_string(player))
+        return str(state.observation_string(player))
+
+    def deal(self, rng: np.random.Generator, n: int) -> OpenSpielWorlds:
+        states = [self.spiel.new_initial_state() for _ in range(n)]
+        return OpenSpielWorlds(self, states, Streams.spawn(rng, n))
+
+    def deal_scripts(self, scripts: Sequence[Sequence[int]]) -> OpenSpielWorlds:
+        """One world a script: its chance actions are those given, in order.
+
+        A step that meets a chance event past the end of its script raises IllegalActionError.
+        """
+        states = [self.spiel.new_initial_state() for _ in scripts]
+        streams = Streams(np.zeros(len(states), dtype=np.uint64))
+        return OpenSpielWorlds(self, states, streams, [tuple(map(int, s)) for s in scripts])
+
+    def worlds(self, states: Iterable[State], rng: np.random.Generator) -> OpenSpielWorlds:
+        """A batch of copies of the given states."""
+        copies = [state.clone() for state in states]
+        return OpenSpielWorlds(self, copies, Streams.spawn(rng, len(copies)))
+
+    def action_to_string(self, player: int, action: int) -> str:
+        return str(self.spiel.action_to_string(player, action))
+
+    def deals(self) -> tuple[OpenSpielWorlds, FloatArray]:
+        states: list[State] = []
+        chances: list[float] = []
+        for state, chance in _futures(self.spiel.new_initial_state(), 1.0):
+            if len(states) == self.max_deals:
+                raise UnsupportedError(
+                    f"{self.name} has more than max_deals={self.max_deals} deals to list"
+                )
+            states.append(state)
+            chances.append(chance)
+        streams = Streams(np.arange(len(states), dtype=np.uint64))
+        return OpenSpielWorlds(self, states, streams), np.array(chances)
+
+    def branch(
+        self, worlds: Worlds, actions: IntArray
+    ) -> tuple[OpenSpielWorlds, IntArray, FloatArray]:
+        batch = ours(worlds)
+        states, parents, chances = [], [], []
+        for b, (state, action) in enumerate(zip(batch.states, actions.tolist(), strict=True)):
+            if action not in state.legal_actions():
+                raise IllegalActionError(
+                    f"world {b} allows the actions {state.legal_actions()}, got {action}"
+                )
+            for child, chance in _futures(state.child(action), 1.0):
+                states.append(child)
+                parents.append(b)
+                chances.append(chance)
+        parent = np.array(parents, dtype=np.int64)
+        after = OpenSpielWorlds(self, states, batch.streams.select(parent))
+        return after, parent, np.array(chances, dtype=np.float64)
+
+    def concat(self, parts: Sequence[Worlds]) -> OpenSpielWorlds:
+        batches = [ours(part) for part in parts]
+        return OpenSpielWorlds(
+            self,
+            [state for part in batches for state in part.states],
+            Streams(np.concatenate([part.streams.state for part in batches])),
+            [script for part in batches for script in part.scripts],
+        )
+
+    def reseed(self, worlds: Worlds, rng: np.random.Generator) -> OpenSpielWorlds:
+        """See ``Enumerable.reseed``; the worlds lose their scripts. Takes B draws."""
+        return OpenSpielWorlds(self, ours(worlds).states, Streams.spawn(rng, len(worlds)))
+
+    def history(self, state: State, player: int) -> History:
+        """What ``player`` has seen on the way to ``state``, which is at a decision or an end."""
+        here = self.spiel.new_initial_state()
+        views: list[View] = []
+        events: list[Event] = []
+        for item in state.full_history():
+            if not here.is_chance_node():
+                views.append(OpenSpielView(self, player, [here.clone()]))
+                event = Event(np.array([item.player]), np.array([item.action]))
+                events.append(event.seen_by(player, self))
+            here.apply_action(item.action)
+        views.append(OpenSpielView(self, player, [here]))
+        return History(player, tuple(views), tuple(events))
+
+    def redeterminize(self, worlds: Worlds, player: int, rng: Streams) -> OpenSpielWorlds:
+        """See ``Redeterminizes``: lists the player's information set, so for small games.
+
+        Future chance is drawn anew, too. Takes two draws a world.
+        """
+        states = []
+        for state, u in zip(ours(worlds).states, rng.uniform().tolist(), strict=True):
+            candidates, cumulative = self._information_set(state, player)
+            drawn = np.searchsorted(cumulative, u * cumulative[-1], side="right")
+            states.append(candidates[int(drawn)])
+        return OpenSpielWorlds(self, states, rng.fork())
+
+    def restore(
+        self, worlds: Worlds, player: int, saved: Worlds, rng: Streams
+    ) -> OpenSpielWorlds | None:
+        """``saved`` with the player's last move and the chance after it played as in ``worlds``.
+
+        None where some move or outcome is not possible in the truth. Takes nothing from ``rng``.
+        """
+        states = []
+        for now, before in zip(ours(worlds).states, ours(saved).states, strict=True):
+            history = now.full_history()
+            own = [k for k, item in enumerate(history) if item.player == player]
+            if not own:
+                raise ContractError(f"player {player} has not moved, so nothing can be restored")
+            state = before.clone()
+            for item in history[own[-1] :]:
+                if state.is_terminal() or item.action not in state.legal_actions():
+                    return None
+                state.apply_action(item.action)
+            if state.is_chance_node():
+                return None
+            states.append(state)
+        return OpenSpielWorlds(self, states, ours(worlds).streams)
+
+    def _information_set(self, state: State, player: int) -> tuple[list[State], FloatArray]:
+        """All states ``player`` may be in and their cumulative probability by chance alone."""
+        history = self.history(state, player)
+        key = (
+            player,
+            tuple(view.keys()[0] for view in history.views),
+            tuple((int(e.player[0]), int(e.action[0])) for e in history.events),
+        )
+        if key not in self._information_sets:
+            if len(self._information_sets) >= INFORMATION_SETS_KEPT:
+                self._information_sets.clear()
+            tracked = consistent(self, (), history)
+            found = (ours(tracked.worlds).states, np.cumsum(tracked.weights))
+            self._information_sets[key] = found
+        return self._information_sets[key]
+
+
+def _load(text: str) -> Any:
+    try:
+        parameters = pyspiel.game_parameters_from_string(text)
+        if parameters["name"] == "hanabi":
+            _check_hanabi(parameters)
+        return pyspiel.load_game(text)
+    except pyspiel.SpielError as error:
+        first = str(error).splitlines()[0]
+        raise ConfigError(f"OpenSpiel cannot load {text!r}: {first}") from error
+
+
+def _check_hanabi(parameters: Mapping[str, Any]) -> None:
+    """Parameters out of range would abort the process."""
+    given = {_HANABI_NAMES[k]: v for k, v in parameters.items() if k in _HANABI_NAMES}
+    HanabiConfig(**given)
+
+
+def _require_sequential(kind: Any) -> None:
+    if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
+        raise UnsupportedError(
+            f"{kind.short_name} is not sequential; a simultaneous game can be made so by "
+            "pyspiel.convert_to_turn_based(game)"
+        )
+    if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
+        raise UnsupportedError(
+            f"{kind.short_name} draws its chance from a generator of its own, so worlds cannot "
+            "meet the same chance twice"
+        )
+
+
+def _rewards(kind: Any) -> Literal["identical", "zero_sum", "general_sum"]:
+    if kind.utility == pyspiel.GameType.Utility.IDENTICAL:
+        return "identical"
+    return "zero_sum" if kind.utility == pyspiel.GameType.Utility.ZERO_SUM else "general_sum"
+
+
+def _futures(state: State, chance: float) -> Iterator[tuple[State, float]]:
+    """Every decision or end that chance can lead to from ``state``, with its probability."""
+    if not state.is_chance_node():
+        yield state, chance
+        return
+    for action, probability in state.chance_outcomes():
+        if probability > 0:
+            yield from _futures(state.child(action), chance * probability)

@@ -1,0 +1,65 @@
+"""OpenSpiel games that begin by dealing something private to each player, as private tokens."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hanabi_search_plugin.errors import UnsupportedError
+from hanabi_search_plugin.game import HIDDEN, BoolArray, IntArray, PrivateTokens, Worlds
+from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel_worlds import OpenSpielWorlds, ours
+
+
+class OpenSpielDealtGame(OpenSpielGame, PrivateTokens):
+    """A game that begins by dealing one chance action to each player, for that player's eyes only.
+
+    For example tiny_hanabi, tiny_bridge_2p, Kuhn and Leduc poker. Factor f is what player f was
+    dealt, one token: the chance action. Raises UnsupportedError for a game that is not like that.
+    """
+
+    def __init__(self, game: Any, *, public_actions: bool | None = None) -> None:
+        super().__init__(game, public_actions=public_actions)
+        self.num_factors = self.num_players
+        self.token_length = 1
+        self.visible = np.eye(self.num_players, dtype=np.bool_)
+        worlds, _ = self.deals()
+        self.vocabulary = 1 + max(max(state.history(), default=0) for state in worlds.states)
+        for p in range(self.num_players):
+            pairs = {
+                (state.history()[p] if len(state.history()) == self.num_players else HIDDEN, key)
+                for state, key in zip(worlds.states, worlds.view(p).keys(), strict=True)
+            }
+            dealt, seen = {d for d, _ in pairs}, {k for _, k in pairs}
+            if HIDDEN in dealt or not len(dealt) == len(seen) == len(pairs):
+                raise UnsupportedError(
+                    f"{self.name} does not deal one private chance action to each player at its "
+                    "start"
+                )
+
+    def private_tokens(self, worlds: Worlds, factor: int) -> IntArray:
+        tokens = [[state.history()[factor]] for state in ours(worlds).states]
+        return np.array(tokens, dtype=np.int64).reshape(len(worlds), 1)
+
+    def with_private(
+        self, worlds: Worlds, factor: int, tokens: IntArray, rng: Streams
+    ) -> tuple[OpenSpielWorlds, BoolArray]:
+        """See ``PrivateTokens``: replays each game with another deal. Takes one draw a world."""
+        batch = ours(worlds)
+        states, possible = list(batch.states), np.ones(len(batch), dtype=np.bool_)
+        for b, state in enumerate(batch.states):
+            history = state.history()
+            history[factor] = int(tokens[b, 0])
+            again = self.spiel.new_initial_state()
+            for action in history:
+                if action not in again.legal_actions():
+                    possible[b] = False
+                    break
+                again.apply_action(action)
+            if possible[b]:
+                states[b] = again
+        streams = rng.fork()
+        streams.state = np.where(possible, streams.state, batch.streams.state)
+        return OpenSpielWorlds(self, states, streams), possible

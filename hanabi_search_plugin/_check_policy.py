@@ -77,9 +77,9 @@ def check_agent(
     """Check that ``agent`` decides by what its seat has seen, its stream and nothing else.
 
     Beside each game runs a twin: the same history for the agent's seat, other hidden information.
-    In both, and from a fork of its memory, alone and in a batch, the agent makes the same decision
-    from the same stream. The others play ``partner``: by default a SearchAgent's blueprint, else
-    uniform random legal moves.
+    In both, alone and in a batch, and again when the game has gone on, the agent makes the same
+    decision from the same stream. The others play ``partner``: by default a SearchAgent's
+    blueprint, else uniform random legal moves.
     """
     rng = np.random.default_rng(seed)
     others = as_blueprint(partner or UniformPolicy(), game.num_players)
@@ -89,18 +89,17 @@ def check_agent(
         worlds = game.deal(rng, 1)
         twins = Twins(game, worlds, seat)
         twin = twins.draw(worlds, rng)
-        memory, fork, beside = (agent.start(w.view(seat)) for w in (worlds, worlds, twin))
+        memory, beside = (agent.start(w.view(seat)) for w in (worlds, twin))
         memories = [policy.start(worlds.view(p)) for p, policy in enumerate(others)]
         while not worlds.terminal[0]:
             mover, stream = int(worlds.current_player[0]), Streams.spawn(rng, 1)
             if mover == seat:
                 fresh = twins.draw(worlds, rng).view(seat)
-                view = worlds.view(seat)
+                view = worlds.view(seat).select(ONE)
                 action = _check_decision(agent, view, memory, stream)
                 for reason, at, held in (
                     ("of what it cannot see (in this position)", fresh, memory),
                     ("of what it cannot see (in this game)", twin.view(seat), beside),
-                    ("of what another fork of its memory met", view, fork),
                 ):
                     same = agent.act(at, at.legal, held, stream.select(ONE))
                     require(
@@ -110,6 +109,7 @@ def check_agent(
             else:
                 view = worlds.view(mover)
                 action = others[mover].act(view, view.legal, memories[mover], stream)
+            then = view
             follows = bool(twin.legal[0, action[0]]) and twin.current_player[0] == mover
             event = worlds.step(action)
             for p, policy in enumerate(others):
@@ -119,8 +119,13 @@ def check_agent(
             if follows:
                 twin.step(action)
                 follows = twin.view(seat).keys()[0] == view.keys()[0]
-            fork = agent.observe(view, seen, memory)
-            memory = agent.observe(view, seen, memory)
+            before, memory = memory, agent.observe(view, seen, memory)
+            if mover == seat:
+                same = agent.act(then, then.legal, before, stream.select(ONE))
+                require(
+                    np.array_equal(action, same),
+                    f"{name_of(agent)}: observe changed the memory it was given",
+                )
             if follows:
                 beside = agent.observe(twin.view(seat).select(ONE), seen, beside)
             else:

@@ -33,7 +33,7 @@ from hanabi_search_plugin.game import (
 from hanabi_search_plugin.policy import Blueprint, Memory, take
 from hanabi_search_plugin.rollout import observe_all, start_memories
 
-MAX_WORLDS = 200_000  # the most worlds followed at a time; some 3 kB each for OpenSpiel's states
+MAX_WORLDS = 50_000  # the most worlds followed at a time; some 3 kB each for OpenSpiel's states
 CHUNK = 4_096  # worlds whose moves are explained, and whose chance is listed, at a time
 
 _log = logging.getLogger(__name__)

@@ -14,24 +14,24 @@ _RUN = "Run"
 _OUT = "Output"
 
 # The game. Ranges are checked by HanabiConfig, which names them.
-Players = Annotated[int, typer.Option(help="Seats, 2 to 5.", rich_help_panel=_GAME)]
-Colors = Annotated[int, typer.Option(help="Colours, 1 to 5.", rich_help_panel=_GAME)]
-Ranks = Annotated[int, typer.Option(help="Ranks, 1 to 5.", rich_help_panel=_GAME)]
+Players = Annotated[int, typer.Option(help="Seats.", rich_help_panel=_GAME)]
+Colors = Annotated[int, typer.Option(help="Colours.", rich_help_panel=_GAME)]
+Ranks = Annotated[int, typer.Option(help="Ranks of a colour.", rich_help_panel=_GAME)]
 HandSize = Annotated[
     int,
     typer.Option(
-        help="Cards a hand, 1 to 7; 0: the rule book's (5 for 2 and 3 players, else 4).",
+        help="Cards a hand; 0: the rule book's, 5 for 2 and 3 players, else 4.",
         rich_help_panel=_GAME,
     ),
 ]
 InformationTokens = Annotated[
-    int, typer.Option(help="Hints at the start and at most, 1 to 8.", rich_help_panel=_GAME)
+    int, typer.Option(help="Hints, at the start and at most.", rich_help_panel=_GAME)
 ]
-LifeTokens = Annotated[int, typer.Option(help="Lives, 1 to 3.", rich_help_panel=_GAME)]
+LifeTokens = Annotated[int, typer.Option(help="Lives.", rich_help_panel=_GAME)]
 RandomStart = Annotated[
     bool,
     typer.Option(
-        "--random-start-player/--first-player-starts",
+        "--random-start-player",
         help="Draw who starts.",
         rich_help_panel=_GAME,
     ),
@@ -89,9 +89,7 @@ SearchSeats = Annotated[
 ]
 Rollouts = Annotated[
     int,
-    typer.Option(
-        help="Budget of a decision, shared by the legal moves.", rich_help_panel=_SEARCH
-    ),
+    typer.Option(help="Budget of a decision, shared by the legal moves.", rich_help_panel=_SEARCH),
 ]
 Seconds = Annotated[
     float | None,

@@ -1,4 +1,4 @@
-"""What the commands do: line-ups, one game on the terminal, tables and files.
+"""What the commands share: line-ups, consoles, progress and files.
 
 Imported when a command runs: everything here is slow to import.
 """
@@ -6,40 +6,36 @@ Imported when a command runs: everything here is slow to import.
 from __future__ import annotations
 
 import json
+import logging
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
 
-from hanabi_search_plugin import render
-from hanabi_search_plugin.agent import SearchAgent, upgrade
+from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.blueprints.registry import load_policy
 from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.evaluate import MANY_SEARCHERS, Evaluation
+from hanabi_search_plugin.evaluate import MANY_SEARCHERS
 from hanabi_search_plugin.files import atomic_write, require_writable
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.human import HumanPolicy
-from hanabi_search_plugin.jit import compile_seconds
-from hanabi_search_plugin.match import SEARCHES, GameResult, deal_game, searching_seats
+from hanabi_search_plugin.hanabi.layout import TURN
+from hanabi_search_plugin.match import GameResult, deal_game
 from hanabi_search_plugin.policy import Blueprint, Policy
-from hanabi_search_plugin.provenance import describe, peak_rss_mb, versions
 from hanabi_search_plugin.records import RecordedGame
-from hanabi_search_plugin.result import SearchResult
-from hanabi_search_plugin.selfplay import lives_left, play_game, self_play
 
-_CONFIG = tuple(HanabiConfig.__dataclass_fields__)
-_SPARTA = tuple(name for name in Sparta.__dataclass_fields__ if name != "threads")
 HUMAN = "human"
+SPARTA = "sparta"
+_GAME = tuple(HanabiConfig.__dataclass_fields__)
+_SEARCH = (
+    "rollouts", "seconds", "threshold", "pruning", "deviations", "min_rollouts", "reallocate",
+)  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------- line-ups
@@ -47,111 +43,166 @@ HUMAN = "human"
 
 @dataclass(frozen=True)
 class LineUp:
-    """Who plays what."""
+    """Who plays what. A person's seat holds the policy that stands in for it in beliefs."""
 
     game: HanabiGame
     policies: Blueprint
     names: tuple[str, ...]  # one a seat, for people
+    short_names: tuple[str, ...]  # the same for narrow places: a searching seat's search
+    people: tuple[int, ...] = ()  # seats
+    searching: tuple[int, ...] = ()  # seats
 
 
-def game_config(settings: Mapping[str, Any]) -> HanabiConfig:
-    """The game of a command's options."""
-    return HanabiConfig(**{name: settings[name] for name in _CONFIG if name in settings})
+def line_up(
+    settings: Mapping[str, Any], *, seats: str | None = None, search_threads: int = 1
+) -> LineUp:
+    """The game and the policies of a command's options; raises ConfigError."""
+    config = HanabiConfig(**{name: settings[name] for name in _GAME if name in settings})
+    names = _per_seat(settings["policy"], config, "policy")
+    people: list[int] = []
+    if seats is not None:
+        sitting = _per_seat(seats, config, "seats")
+        people = [seat for seat, name in enumerate(sitting) if name == HUMAN]
+        names = [names[s] if name == HUMAN else name for s, name in enumerate(sitting)]
+    loaded = {name: load_policy(name, config) for name in dict.fromkeys(names)}
+    policies: list[Policy] = [loaded[name] for name in names]
+    game = HanabiGame(config)
+    searching: list[int] = []
+    if settings["search"] == SPARTA:
+        epsilon = settings.get("epsilon", 0.0)
+        if not 0 <= epsilon < 1:
+            raise ConfigError(f"epsilon must be a probability below 1, got {epsilon}")
+        search = Sparta(
+            **{k: settings[k] for k in _SEARCH if k in settings}, threads=search_threads
+        )
+        agent = upgrade(tuple(policies), game, search, epsilon=epsilon)
+        searching = _seats(settings["search_seats"], config)
+        for seat in searching:
+            if seat in people:
+                raise ConfigError(f"search-seats must leave out seat {seat}, a person's")
+            policies[seat] = agent
+            names[seat] = f"{names[seat]}+{SPARTA}"
+    elif settings["search"] != "none":
+        raise ConfigError(f"search must be sparta or none, got {settings['search']!r}")
+    for seat in people:
+        names[seat] = HUMAN
+    short = tuple(SPARTA if s in searching else name for s, name in enumerate(names))
+    return LineUp(game, tuple(policies), tuple(names), short, tuple(people), tuple(searching))
 
 
 def blueprint_of(names: str, config: HanabiConfig) -> Blueprint:
     """One policy for every seat, or one a seat, from ``--policy``."""
-    parts = [name.strip() for name in names.split(",")]
+    parts = _per_seat(names, config, "policy")
+    loaded = {name: load_policy(name, config) for name in dict.fromkeys(parts)}
+    return tuple(loaded[name] for name in parts)
+
+
+def _per_seat(text: str, config: HanabiConfig, parameter: str) -> list[str]:
+    parts = [name.strip() for name in text.split(",")]
     if len(parts) not in (1, config.players):
         raise ConfigError(
-            f"policy must be one name or {config.players}, one a seat, got {len(parts)}: {names}"
+            f"{parameter} must be one name or {config.players}, one a seat, got {text!r}"
         )
-    loaded = {name: load_policy(name, config) for name in dict.fromkeys(parts)}
-    return tuple(loaded[parts[seat % len(parts)]] for seat in range(config.players))
+    return parts * config.players if len(parts) == 1 else parts
 
 
-def names_of(names: str, config: HanabiConfig) -> list[str]:
-    parts = [name.strip() for name in names.split(",")]
-    return [parts[seat % len(parts)] for seat in range(config.players)]
+def _seats(text: str, config: HanabiConfig) -> list[int]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) < config.players for part in parts):
+        raise ConfigError(
+            f"search-seats must be seats from 0 to {config.players - 1}, got {text!r}"
+        )
+    return sorted({int(part) for part in parts})
 
 
-def line_up(settings: Mapping[str, Any], *, search_threads: int = 1) -> LineUp:
-    """The game and the policies of a command's options; raises ConfigError."""
-    config = game_config(settings)
-    game = HanabiGame(config)
-    blueprint = blueprint_of(settings["policy"], config)
-    names = names_of(settings["policy"], config)
-    if settings["search"] not in ("sparta", "none"):
-        raise ConfigError(f"search must be sparta or none, got {settings['search']!r}")
-    if settings["search"] == "none":
-        return LineUp(game, blueprint, tuple(names))
-    epsilon = settings["epsilon"]
-    if not 0 <= epsilon < 1:
-        raise ConfigError(f"epsilon must be a probability below 1, got {epsilon}")
-    search = Sparta(
-        **{name: settings[name] for name in _SPARTA if name in settings}, threads=search_threads
-    )
-    agent = upgrade(blueprint, game, search, epsilon=epsilon)
-    policies: list[Policy] = list(blueprint)
-    for seat in seats_of(settings["search_seats"], config):
-        policies[seat] = agent
-        names[seat] += "+sparta"
-    return LineUp(game, tuple(policies), tuple(names))
+# ------------------------------------------------------------------------------------- terminal
 
 
-def seats_of(text: str, config: HanabiConfig) -> list[int]:
-    """The seats of ``--search-seats``."""
-    seats = []
-    for part in text.split(","):
-        if not part.strip().isdecimal() or int(part) >= config.players:
-            raise ConfigError(
-                f"search-seats must be seats from 0 to {config.players - 1}, got {text!r}"
-            )
-        seats.append(int(part))
-    return sorted(set(seats))
+def open_console(json_file: str | None) -> Console:
+    """The standard output, or the standard error where the former carries JSON."""
+    return Console(stderr=json_file == "-", highlight=False)
 
 
-def seat_people(who: LineUp, seats: str | None, console: Console) -> LineUp:
-    """The line-up with people and policies at the seats that ``--seats`` names."""
-    if seats is None:
-        return who
-    config = who.game.config
-    parts = [name.strip() for name in seats.split(",")]
-    if len(parts) != config.players:
-        raise ConfigError(f"seats must be {config.players} names, one a seat, got {seats!r}")
-    names, policies = list(who.names), list(who.policies)
-    for seat, name in enumerate(parts):
-        if name == HUMAN:
-            names[seat] = HUMAN
-        elif not isinstance(policies[seat], SearchAgent):
-            policies[seat], names[seat] = load_policy(name, config), name
-        else:  # the search stays, over what this seat was said to play
-            agent = policies[seat]
-            assert isinstance(agent, SearchAgent)
-            blueprint = list(agent.blueprint)
-            blueprint[seat] = load_policy(name, config)
-            policies[seat] = replace(agent, blueprint=tuple(blueprint))
-            names[seat] = f"{name}+sparta"
-    for seat, name in enumerate(names):
-        if name == HUMAN:
+def show_warnings(console: Console, who: LineUp | None = None) -> None:
+    """Show the package's warnings, and the line-up's, on the standard error, each kind once."""
+    shown: set[str] = set()
 
-            def ask(seat: int = seat) -> str:
-                return console.input(f"[bold]P{seat}, your move[/] (help): ")
+    class Once(logging.Handler):
+        def emit(self, entry: logging.LogRecord) -> None:
+            if str(entry.msg) not in shown:
+                shown.add(str(entry.msg))
+                errors.print(f"warning: {entry.getMessage()}", markup=False)
 
-            policies[seat] = HumanPolicy(console, tuple(names), ask)
-    return LineUp(who.game, tuple(policies), tuple(names))
+    errors = console if console.stderr else Console(stderr=True, highlight=False)
+    logger = logging.getLogger("hanabi_search_plugin")
+    logger.handlers = [Once(logging.WARNING)]
+    logger.propagate = False
+    if who is not None and len(who.searching) > 1:
+        logger.warning(MANY_SEARCHERS, ", ".join(map(str, who.searching)))
 
 
-def many_searchers(who: LineUp) -> str | None:
-    """The paper's warning where several seats search."""
-    seats = searching_seats(who.policies)
-    return MANY_SEARCHERS % ", ".join(map(str, seats)) if len(seats) > 1 else None
+@contextmanager
+def progress_bar(console: Console, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    """A function that takes how much is done, shown as a bar on a terminal and not elsewhere."""
+    if not console.is_terminal:
+        yield lambda done: None
+        return
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.update(task, completed=done)
 
 
-# ------------------------------------------------------------------------------- games and files
+# ---------------------------------------------------------------------------------------- files
 
 
-def record(game: HanabiGame, result: GameResult, seed: int, names: tuple[str, ...]) -> RecordedGame:
-    """A finished game as the recorded-games format has it."""
+def check_files(**files: str | Path | None) -> None:
+    """Raises ConfigError for a file that cannot be written, before the work is done."""
+    for option, path in files.items():
+        if path is not None and str(path) != "-":
+            require_writable(path, option)
+
+
+def write_json(path: str | None, content: dict[str, Any]) -> None:
+    """Write results to a file, whole or not at all, or to the standard output ("-")."""
+    if path is None:
+        return
+    text = json.dumps(content, indent=2, allow_nan=False) + "\n"
+    if path == "-":
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    with atomic_write(path) as file:
+        file.write(text.encode())
+
+
+def parameters(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """A command's options as plain JSON types."""
+    return {name: str(v) if isinstance(v, Path) else v for name, v in settings.items()}
+
+
+def trace_lines(game: HanabiGame, result: GameResult) -> Iterator[bytes]:
+    """A line for each searched decision of a game."""
+    for turn, seat, decision in result.decisions:
+        words = game.action_to_string(seat, decision.action)
+        line = {"game": result.game, "turn": turn, "seat": seat, "words": words}
+        yield json.dumps(line | decision.to_dict(), separators=(",", ":")).encode() + b"\n"
+
+
+def record(who: LineUp, result: GameResult, seed: int, finished: bool = True) -> RecordedGame:
+    """A game of ``seed`` as the recorded-games format has it; without a score if unfinished."""
+    game = who.game
     worlds, _ = deal_game(game, seed, result.game)
-    return recorded(game, worlds, result, seed, names)
+    row = worlds.rows[0]  # type: ignore[attr-defined]  # HanabiGame deals HanabiWorlds
+    return RecordedGame(
+        config=game.config,
+        game=result.game,
+        deck=tuple(row[len(row) - game.config.deck_size :].tolist()),
+        actions=result.actions,
+        first_player=int(row[TURN]),
+        score=int(result.score) if finished else None,
+        lives_left=result.lives_left if finished else None,
+        bomb=game.config.bomb,
+        seed=seed,
+        policies=who.names,
+    )

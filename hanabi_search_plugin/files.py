@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 from hanabi_search_plugin.errors import ConfigError
 
@@ -30,7 +30,7 @@ def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
         with beside.open("wb") as raw:
             if path.suffix == ".gz":
                 with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed:
-                    yield packed
+                    yield cast(IO[bytes], packed)
             else:
                 yield raw
         os.replace(beside, path)

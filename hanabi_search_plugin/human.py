@@ -63,7 +63,9 @@ class HumanPolicy(Policy):
                 self._console.print(HELP, highlight=False, markup=False)
                 continue
             if line == "moves":
-                moves = [action_in_words(config, player, a) for a in np.flatnonzero(legal[0])]
+                moves = [
+                    action_in_words(config, player, a) for a in np.flatnonzero(legal[0]).tolist()
+                ]
                 self._console.print("\n".join(moves), highlight=False)
                 continue
             action = parse_move(config, player, line)

@@ -51,6 +51,33 @@ def searching_seats(policies: Blueprint) -> list[int]:
     return [p for p, policy in enumerate(policies) if isinstance(policy, SearchAgent)]
 
 
+def finished_game(
+    worlds: Worlds,
+    side: Side,
+    index: int,
+    seat: int,
+    actions: list[int],
+    decisions: list[tuple[int, int, SearchResult]],
+    cpu_seconds: float = 0.0,
+) -> GameResult:
+    """The result of a game that stands as ``worlds`` (a batch of one); score of ``seat``."""
+    lives = lives_left(worlds)
+    results = [result for _, _, result in decisions]
+    by_seat = {number: result.likelihoods for _, number, result in decisions}  # so far: the last
+    return GameResult(
+        side=side,
+        game=index,
+        score=float(worlds.returns[0, seat]),
+        lives_left=None if lives is None else int(lives[0]),
+        actions=tuple(actions),
+        cpu_seconds=max(cpu_seconds, 0.0),
+        rollouts=sum(r.rollouts for r in results),
+        likelihoods=sum(by_seat.values()),
+        changed_moves=sum(r.action != r.blueprint_action for r in results),
+        decisions=tuple(decisions),
+    )
+
+
 def deal_block(game: Game, seed: int, block: int) -> tuple[Worlds, Streams]:
     """A block of games at their first decisions, and a stream for each one's policies."""
     rngs = [np.random.default_rng([seed, use, block]) for use in (DECKS, POLICIES)]
@@ -135,7 +162,8 @@ class Match:
         """One searched game. ``alone``: nobody else compiles; ``stop``: give up at a move."""
         began, compiled = time.thread_time(), compile_seconds()
         worlds, stream = deal_game(self.game, self.seed, index)
-        actions, decisions = [], []
+        actions: list[int] = []
+        decisions: list[tuple[int, int, SearchResult]] = []
         for turn in play_game(worlds, self.policies, stream, (self.seed, SEARCHES, index)):
             if stop.is_set():
                 raise InterruptedError
@@ -145,17 +173,4 @@ class Match:
         seconds = time.thread_time() - began
         if alone:
             seconds -= compile_seconds() - compiled
-        lives = lives_left(worlds)
-        results = [result for _, _, result in decisions]
-        return GameResult(
-            side=self.side,
-            game=index,
-            score=float(worlds.returns[0, self.seat]),
-            lives_left=None if lives is None else int(lives[0]),
-            actions=tuple(actions),
-            cpu_seconds=max(seconds, 0.0),
-            rollouts=sum(r.rollouts for r in results),
-            likelihoods=sum({seat: r.likelihoods for _, seat, r in decisions}.values()),  # the last
-            changed_moves=sum(r.action != r.blueprint_action for r in results),
-            decisions=tuple(decisions),
-        )
+        return finished_game(worlds, self.side, index, self.seat, actions, decisions, seconds)

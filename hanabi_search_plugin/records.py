@@ -20,7 +20,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from hanabi_search_plugin.errors import ConfigError, RecordError
 from hanabi_search_plugin.files import atomic_write
@@ -87,7 +87,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raw.seek(0)
         if not compressed and path.suffix == ".gz":
             raise RecordError(f"{path}: expected a gzip file, as its name says, got something else")
-        stream: IO[bytes] = gzip.GzipFile(fileobj=raw) if compressed else raw
+        stream = gzip.GzipFile(fileobj=raw) if compressed else raw
         try:
             for content in stream:
                 number += 1

@@ -33,7 +33,7 @@ from hanabi_search_plugin.hanabi.text import (
     action_to_dict,
     card_name,
 )
-from hanabi_search_plugin.result import SearchResult
+from hanabi_search_plugin.result import Reason, SearchResult
 
 STYLES = ("red", "yellow", "green", "white", "blue")
 WIDTH = 80
@@ -52,6 +52,9 @@ def board(config: HanabiConfig, row: Any, seats: tuple[str, ...], you: int | Non
     out.append(f" hints {row[INFO]}/{config.information_tokens}")
     out.append(f"   lives {row[LIVES]}/{config.life_tokens}")
     out.append(f"   deck {row[DECK_SIZE] - row[DECK_NEXT]}\n")
+    label(out, "slot")
+    slots = (f"{slot:<{_cell(config)}}" for slot in range(config.hand_size))
+    out.append("".join(slots).rstrip() + "\n", "dim")
     for seat, name in enumerate(seats):
         _hand(out, config, row, seat, f"P{seat} {'you' if seat == you else name}")
     label(out, "discards")
@@ -59,9 +62,11 @@ def board(config: HanabiConfig, row: Any, seats: tuple[str, ...], you: int | Non
     for color in range(config.colors):
         ranks = "".join(str(c % config.ranks + 1) for c in gone if c // config.ranks == color)
         if ranks:
-            out.append(f"{COLOR_LETTERS[color]}{ranks} ", _style(color))
-    out.append("\n" if gone else "none\n")
-    return out
+            out.append(f"{COLOR_LETTERS[color]}{ranks}", _style(color)).append("  ")
+    if not gone:
+        out.append("none")
+    out.rstrip()
+    return out.append("\n")
 
 
 def discards(config: HanabiConfig, row: Any) -> list[int]:
@@ -92,7 +97,8 @@ def move(config: HanabiConfig, row: Any, seat: int, action: int) -> Text:
     else:
         told = Text(f"rank {int(fields['rank']) + 1}")
     slots = ", ".join(map(str, touched(config, row, target, fields)))
-    return Text.assemble(f"hints ", told, f" to P{target}: slot{'s' if ',' in slots else ''} {slots}")
+    plural = "s" if "," in slots else ""
+    return Text.assemble("hints ", told, f" to P{target}: slot{plural} {slots}")
 
 
 def touched(config: HanabiConfig, row: Any, target: int, fields: dict[str, Any]) -> list[int]:
@@ -102,10 +108,7 @@ def touched(config: HanabiConfig, row: Any, target: int, fields: dict[str, Any])
         card = int(row[HANDS + target * config.hand_size + slot])
         if card < HIDDEN_CARD:
             color, rank = divmod(card, config.ranks)
-            if (color if fields["type"] == "reveal_color" else rank) in (
-                fields.get("color", -1),
-                fields.get("rank", -1),
-            ):
+            if fields.get("color", color) == color and fields.get("rank", rank) == rank:
                 slots.append(slot)
     return slots
 
@@ -129,12 +132,21 @@ def decision(config: HanabiConfig, row: Any, seat: int, result: SearchResult) ->
     return out
 
 
-_REASONS = {
+_REASONS: dict[Reason, str] = {
     "blueprint_best": "nothing is better",
     "below_threshold": "what looks better gains too little",
     "single_move": "the only move",
     "budget_too_small": "the budget is too small to compare",
+    "belief_too_small": "too few possible worlds to compare",
+    "search_not_allowed": "no search is allowed here",
 }
+
+
+def labelled(text: str, content: Text) -> Text:
+    """A line of a left column and content."""
+    out = Text()
+    label(out, text)
+    return out.append_text(content).append("\n")
 
 
 def label(out: Text, text: str) -> None:
@@ -143,15 +155,17 @@ def label(out: Text, text: str) -> None:
 
 
 def _hand(out: Text, config: HanabiConfig, row: Any, seat: int, name: str) -> None:
-    width = min(CELL, (WIDTH - LABEL) // config.hand_size)
+    width = _cell(config)
     cards = row[HANDS + seat * config.hand_size :][: config.hand_size]
     words = row[HANDS + (config.players + seat) * config.hand_size :][: config.hand_size]
     label(out, name if len(name) < LABEL else name[: LABEL - 2] + "~")
+    hand = Text()
     for card in cards:
         cell = _card(config, int(card))
         cell.pad_right(width - len(cell))
-        out.append_text(cell)
-    out.append("\n")
+        hand.append_text(cell)
+    hand.rstrip()
+    out.append_text(hand).append("\n")
     held = [int(word) if card != NO_CARD else None for card, word in zip(cards, words, strict=True)]
     marks = ["" if word is None else _told(config, word) for word in held]
     could = ["" if word is None else _could(config, word) for word in held]
@@ -159,6 +173,10 @@ def _hand(out: Text, config: HanabiConfig, row: Any, seat: int, name: str) -> No
         if any(cell.strip("-") for cell in cells):
             label(out, title)
             out.append("".join(f"{cell:<{width}}" for cell in cells).rstrip() + "\n", "dim")
+
+
+def _cell(config: HanabiConfig) -> int:
+    return min(CELL, (WIDTH - LABEL) // config.hand_size)
 
 
 def _told(config: HanabiConfig, word: int) -> str:

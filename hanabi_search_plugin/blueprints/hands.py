@@ -18,8 +18,6 @@ from hanabi_search_plugin.hanabi.layout import (
     ALL,
     DECK_NEXT,
     DECK_SIZE,
-    LAST_CARD,
-    LAST_PLAYER,
     LAST_TOUCHED,
     LEFT0,
     LEFT1,
@@ -119,7 +117,8 @@ def chance_of(
     if bot == NOBODY:
         return 1.0
     if bot == SMARTBOT:
-        chance = 1.0 if smartbot.decide(dims, row, mem, board) == action else 0.0
+        due = smartbot.expected_discard(dims, row, mem, board)
+        chance = 1.0 if smartbot.decide(dims, row, mem, board, due) == action else 0.0
         if epsilon == 0.0:
             return chance
     else:
@@ -276,14 +275,7 @@ def observe_as(dims: Any, bot: int, row: Any, seat: int, mem: Any) -> bool:
     """One seat's memory over the last move. True: it may depend on cards others do not see."""
     if bot != SMARTBOT:
         return False
-    before = smartbot.planes_before(row)
-    pointed = -1
-    finesse = smartbot.is_finesse(dims, row, mem, before[0])
-    if finesse:
-        actor, card = np.int64(row[LAST_PLAYER]), np.int64(row[LAST_CARD])
-        pointed = smartbot.finesse_target(dims, row, seat, actor, card)
-    smartbot.observe(dims, row, seat, mem, before, pointed)
-    return finesse
+    return smartbot.observe_alone(dims, row, seat, mem)
 
 
 @kernel

@@ -13,8 +13,8 @@ import numpy as np
 
 from hanabi_search_plugin.blueprints import smartbot
 from hanabi_search_plugin.hanabi.layout import (
+    INFO,
     LAST_CARD,
-    LAST_PLAYER,
     TURN,
     lowest_bit,
     players,
@@ -46,7 +46,9 @@ def act_rows(
     for b in range(len(rows)):
         mem = memory[b if len(memory) > 1 else 0]
         if bot == SMARTBOT:
-            out[b] = smartbot.decide(dims, rows[b], mem, smartbot.planes(rows[b]))
+            board = smartbot.planes(rows[b])
+            due = smartbot.expected_discard(dims, rows[b], mem, board)
+            out[b] = smartbot.decide(dims, rows[b], mem, board, due)
         else:
             state[0] = streams[b]
             out[b] = random_legal(dims, rows[b], state)
@@ -58,13 +60,7 @@ def observe_rows(dims: Any, bot: int, rows: Any, seat: int, memory: Any) -> None
     """Bring memories [B, words] of one seat over the last move of each row, in place."""
     if bot == SMARTBOT:
         for b in range(len(rows)):
-            row, mem = rows[b], memory[b]
-            before = smartbot.planes_before(row)
-            pointed = -1
-            if smartbot.is_finesse(dims, row, mem, before[0]):
-                actor, card = np.int64(row[LAST_PLAYER]), np.int64(row[LAST_CARD])
-                pointed = smartbot.finesse_target(dims, row, seat, actor, card)
-            smartbot.observe(dims, row, seat, mem, before, pointed)
+            smartbot.observe_alone(dims, rows[b], seat, memory[b])
 
 
 @inline
@@ -77,15 +73,20 @@ def play_on(dims: Any, row: Any, bots: Any, mem: Any, one_mind: bool, state: Any
     p = players(dims)
     board = smartbot.planes(row)
     while row[TURN] >= 0:
-        seat = np.int64(row[TURN])
+        seat = np.int64(row[TURN]) & 7
+        due = -1
         if bots[seat] == SMARTBOT:
-            action = smartbot.decide(dims, row, mem[0 if one_mind else seat], board)
+            mine = mem[0 if one_mind else seat]
+            due = smartbot.expected_discard(dims, row, mine, board)
+            action = smartbot.decide(dims, row, mine, board, due)
         else:
             action = random_legal(dims, row, state)
+        tokens = np.int64(row[INFO])
         step(dims, row, action)
         if row[TURN] < 0:
             break
-        card = np.int64(row[LAST_CARD])
+        after = seat + 1 if seat + 1 < p else 0
+        card = np.int64(row[LAST_CARD]) & 31
         common = -1  # whom the finesse points at, where all agree
         if one_mind and smartbot.is_finesse(dims, row, mem[0], board[0]):
             common = smartbot.finesse_target(dims, row, 0, seat, card)
@@ -99,10 +100,14 @@ def play_on(dims: Any, row: Any, bots: Any, mem: Any, one_mind: bool, state: Any
             if bots[other] == SMARTBOT:
                 pointed = common
                 if not one_mind:
-                    pointed = -1
+                    pointed = due = -1
+                    if tokens > 0:
+                        due = smartbot.next_discard(
+                            dims, mem[other], after, board[0], board[1], board[2]
+                        )
                     if smartbot.is_finesse(dims, row, mem[other], board[0]):
                         pointed = smartbot.finesse_target(dims, row, other, seat, card)
-                smartbot.observe(dims, row, other, mem[other], board, pointed)
+                smartbot.observe(dims, row, mem[other], board, due, pointed)
         board = smartbot.planes(row)
 
 
@@ -142,18 +147,12 @@ def play_rows(
             state[0] = streams[b]
             one_mind = same
             if actions[m] >= 0:
-                board = smartbot.planes(row)
-                seat = np.int64(row[TURN])
                 step(dims, row, actions[m])
-                card = np.int64(row[LAST_CARD])
                 if row[TURN] >= 0:
                     for other in range(p):
                         if bots[other] == SMARTBOT:
-                            pointed = -1
-                            if smartbot.is_finesse(dims, row, mem[other], board[0]):
-                                pointed = smartbot.finesse_target(dims, row, other, seat, card)
-                                one_mind = False
-                            smartbot.observe(dims, row, other, mem[other], board, pointed)
+                            finesse = smartbot.observe_alone(dims, row, other, mem[other])
+                            one_mind &= not finesse
             play_on(dims, row, bots, mem, one_mind, state)
             values[b, m] = final_return(row)
             if len(final) > 0:

@@ -10,8 +10,8 @@ identities that would score now, never again, or are the last copy of a card sti
 When a partner breaks the conventions an update could empty a mask. It never does: a hint leaves the
 identities of the hint alone, a refresh all that are not exhausted, a missing warning is not read.
 
-``decide`` and ``observe`` work on one row of ``hanabi.layout``; ``observe`` is called with the row
-after the move.
+``decide`` and ``observe`` work on one row of ``hanabi.layout``, ``observe`` on the row after the
+move. Loops over slots avoid branches: what they ask is as good as random to the processor.
 """
 
 from __future__ import annotations
@@ -112,10 +112,10 @@ def color_plane(dims: Any, color: int) -> int:
 @inline
 def rank_plane(dims: Any, rank: int) -> int:
     r = ranks(dims)
-    plane = 0
+    first = 0
     for k in range(colors(dims)):
-        plane |= 1 << (r * k + rank)
-    return plane
+        first |= 1 << (r * k)
+    return first << rank
 
 
 @inline
@@ -151,12 +151,12 @@ def next_discard(dims: Any, mem: Any, player: int, play: int, worth: int, value:
     blocked = False
     for i in range(h):
         mask = np.int64(mem[base + i])
-        blocked |= (mask & ~play) == 0 or (mask & ~worth) == 0
-        key = popcount(mask & worth) * SHARE[popcount(mask)]
-        skip = (mask & ~value) == 0 or mask == ABSENT
-        better = key > best_key and not skip
-        best = i if better else best
-        best_key = key if better else best_key
+        blocked |= ((mask & ~play) == 0) | ((mask & ~worth) == 0)
+        skip = ((mask & ~value) == 0) | (mask == ABSENT)
+        share = popcount(mask & worth) * SHARE[popcount(mask) & 31]
+        key = np.int64(-1) if skip else share
+        best = i if key > best_key else best
+        best_key = max(key, best_key)
     return -1 if blocked else best
 
 
@@ -177,37 +177,37 @@ def best_hint(
     p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
     hand = hand_at(dims, target)
     base = target * h
-    everything = (1 << (c + r)) - 1
+    all_colors = (1 << c) - 1
+    all_ranks = ((1 << r) - 1) << c
     touching = 0  # candidates, bit k: colour k, bit c + r: rank r
     reveals = 0  # proves a slot playable that was uncertain
     good = 0  # the newest touched uncertain slot is playable
-    unset = everything
+    unset = all_colors | all_ranks
     for back in range(h):
         i = h - 1 - back
-        card = np.int64(row[hand + i])
-        if card != NO_CARD:
-            mask = np.int64(mem[base + i])
-            color = card // r
-            touch = (1 << color) | (1 << (c + card - r * color))
-            touching |= touch
-            yes, no = mask & play, mask & ~play
-            if yes != 0 and no != 0:
-                has_yes = color_projection(dims, yes) | rank_projection(dims, yes) << c
-                has_no = color_projection(dims, no) | rank_projection(dims, no) << c
-                reveals |= touch & has_yes & ~has_no
-                # Untouched: certain if all that is not playable has the hinted attribute.
-                for group in range(2):
-                    low = 0 if group == 0 else c
-                    width = c if group == 0 else r
-                    section = ((1 << width) - 1) << low
-                    miss = has_no & section
-                    alone = miss if (miss & (miss - 1)) == 0 else 0
-                    more = (has_yes & section & ~alone) != 0
-                    reveals |= (alone & ~touch) if more else 0
-                hit = touch & has_no & has_yes & unset
-                # A mask that excludes the card it holds (broken conventions) shows nothing.
-                unset &= ~hit
-                good |= hit if (play >> card) & 1 else 0
+        card = np.int64(row[hand + i]) & 31
+        mask = np.int64(mem[base + i])
+        color = card // r
+        touch = (1 << color) | (1 << (c + card - r * color))
+        touch = touch if card != NO_CARD else 0
+        touching |= touch
+        yes, no = mask & play, mask & ~play
+        maybe = -np.int64((yes != 0) & (no != 0))  # all ones or zero: no branch to mispredict
+        has_yes = maybe & (color_projection(dims, yes) | rank_projection(dims, yes) << c)
+        has_no = maybe & (color_projection(dims, no) | rank_projection(dims, no) << c)
+        reveals |= touch & has_yes & ~has_no
+        # Untouched: certain if all that is not playable has the hinted attribute.
+        miss = has_no & all_colors
+        alone = miss if (miss & (miss - 1)) == 0 else 0
+        alone = alone if (has_yes & all_colors & ~alone) != 0 else 0
+        reveals |= alone & ~touch
+        miss = has_no & all_ranks
+        alone = miss if (miss & (miss - 1)) == 0 else 0
+        alone = alone if (has_yes & all_ranks & ~alone) != 0 else 0
+        reveals |= alone & ~touch
+        hit = touch & has_no & has_yes & unset
+        unset &= ~hit
+        good |= hit if (play >> card) & 1 else 0
     ok = touching & (reveals | good)
     if due >= 0:
         rank = np.int64(row[hand + due]) % r
@@ -222,9 +222,9 @@ def best_hint(
         plane = rank_plane(dims, candidate - c) if by_rank else color_plane(dims, candidate)
         fitness = 0
         for i in range(h):
-            card = np.int64(row[hand + i])
-            mask = np.int64(mem[base + i])
-            lost = mask & ~plane if (plane >> card) & 1 else mask & plane
+            card = np.int64(row[hand + i]) & 31
+            flip = -((plane >> card) & 1)  # touched slots lose what is outside the plane
+            lost = np.int64(mem[base + i]) & (plane ^ flip)
             fitness += popcount(lost)
         if fitness > best:
             best = fitness
@@ -267,33 +267,34 @@ def eyesight_exhausted(dims: Any, row: Any, mem: Any, me: int) -> int:
 @inline
 def seen_through(mask: int, gone: int, everything: int) -> int:
     """A slot's mask less the exhausted identities; known slots stay, none becomes empty."""
-    if (mask & (mask - 1)) == 0:
-        return mask
-    left = mask & ~gone
+    left = mask if (mask & (mask - 1)) == 0 else mask & ~gone
     if left == 0:
         left = everything & ~gone
-    return left if left != 0 else mask
+        left = left if left != 0 else mask
+    return left
 
 
 @inline
 def find_play(dims: Any, mem: Any, me: int, gone: int, everything: int, play: int) -> int:
     """Rule 3: a slot certain to score, what others do not know about first, then low ranks."""
     h = hand_size(dims)
-    best = 0
-    slot = -1
+    certain = 0
     for i in range(h):
         mask = np.int64(mem[me * h + i])
-        if mask & play:
-            eye = seen_through(mask, gone, everything)
-            if (eye & ~play) == 0:
-                one_rank = rank_projection(dims, eye)
-                certain_rank = (one_rank & (one_rank - 1)) == 0
-                fitness = 5 - lowest_bit(one_rank) if certain_rank else 7
-                if mask & ~play:
-                    fitness += 100
-                if fitness > best:
-                    best = fitness
-                    slot = i
+        eye = seen_through(mask, gone, everything)
+        certain |= np.int64(((mask & play) != 0) & ((eye & ~play) == 0)) << i
+    best = 0
+    slot = -1
+    while certain:
+        i = lowest_bit(certain)
+        certain &= certain - 1
+        mask = np.int64(mem[me * h + i])
+        one_rank = rank_projection(dims, seen_through(mask, gone, everything))
+        fitness = 5 - lowest_bit(one_rank) if (one_rank & (one_rank - 1)) == 0 else 7
+        fitness += 100 if (mask & ~play) != 0 else 0
+        if fitness > best:
+            best = fitness
+            slot = i
     return slot
 
 
@@ -324,13 +325,12 @@ def find_discard(
     best = np.int64(_LCM + 1)
     for i in range(h):
         mask = np.int64(mem[me * h + i])
-        if mask & worth:
-            eye = seen_through(mask, gone, everything)
-            if (mask & ~worth) == 0 or (eye & ~worth) == 0:
-                key = popcount(mask & worth) * SHARE[popcount(mask)]
-                if key < best:
-                    best = key
-                    slot = i
+        eye = seen_through(mask, gone, everything)
+        useless = ((mask & worth) != 0) & (((mask & ~worth) == 0) | ((eye & ~worth) == 0))
+        share = popcount(mask & worth) * SHARE[popcount(mask) & 31]
+        key = share if useless else np.int64(_LCM + 1)
+        slot = i if key < best else slot
+        best = min(key, best)
     if slot >= 0:
         return slot
     slot = next_discard(dims, mem, me, play, worth, value)
@@ -349,48 +349,42 @@ def find_discard(
 
 
 @inline
-def decide(
-    dims: Any, row: Any, mem: Any, board: tuple[int, int, int]
-) -> int:
-    """The action of the player to move. ``board`` = planes(row)."""
+def expected_discard(dims: Any, row: Any, mem: Any, board: tuple[int, int, int]) -> int:
+    """NEXTDISCARD of the next player, which matters while there are tokens; else -1."""
+    p = players(dims)
+    after = (np.int64(row[TURN]) & 7) + 1
+    after = after if after < p else 0
+    if row[INFO] == 0:
+        return -1
+    return next_discard(dims, mem, after, board[0], board[1], board[2])
+
+
+@inline
+def decide(dims: Any, row: Any, mem: Any, board: tuple[int, int, int], due: int) -> int:
+    """The action of the player to move. ``board`` = planes(row), ``due`` = expected_discard."""
     p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
-    me = np.int64(row[TURN])
+    me = np.int64(row[TURN]) & 7  # the & tells the compiler that it is not negative
     play, worth, value = board
     info = np.int64(row[INFO])
     deck = np.int64(row[DECK_SIZE] - row[DECK_NEXT])
     everything = np.int64(row[ALL])
     gone = eyesight_exhausted(dims, row, mem, me)
-    mystery_deck = 3 if row[LIVES] >= 3 else 1
     if deck == 0:
         slot = find_play(dims, mem, me, gone, everything, play)
         if slot < 0:
             slot = find_mystery(dims, mem, me, gone, everything, play)
         if slot >= 0:
             return h + slot
-    after = me + 1 if me + 1 < p else 0
-    due = -1
-    if info > 0:
-        due = next_discard(dims, mem, after, play, worth, value)
-        if due >= 0:
-            card = np.int64(row[hand_at(dims, after) + due])
-            if (value >> card) & 1:
-                fitness, action = best_hint(dims, row, mem, me, after, due, play, value)
-                return action if fitness > 0 else 2 * h + (p - 1) * c + card % r
+    if due >= 0:
+        after = me + 1 if me + 1 < p else 0
+        card = np.int64(row[hand_at(dims, after) + due]) & 31
+        if (value >> card) & 1:
+            fitness, action = best_hint(dims, row, mem, me, after, due, play, value)
+            return action if fitness > 0 else 2 * h + (p - 1) * c + card % r
     if info < row[MAX_INFO]:
-        for i in range(h):
-            mask = np.int64(mem[me * h + i])
-            if (mask & (mask - 1)) == 0 and (mask & play & ~value) != 0:
-                holders = 0
-                for other in range(p):
-                    if other != me:
-                        hand = hand_at(dims, other)
-                        newest = np.int64(NO_CARD)
-                        for j in range(h):
-                            card = np.int64(row[hand + j])
-                            newest = card if card != NO_CARD else newest
-                        holders += np.int64((1 << newest) == mask)
-                if holders == 1:
-                    return i
+        slot = find_finesse(dims, row, mem, me, play & ~value)
+        if slot >= 0:
+            return slot
     slot = find_play(dims, mem, me, gone, everything, play)
     if slot >= 0:
         return h + slot
@@ -399,8 +393,7 @@ def decide(
         choice = -1
         for offset in range(1, p):
             target = me + offset
-            if target >= p:
-                target -= p
+            target = target if target < p else target - p
             warned = due if offset == 1 else -1
             fitness, action = best_hint(dims, row, mem, me, target, warned, play, value)
             if fitness > best:
@@ -408,13 +401,13 @@ def decide(
                 choice = action
         if choice >= 0:
             return choice
-    if deck <= mystery_deck:
+    if deck <= (3 if row[LIVES] >= 3 else 1):
         slot = find_mystery(dims, mem, me, gone, everything, play)
         if slot >= 0:
             return h + slot
     if info == row[MAX_INFO]:
         right = me - 1 if me > 0 else p - 1
-        card = np.int64(row[hand_at(dims, right)])
+        card = np.int64(row[hand_at(dims, right)]) & 31
         if card != NO_CARD:
             return 2 * h + (p - 1) * c + (p - 2) * r + card % r
     else:
@@ -422,6 +415,39 @@ def decide(
         if slot >= 0:
             return slot
     return lowest_bit(legal_mask(dims, row))  # an empty hand somewhere: any legal move
+
+
+@inline
+def find_finesse(dims: Any, row: Any, mem: Any, me: int, wanted: int) -> int:
+    """Rule 2: my oldest slot known to be of ``wanted`` that one other player holds newest."""
+    p, h = players(dims), hand_size(dims)
+    known = 0
+    for i in range(h):
+        mask = np.int64(mem[me * h + i])
+        known |= mask & wanted if (mask & (mask - 1)) == 0 else 0
+    if known == 0:
+        return -1
+    for i in range(h):
+        mask = np.int64(mem[me * h + i])
+        if (mask & known) == mask:
+            holders = 0
+            for other in range(p):
+                newest = newest_card(dims, row, other)
+                holders += np.int64((other != me) & ((1 << newest) == mask))
+            if holders == 1:
+                return i
+    return -1
+
+
+@inline
+def newest_card(dims: Any, row: Any, player: int) -> int:
+    """The identity in a player's newest slot, NO_CARD for an empty hand."""
+    hand = hand_at(dims, player)
+    newest = np.int64(NO_CARD)
+    for j in range(hand_size(dims)):
+        card = np.int64(row[hand + j]) & 31
+        newest = card if card != NO_CARD else newest
+    return newest
 
 
 @inline
@@ -445,7 +471,7 @@ def refresh(dims: Any, row: Any, mem: Any) -> None:
             mask = np.int64(mem[j])
             left = seen_through(mask, gone, everything)
             mem[j] = left
-            again |= left != mask and (left & (left - 1)) == 0
+            again |= (left != mask) & ((left & (left - 1)) == 0)
 
 
 @inline
@@ -455,17 +481,12 @@ def finesse_target(dims: Any, row: Any, seat: int, actor: int, card: int) -> int
     The first player, other than the actor and the seat, whose newest card it is; if the seat sees
     none, the seat itself; nobody (-1) for the actor.
     """
-    p, h = players(dims), hand_size(dims)
+    p = players(dims)
     found = -1
     for back in range(p):
         other = p - 1 - back
         if other != actor and other != seat:
-            hand = hand_at(dims, other)
-            newest = np.int64(NO_CARD)
-            for j in range(h):
-                there = np.int64(row[hand + j])
-                newest = there if there != NO_CARD else newest
-            found = other if newest == card else found
+            found = other if newest_card(dims, row, other) == card else found
     return found if found >= 0 or seat == actor else seat
 
 
@@ -476,8 +497,36 @@ def is_finesse(dims: Any, row: Any, mem: Any, play: int) -> bool:
     action = np.int64(row[LAST_ACTION])
     if action >= h:
         return False
-    mask = np.int64(mem[row[LAST_PLAYER] * h + action])
+    mask = np.int64(mem[(np.int64(row[LAST_PLAYER]) & 7) * h + (action & 7)])
     return (mask & (mask - 1)) == 0 and (mask & play) != 0
+
+
+@inline
+def tokens_before(row: Any) -> int:
+    """Information tokens before the last move."""
+    flags = np.int64(row[LAST_FLAGS])
+    hinted = row[LAST_CARD] < 0
+    return np.int64(row[INFO]) + np.int64(hinted) - np.int64((flags & GAINED_INFO) != 0)
+
+
+@inline
+def observe_alone(dims: Any, row: Any, seat: int, mem: Any) -> bool:
+    """``observe`` for one seat, all that it needs worked out from the row after the move.
+
+    True where the memory depends on more than everybody sees: at a finesse.
+    """
+    before = planes_before(row)
+    actor = np.int64(row[LAST_PLAYER]) & 7
+    after = actor + 1 if actor + 1 < players(dims) else 0
+    due = -1
+    if tokens_before(row) > 0:
+        due = next_discard(dims, mem, after, before[0], before[1], before[2])
+    pointed = -1
+    finesse = is_finesse(dims, row, mem, before[0])
+    if finesse:
+        pointed = finesse_target(dims, row, seat, actor, np.int64(row[LAST_CARD]) & 31)
+    observe(dims, row, mem, before, due, pointed)
+    return finesse
 
 
 @inline
@@ -498,7 +547,7 @@ def read_hint(
     """Sections 'colour hint' and 'rank hint': what a hint tells about the target's hand."""
     p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
     play, _, value = board
-    actor = np.int64(row[LAST_PLAYER])
+    actor = np.int64(row[LAST_PLAYER]) & 7
     hint = np.int64(row[LAST_ACTION]) - 2 * h
     by_rank = hint >= (p - 1) * c
     if by_rank:
@@ -532,43 +581,39 @@ def read_hint(
     for back in range(h):
         i = h - 1 - back
         mask = np.int64(mem[base + i])
-        if mask != ABSENT:
-            was_maybe = (mask & play) != 0 and (mask & ~play) != 0
-            touch = (hit >> i) & 1
-            allowed = plane if touch else everything & ~plane
-            left = mask & allowed
-            if left == 0:
-                left = allowed if allowed != 0 else mask
-            mem[base + i] = left
-            if was_maybe:
-                identified |= (left & ~play) == 0
-                if touch and inferred < 0 and (left & play) != 0 and (left & ~play) != 0:
-                    inferred = i
+        touch = (hit >> i) & 1
+        allowed = plane if touch else everything & ~plane
+        left = mask & allowed
+        if left == 0:
+            left = allowed if allowed != 0 else mask
+        left = mask if mask == ABSENT else left
+        mem[base + i] = left
+        was_maybe = ((mask & play) != 0) & ((mask & ~play) != 0)
+        identified |= was_maybe & ((left & ~play) == 0)
+        maybe = was_maybe & ((left & play) != 0) & ((left & ~play) != 0)
+        inferred = i if maybe & (touch != 0) & (inferred < 0) else inferred
     if promise and not identified and inferred >= 0:
-        mem[base + inferred] &= play
+        mem[base + (inferred & 7)] &= play
 
 
 @inline
 def observe(
-    dims: Any, row: Any, seat: int, mem: Any, before: tuple[int, int, int], pointed: int
+    dims: Any, row: Any, mem: Any, before: tuple[int, int, int], due: int, pointed: int
 ) -> None:
     """Bring a seat's memory over the last move and refresh it.
 
-    ``before``: the planes before the move. ``pointed``: finesse_target if it was a finesse, else -1.
+    ``before``: the planes before the move; ``due``: expected_discard before it; ``pointed``:
+    finesse_target as the seat sees it if the move was a finesse, else -1.
     """
     p, h = players(dims), hand_size(dims)
-    play, worth, value = before
-    actor = np.int64(row[LAST_PLAYER])
+    value = before[2]
+    actor = np.int64(row[LAST_PLAYER]) & 7
     after = actor + 1 if actor + 1 < p else 0
     action = np.int64(row[LAST_ACTION])
     card = np.int64(row[LAST_CARD])
     flags = np.int64(row[LAST_FLAGS])
     hinted = action >= 2 * h
-    info = np.int64(row[INFO]) + np.int64(hinted) - np.int64((flags & GAINED_INFO) != 0)
     deck_left = (flags & DREW) != 0 or row[DECK_NEXT] < row[DECK_SIZE]
-    due = -1
-    if info > 0:
-        due = next_discard(dims, mem, after, play, worth, value)
     warned = False  # could the move be a warning, or leave no doubt that none was due?
     if hinted:
         hint = action - 2 * h
@@ -576,13 +621,13 @@ def observe(
         warned = hint < c or (p - 1) * c <= hint < (p - 1) * c + r  # the next player was hinted
         read_hint(dims, row, mem, due, before)
     if not warned and due >= 0 and deck_left:
-        mask = np.int64(mem[after * h + due])
-        if mask & ~value:
-            mem[after * h + due] = mask & ~value
+        at = after * h + (due & 7)
+        mask = np.int64(mem[at])
+        mem[at] = mask & ~value if (mask & ~value) != 0 else mask
     if not hinted:
         if pointed >= 0:
             mark_newest(dims, mem, pointed, card)
-        slot = action - h if action >= h else action
+        slot = (action - h if action >= h else action) & 7
         base = actor * h
         for i in range(h - 1):
             mem[base + i] = mem[base + i + 1] if i >= slot else mem[base + i]

@@ -73,11 +73,11 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays):
             -1.0 if self.config.bomb == "minus_one" else 0.0,
             float(self.config.max_score),
         )
-        # Emptying the deck takes a card move for each of its cards. Each of these gains at most one
-        # information token, to be spent on a hint, and after them everyone moves once more.
+        # Emptying the deck takes a move for each of its cards, each of which brings at most one
+        # token to spend on a hint; after the last of them everyone moves once more.
         draws = self.config.deck_size - p * self.config.hand_size
         tokens = self.config.information_tokens
-        self.max_length = draws + (tokens + draws if tokens else 0) + p
+        self.max_length = draws + (tokens + draws - 1 if tokens and draws else 0) + p
         self.num_factors = p
         self.token_length = self.config.hand_size
         self.vocabulary = self.config.colors * self.config.ranks

@@ -110,12 +110,15 @@ def touched(dims: Any, row: Any, target: int, value: int, by_rank: bool) -> int:
     """Bit i set where slot i of ``target`` has that colour or rank."""
     hand = hand_at(dims, target)
     r = ranks(dims)
+    plane = ((1 << r) - 1) << (r * value)
+    if by_rank:
+        plane = 0
+        for k in range(colors(dims)):
+            plane |= 1 << (r * k)
+        plane <<= value
     mask = 0
     for i in range(hand_size(dims)):
-        card = row[hand + i]
-        color = card // r
-        match = (card - color * r if by_rank else color) == value
-        mask |= np.int64(match and card != NO_CARD) << i
+        mask |= ((plane >> (np.int64(row[hand + i]) & 31)) & 1) << i
     return mask
 
 
@@ -163,7 +166,7 @@ def see_card(row: Any, bit: int) -> None:
 def step(dims: Any, row: Any, action: int) -> None:
     """Play a legal action on a row that is not over."""
     p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
-    me = np.int64(row[TURN])
+    me = np.int64(row[TURN]) & 7  # the & tells the compiler that it is not negative
     row[MOVES] += 1
     row[LAST_PLAYER] = me
     row[LAST_ACTION] = action
@@ -175,7 +178,7 @@ def step(dims: Any, row: Any, action: int) -> None:
         slot = action - h if play else action
         hand = hand_at(dims, me)
         knowledge = knowledge_at(dims, me)
-        card = np.int64(row[hand + slot])
+        card = np.int64(row[hand + (slot & 7)]) & 31
         bit = 1 << card
         see_card(row, bit)
         if not play:
@@ -229,7 +232,7 @@ def step(dims: Any, row: Any, action: int) -> None:
         row[TURN] = -1
     else:
         if action < 2 * h and row[DECK_NEXT] < row[DECK_SIZE]:
-            row[hand_at(dims, me) + h - 1] = row[deck_at(dims) + row[DECK_NEXT]]
+            row[hand_at(dims, me) + h - 1] = row[deck_at(dims) + (np.int64(row[DECK_NEXT]) & 63)]
             row[DECK_NEXT] += 1
             flags |= DREW
         row[TURN] = me + 1 if me + 1 < p else 0

@@ -1,0 +1,205 @@
+"""The command line ``hanabi-search``. Each command imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from hanabi_search_plugin import cli_options as option
+from hanabi_search_plugin.errors import HanabiSearchError
+
+DEMO_SEED = 7  # fixed, so that the demo is the same everywhere: one where the search helps
+INTERRUPTED = 130
+_USAGE_ERROR: Any = typer.BadParameter.__base__  # Typer does not name it
+
+
+class _Group(TyperGroup):
+    """Turns every foreseen failure into one line on the standard error and an exit code."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        code = self._run(args, prog_name, **extra)
+        if standalone_mode:
+            sys.exit(code)
+        return code
+
+    def _run(self, args: Sequence[str] | None, prog_name: str | None, **extra: Any) -> int:
+        try:
+            code = super().main(args, prog_name, standalone_mode=False, **extra)
+            return code if isinstance(code, int) else 0
+        except BrokenPipeError:  # whoever read the output has left
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 1
+        except (KeyboardInterrupt, typer.Abort):
+            return INTERRUPTED
+        except _USAGE_ERROR as error:
+            message = error.format_message()
+        except HanabiSearchError as error:
+            message = str(error)
+        except OSError as error:
+            message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        print(f"hanabi-search: {' '.join(message.split())}", file=sys.stderr)
+        return 2
+
+
+app = typer.Typer(
+    cls=_Group,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Search for Hanabi: make any blueprint policy stronger.",
+)
+
+
+@app.command()
+def demo(
+    context: typer.Context,
+    seed: Annotated[
+        int, typer.Option(help="The deck; the default is one on which the search helps visibly.")
+    ] = DEMO_SEED,
+    search_seats: option.SearchSeats = "1",
+    rollouts: option.Rollouts = 10_000,
+    threads: option.Threads = 1,
+    json_file: option.JsonFile = None,
+) -> None:
+    """One 2-player game in which SPARTA upgrades SmartBot, turn by turn."""
+    from hanabi_search_plugin import cli_commands
+
+    cli_commands.play(context.params | cli_commands.DEMO, "demo")
+
+
+@app.command()
+def play(
+    context: typer.Context,
+    seats: option.SeatNames = None,
+    policy: option.PolicyName = "smartbot",
+    search: option.SearchName = "none",
+    search_seats: option.SearchSeats = "1",
+    rollouts: option.Rollouts = 10_000,
+    seconds: option.Seconds = None,
+    threshold: option.Threshold = 0.05,
+    pruning: option.PruningName = "paired",
+    deviations: option.Deviations = 2.0,
+    min_rollouts: option.MinRollouts = 100,
+    reallocate: option.Reallocate = True,
+    epsilon: option.Epsilon = 0.0,
+    players: option.Players = 2,
+    colors: option.Colors = 5,
+    ranks: option.Ranks = 5,
+    hand_size: option.HandSize = 0,
+    information_tokens: option.InformationTokens = 8,
+    life_tokens: option.LifeTokens = 3,
+    random_start_player: option.RandomStart = False,
+    observation_type: option.ObservationKind = "card_knowledge",
+    bomb: option.BombOption = "zero",
+    seed: option.Seed = 0,
+    threads: option.Threads = 1,
+    json_file: option.JsonFile = None,
+    trace: option.Trace = None,
+    save: option.Save = None,
+) -> None:
+    """One game on the terminal, with people (--seats human,smartbot) or without."""
+    from hanabi_search_plugin import cli_commands
+
+    cli_commands.play(context.params, "play")
+
+
+@app.command()
+def evaluate(
+    context: typer.Context,
+    policy: option.PolicyName = "smartbot",
+    search: option.SearchName = "none",
+    search_seats: option.SearchSeats = "1",
+    rollouts: option.Rollouts = 10_000,
+    seconds: option.Seconds = None,
+    threshold: option.Threshold = 0.05,
+    pruning: option.PruningName = "paired",
+    deviations: option.Deviations = 2.0,
+    min_rollouts: option.MinRollouts = 100,
+    reallocate: option.Reallocate = True,
+    epsilon: option.Epsilon = 0.0,
+    players: option.Players = 2,
+    colors: option.Colors = 5,
+    ranks: option.Ranks = 5,
+    hand_size: option.HandSize = 0,
+    information_tokens: option.InformationTokens = 8,
+    life_tokens: option.LifeTokens = 3,
+    random_start_player: option.RandomStart = False,
+    observation_type: option.ObservationKind = "card_knowledge",
+    bomb: option.BombOption = "zero",
+    games: option.Games = 100,
+    seed: option.Seed = 0,
+    threads: option.Threads = 1,
+    resume: option.Resume = None,
+    json_file: option.JsonFile = None,
+    trace: option.Trace = None,
+    save: option.Save = None,
+) -> None:
+    """Many games: mean score, and what a search gains on the same decks."""
+    from hanabi_search_plugin import cli_commands
+
+    cli_commands.evaluate(context.params)
+
+
+@app.command()
+def replay(
+    context: typer.Context,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Recorded games (JSON lines, .gz).")],
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy",
+            metavar="NAME[,NAME...]",
+            help="Compare each recorded move with this policy's (one name, or one a seat).",
+        ),
+    ] = None,
+    bomb: Annotated[
+        str,
+        typer.Option(
+            metavar="RULE",
+            help="What a bombed game's score must follow: zero, keep, minus_one; "
+            "auto takes the record's own rule, or any.",
+        ),
+    ] = "auto",
+    seed: option.Seed = 0,
+    json_file: option.JsonFile = None,
+) -> None:
+    """Play recorded games again: are they legal, do their scores fit, who moves alike?"""
+    from hanabi_search_plugin import cli_commands
+
+    cli_commands.replay(context.params)
+
+
+@app.command()
+def bench() -> None:
+    """Measure the speed of this machine, with OpenSpiel's beside it."""
+    from hanabi_search_plugin import cli_commands
+
+    cli_commands.bench()
+
+
+@app.command(name="list")
+def list_names() -> None:
+    """What can be named: policies and searches."""
+    from hanabi_search_plugin import cli_commands
+
+    cli_commands.list_names()
+
+
+def main() -> None:
+    """The console script."""
+    app()

@@ -1,0 +1,212 @@
+"""What each command of ``hanabi-search`` does with its options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hanabi_search_plugin import cli_run, render
+from hanabi_search_plugin.blueprints.registry import policies
+from hanabi_search_plugin.evaluate import Evaluation
+from hanabi_search_plugin.evaluate import evaluate as run_evaluation
+from hanabi_search_plugin.files import atomic_write
+from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.jit import compile_progress
+from hanabi_search_plugin.match import GameResult
+from hanabi_search_plugin.provenance import versions
+from hanabi_search_plugin.records import read_games, write_games
+
+INTERRUPTED = 130
+DEMO = {"policy": "smartbot", "search": "sparta", "players": 2}
+
+
+def play(settings: Mapping[str, Any], command: str) -> None:
+    """``demo`` and ``play``: one game, turn by turn."""
+    from hanabi_search_plugin.cli_game import print_ending, show_game
+
+    console = cli_run.open_console(settings["json_file"])
+    who = cli_run.line_up(settings, seats=settings.get("seats"), search_threads=settings["threads"])
+    trace, save, seed = settings.get("trace"), settings.get("save"), settings["seed"]
+    cli_run.check_files(json=settings["json_file"], trace=trace, save=save)
+    cli_run.show_warnings(console, who)
+    with compile_progress(console):
+        shown = show_game(console, who, seed)
+    result = shown.result
+    print_ending(console, who, shown)
+    if trace is not None:
+        with atomic_write(trace) as file:
+            file.writelines(cli_run.trace_lines(who.game, result))
+    if save is not None:
+        write_games(save, [cli_run.record(who, result, seed, shown.finished)])
+    content = {"command": command, "parameters": cli_run.parameters(settings)}
+    cli_run.write_json(settings["json_file"], content | shown.to_dict(who, seed))
+    if not shown.finished:
+        raise typer.Exit(INTERRUPTED)
+
+
+def evaluate(settings: Mapping[str, Any]) -> None:
+    """``evaluate``: many games, on the same decks with and without a search."""
+    console = cli_run.open_console(settings["json_file"])
+    who = cli_run.line_up(settings)
+    trace, save, resume = settings["trace"], settings["save"], settings["resume"]
+    cli_run.check_files(json=settings["json_file"], trace=trace, save=save, resume=resume)
+    cli_run.show_warnings(console, who)
+    finished = 0
+    with ExitStack() as stack:
+        going_on = resume is not None and resume.exists()
+        lines = stack.enter_context(trace.open("ab" if going_on else "wb")) if trace else None
+        total = settings["games"] * (2 if who.searching else 1)
+        show = stack.enter_context(cli_run.progress_bar(console, "games", total))
+        stack.enter_context(compile_progress(console))
+
+        def on_game(result: GameResult) -> None:
+            nonlocal finished
+            finished += 1
+            show(finished)
+            if lines is not None:
+                lines.writelines(cli_run.trace_lines(who.game, result))
+                lines.flush()
+
+        evaluation = run_evaluation(
+            who.game,
+            who.policies,
+            games=settings["games"],
+            seed=settings["seed"],
+            threads=settings["threads"],
+            on_game=on_game,
+            resume=resume,
+        )
+    console.print(evaluation_table(evaluation, who.names))
+    if save is not None:
+        seed = settings["seed"]
+        write_games(save, (cli_run.record(who, game, seed) for game in evaluation.games))
+    content = {"command": "evaluate", "parameters": cli_run.parameters(settings)}
+    cli_run.write_json(settings["json_file"], content | evaluation.to_dict())
+    if evaluation.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def evaluation_table(evaluation: Evaluation, names: tuple[str, ...]) -> Table:
+    """Scores of both sides, the gain, and what it cost."""
+    result = evaluation.to_dict()
+    asked = f" of {evaluation.requested}, interrupted" if evaluation.interrupted else ""
+    table = Table(
+        title=f"{', '.join(names)}: {result['games']} games{asked}, seed {result['seed']}",
+        box=None,
+        padding=(0, 2, 0, 0),
+        title_justify="left",
+    )
+    for heading in ("", "mean", "perfect", "bombs"):
+        table.add_column(heading, justify="right" if heading else "left")
+    sides = [("score", "")]
+    if evaluation.baseline is not None:
+        sides = [
+            ("blueprint", "blueprint_"),
+            ("with search" if evaluation.searched else "score", ""),
+        ]
+    for title, prefix in sides:
+        mean = _with_error(result[f"{prefix}mean"], result[f"{prefix}sem"])
+        shares = [_percent(result[f"{prefix}{name}"]) for name in ("perfect", "bombs")]
+        table.add_row(title, mean, *shares)
+    if evaluation.baseline is not None:
+        table.add_row("gain", _with_error(result["gain"], result["gain_sem"], "+"), style="bold")
+    if evaluation.searched and evaluation.games:
+        for title, name, form in (
+            ("CPU seconds a game", "cpu_seconds", ",.2f"),
+            ("rollouts a game", "rollouts", ",.0f"),
+            ("likelihoods a game", "likelihoods", ",.0f"),
+            ("changed moves a game", "changed_moves", ",.1f"),
+        ):
+            table.add_row(title, f"{result[f'{name}_per_game']:{form}}")
+    table.add_row("peak memory, MB", f"{evaluation.peak_rss_mb:,.0f}")
+    table.add_row("compilation, s", f"{evaluation.compile_seconds:,.1f}")
+    return table
+
+
+def _with_error(mean: float | None, sem: float | None, sign: str = "") -> str:
+    if mean is None:
+        return "-"
+    return f"{mean:{sign}.3f}" + ("" if sem is None else f" +- {sem:.3f}")
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.2f} %"
+
+
+def replay(settings: Mapping[str, Any]) -> None:
+    """``replay``: recorded games, checked by the engine and compared with a policy."""
+    from hanabi_search_plugin import replay as engine
+
+    console = cli_run.open_console(settings["json_file"])
+    cli_run.check_files(json=settings["json_file"])
+    cli_run.show_warnings(console)
+    names = settings["policy"]
+
+    def blueprint(config: HanabiConfig) -> Any:
+        return cli_run.blueprint_of(names, config)
+
+    with cli_run.progress_bar(console, "games", None) as show, compile_progress(console):
+        report = engine.replay(
+            read_games(settings["file"]),
+            None if names is None else blueprint,
+            bomb=settings["bomb"],
+            seed=settings["seed"],
+            on_games=show,
+        )
+    _print_replay(console, report)
+    content = {"command": "replay", "parameters": cli_run.parameters(settings)}
+    content |= report.to_dict() | {"versions": versions()}
+    cli_run.write_json(settings["json_file"], content)
+
+
+def _print_replay(console: Console, report: Any) -> None:
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for name in ("games", "moves", "illegal", "score_mismatches", "lives_mismatches", "unfinished"):
+        table.add_row(name.replace("_", " "), f"{getattr(report, name):,}")
+    if report.bombed:
+        rule = report.bomb or "no single rule fits"
+        table.add_row("bombed games", f"{report.bombed}, recorded score: {rule}")
+    if report.agreement is not None:
+        share = f"{100 * report.agreement:.2f} % of {report.decisions:,} decisions"
+        table.add_row("agreement", share)
+    console.print(table)
+    for problem in report.problems:
+        console.print(problem, markup=False, soft_wrap=True)
+    first = report.first_disagreement
+    if first is not None:
+        console.print(f"first disagreement: {first.source}: {first}", markup=False, soft_wrap=True)
+        config, row = first.worlds.game.config, first.worlds.rows[0]
+        seats = ("",) * config.players
+        console.print(render.board(config, row, seats), end="")
+
+
+def bench() -> None:
+    """``bench``: the table of speeds."""
+    from hanabi_search_plugin.bench import run
+
+    run(Console(highlight=False))
+
+
+def list_names() -> None:
+    """``list``: policies and searches."""
+    console = Console(highlight=False)
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("policy", "what it is", "source"):
+        table.add_column(heading)
+    for entry in policies():
+        table.add_row(entry.name, entry.description, entry.source)
+    console.print(table)
+    console.print()
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("search", "what it is", "source"):
+        table.add_column(heading)
+    table.add_row(
+        "sparta", "one-ply search over an exact belief", "Lerer, Hu, Foerster and Brown, AAAI 2020"
+    )
+    table.add_row("none", "the policies as they are", "")
+    console.print(table)

@@ -1,0 +1,430 @@
+"""Every check can fail: things broken on purpose, each in one way."""
+
+import numpy as np
+import pytest
+
+from hanabi_search_plugin.agent import SearchAgent, upgrade
+from hanabi_search_plugin.algorithms.sparta import Sparta
+from hanabi_search_plugin.belief import EnumeratedBelief
+from hanabi_search_plugin.errors import ContractError
+from hanabi_search_plugin.game import FloatArray, Worlds
+from hanabi_search_plugin.policy import Policy, UniformPolicy
+from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.testing import check_agent, check_belief, check_game, check_policy
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel_dealt import OpenSpielDealtGame
+from hanabi_search_plugin.wrappers.openspiel_worlds import OpenSpielView, OpenSpielWorlds
+
+SMALL_HANABI = "hanabi(players=2,colors=2,ranks=2,hand_size=2)"
+
+
+# Games
+
+
+class Broken(OpenSpielGame):
+    """Hands out worlds of a broken kind."""
+
+    kind = OpenSpielWorlds
+
+    def deal(self, rng, n):
+        worlds = super().deal(rng, n)
+        return self.kind(self, worlds.states, worlds.streams)
+
+    def deals(self):
+        worlds, chance = super().deals()
+        return self.kind(self, worlds.states, worlds.streams), chance
+
+
+def broken(base=SMALL_HANABI, **methods):
+    kind = type("BrokenWorlds", (OpenSpielWorlds,), methods)
+
+    def select(self, index):
+        part = OpenSpielWorlds.select(self, index)
+        return kind(self.game, part.states, part.streams)
+
+    kind.select = methods.get("select", select)
+    game = Broken(base)
+    game.kind = kind
+    return game
+
+
+class Sharing(OpenSpielWorlds):
+    """All worlds draw from one generator."""
+
+    rng = np.random.default_rng(0)
+
+    def step(self, actions):
+        self.streams = Streams.spawn(self.rng, len(self))
+        return super().step(actions)
+
+    def select(self, index):
+        part = super().select(index)
+        return Sharing(self.game, part.states, part.streams)
+
+
+class Clock(OpenSpielWorlds):
+    """A world's chance depends on its place in the batch."""
+
+    def step(self, actions):
+        self.streams = Streams(np.arange(len(self), dtype=np.uint64))
+        return super().step(actions)
+
+    def select(self, index):
+        part = super().select(index)
+        return Clock(self.game, part.states, part.streams)
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"), [(Sharing, "different chance"), (Clock, "alone than in a batch")]
+)
+def test_shared_chance(kind, says):
+    game = Broken(SMALL_HANABI)
+    game.kind = kind
+    with pytest.raises(ContractError, match=says):
+        check_game(game)
+
+
+class AllSeeing(OpenSpielView):
+    """Keys say too little: the encodings differ where they are equal."""
+
+    def keys(self):
+        return [len(key[0]) for key in super().keys()]
+
+    def select(self, index):
+        part = super().select(index)
+        return AllSeeing(part.game, part.player, part._states)
+
+
+def test_broken_worlds():
+    def everything_legal(self):
+        return np.ones((len(self), self.game.num_actions), dtype=bool)
+
+    def careless(self, actions):
+        legal = OpenSpielWorlds.legal.fget(self)
+        actions = np.where(legal[np.arange(len(self)), actions], actions, legal.argmax(axis=1))
+        return OpenSpielWorlds.step(self, actions)
+
+    cases = [
+        ({"legal": property(everything_legal)}, "legal"),
+        ({"returns": property(lambda self: np.zeros(len(self)))}, r"returns must be \[B, P\]"),
+        ({"returns": property(lambda self: np.full((len(self), 2), 99.0))}, "returns must be from"),
+        ({"returns": property(lambda self: np.tile([0.0, 1.0], (len(self), 1)))}, "identical"),
+        ({"step": careless}, "not legal but can be played"),
+        ({"select": lambda self, index: self}, "changed"),
+        ({"view": lambda self, p: AllSeeing(self.game, p, self.states)}, "equal keys differ"),
+        ({"view": lambda self, p: OpenSpielView(self.game, 0, self.states)}, "legal moves alone"),
+    ]
+    for methods, says in cases:
+        with pytest.raises(ContractError, match=says):
+            check_game(broken(**methods))
+
+
+class Lopsided(OpenSpielGame):
+    def branch(self, worlds, actions):
+        after, parent, chance = super().branch(worlds, actions)
+        return after, parent, chance * 0.9
+
+
+class Forgetful(OpenSpielGame):
+    def deals(self) -> tuple[Worlds, FloatArray]:
+        worlds, chance = super().deals()
+        return worlds.select(np.array([0])), np.ones(1)
+
+
+class Reckless(OpenSpielGame):
+    def redeterminize(self, worlds, player, rng):
+        return super().redeterminize(worlds, 1 - player, rng)
+
+
+class Misdealing(OpenSpielDealtGame):
+    def with_private(self, worlds, factor, tokens, rng):
+        return super().with_private(worlds, factor, (tokens + 1) % self.vocabulary, rng)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "says"),
+    [
+        (Lopsided, SMALL_HANABI, "must have probability 1"),
+        (Forgetful, SMALL_HANABI, "missing from deals"),
+        (Reckless, "tiny_hanabi", "redeterminize changed what player"),
+        (Misdealing, "tiny_hanabi", "must change nothing"),
+    ],
+)
+def test_broken_capabilities(kind, name, says):
+    with pytest.raises(ContractError, match=says):
+        check_game(kind(name))
+
+
+def test_wrong_length():
+    game = OpenSpielGame(SMALL_HANABI)
+    game.max_length = 2
+    with pytest.raises(ContractError, match="longer than 2 moves"):
+        check_game(game)
+
+
+# Policies
+
+
+class First(Policy):
+    """The first legal move; breaks nothing."""
+
+    def start(self, view):
+        return np.zeros(len(view))
+
+    def observe(self, view, event, memory):
+        return memory + event.action
+
+    def act(self, view, legal, memory, rng):
+        return legal.argmax(axis=1)
+
+
+class Peeking(First):
+    """Decides by the whole deal."""
+
+    def act(self, view, legal, memory, rng):
+        wish = np.array([sum(s.history()[:4]) for s in view._states]) % legal.shape[1]
+        return np.array([np.flatnonzero(row)[w % row.sum()] for row, w in zip(legal, wish)])
+
+
+class PeekingEarly(First):
+    """Remembers the whole deal from the first view."""
+
+    def start(self, view):
+        return np.array([sum(s.history()) % 2 for s in view._states])
+
+    def observe(self, view, event, memory):
+        return memory
+
+    def act(self, view, legal, memory, rng):
+        last = legal.shape[1] - 1 - legal[:, ::-1].argmax(axis=1)
+        return np.where(memory == 1, legal.argmax(axis=1), last)
+
+
+class Illegal(First):
+    def act(self, view, legal, memory, rng):
+        return (~legal).argmax(axis=1)
+
+
+class MutatesInAct(First):
+    def act(self, view, legal, memory, rng):
+        memory += 1
+        return legal.argmax(axis=1)
+
+
+class MutatesInObserve(First):
+    def observe(self, view, event, memory):
+        memory += 1
+        return memory
+
+
+class Global(First):
+    def act(self, view, legal, memory, rng):
+        return np.array([np.random.default_rng().choice(np.flatnonzero(row)) for row in legal])
+
+
+class HiddenDice(UniformPolicy):
+    deterministic = True
+
+
+class BatchDependent(First):
+    def act(self, view, legal, memory, rng):
+        if len(view) > 1:
+            return legal.argmax(axis=1)
+        return legal.shape[1] - 1 - legal[:, ::-1].argmax(axis=1)
+
+
+class BatchMemory(First):
+    def observe(self, view, event, memory):
+        return memory + len(view)
+
+
+class WrongOdds(UniformPolicy):
+    def probabilities(self, view, legal, memory):
+        chance = legal * np.arange(1.0, legal.shape[1] + 1)
+        return chance / chance.sum(axis=1, keepdims=True)
+
+
+class NoOdds(UniformPolicy):
+    def probabilities(self, view, legal, memory):
+        return legal.astype(float)
+
+
+class WrongOneHot(First):
+    def probabilities(self, view, legal, memory):
+        return legal / legal.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("policy", [First(), UniformPolicy()])
+@pytest.mark.parametrize("name", ["tiny_hanabi", "leduc_poker", SMALL_HANABI])
+def test_sound_policies_pass(policy, name):
+    check_policy(policy, OpenSpielGame(name))
+
+
+@pytest.mark.parametrize(
+    ("policy", "says"),
+    [
+        (Peeking(), "cannot see"),
+        (Illegal(), "legal move"),
+        (MutatesInAct(), "act changed the memory"),
+        (MutatesInObserve(), "observe changed the old memory"),
+        (Global(), "same stream gives another move"),
+        (HiddenDice(), "declared deterministic"),
+        (BatchDependent(), "alone than in a batch"),
+        (BatchMemory(), "remembers another thing"),
+        (WrongOdds(), "act and probabilities differ"),
+        (NoOdds(), "sum to 1"),
+        (WrongOneHot(), "must be 1 for what it plays"),
+    ],
+)
+def test_broken_policies(policy, says):
+    with pytest.raises(ContractError, match=says):
+        check_policy(policy, OpenSpielGame(SMALL_HANABI))
+
+
+# Beliefs
+
+
+class Adjusted(EnumeratedBelief):
+    """Bends the weights of the support by ``bend``."""
+
+    @staticmethod
+    def bend(belief, weights):
+        return weights
+
+    def support(self):
+        worlds, weights = super().support()
+        return worlds, self.bend(self, weights)
+
+    def update(self, event, view):
+        after = super().update(event, view)
+        after.__class__ = type(self)
+        return after
+
+
+class Unnormalised(Adjusted):
+    @staticmethod
+    def bend(belief, weights):
+        return weights * 2
+
+
+class Flat(Adjusted):
+    @staticmethod
+    def bend(belief, weights):
+        return np.full(len(weights), 1 / len(weights))
+
+
+class BiasedSamples(EnumeratedBelief):
+    def sample(self, rng, n):
+        worlds, memories = super().sample(rng, n)
+        rows = np.zeros(n, dtype=np.int64)
+        return worlds.select(rows), tuple(m if m is None else m[rows] for m in memories)
+
+
+class BlindSamples(EnumeratedBelief):
+    def sample(self, rng, n):
+        worlds = self.game.deal(rng, n)
+        return worlds, (None,) * self.game.num_players
+
+
+class Ignorant(EnumeratedBelief):
+    """Takes no move as evidence."""
+
+    def update(self, event, view):
+        self.epsilon = 1.0
+        return super().update(event, view)
+
+
+class WithBelief(OpenSpielGame):
+    def __init__(self, name, kind):
+        super().__init__(name)
+        self.kind = kind
+
+    def belief(self, blueprint, view, *, epsilon=0.0):
+        belief = EnumeratedBelief.start(self, blueprint, view, epsilon=epsilon)
+        belief.__class__ = self.kind
+        return belief
+
+
+@pytest.mark.parametrize(
+    ("kind", "says"),
+    [
+        (Unnormalised, "sum to 1"),
+        (Flat, "Bayes"),
+        (BiasedSamples, "samples differ"),
+        (BlindSamples, "sees something else"),
+        (Ignorant, "Bayes"),
+    ],
+)
+def test_broken_beliefs(kind, says):
+    with pytest.raises(ContractError, match=says):
+        check_belief(WithBelief(SMALL_HANABI, kind), First())
+
+
+# Agents
+
+
+class ForkSharing(First):
+    """One dictionary for all forks of a memory."""
+
+    def start(self, view):
+        return [{"seen": 0} for _ in range(len(view))]
+
+    def observe(self, view, event, memory):
+        for entry in memory:
+            entry["seen"] += 1
+        return memory
+
+    def act(self, view, legal, memory, rng):
+        moves = [np.flatnonzero(row) for row in legal]
+        return np.array([m[e["seen"] % 3 % len(m)] for m, e in zip(moves, memory)])
+
+
+class Counting(First):
+    """Carries state in the object from one decision to the next."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def act(self, view, legal, memory, rng):
+        self.calls += 1
+        return np.array([np.flatnonzero(row)[self.calls % row.sum()] for row in legal])
+
+
+class PeekingSearch(SearchAgent):
+    """Lets the true deal into its seed."""
+
+    def act(self, view, legal, memory, rng):
+        rng.state = rng.state + np.array(
+            [sum(s.history()) for s in view._states], dtype=np.uint64
+        )
+        return super().act(view, legal, memory, rng)
+
+
+@pytest.mark.parametrize("name", ["tiny_hanabi", "leduc_poker", SMALL_HANABI])
+def test_sound_agents_pass(name):
+    game = OpenSpielGame(name)
+    check_agent(upgrade(UniformPolicy(), game, search=Sparta(rollouts=30)), game)
+    check_agent(UniformPolicy(), game)
+
+
+@pytest.mark.parametrize(
+    ("agent", "says"),
+    [
+        (Peeking(), "cannot see"),
+        (PeekingEarly(), "cannot see"),
+        (Counting(), "same stream gives another"),
+        (BatchDependent(), "alone than in a batch"),
+        (ForkSharing(), "observe changed the memory"),
+        (Illegal(), "not legal"),
+    ],
+)
+def test_broken_agents(agent, says):
+    with pytest.raises(ContractError, match=says):
+        check_agent(agent, OpenSpielGame(SMALL_HANABI), games=4)
+
+
+def test_a_peeking_search_is_caught():
+    game = OpenSpielGame(SMALL_HANABI)
+    agent = PeekingSearch(game, (UniformPolicy(),) * 2, Sparta(rollouts=30))
+    with pytest.raises(ContractError, match="cannot see"):
+        check_agent(agent, game)

@@ -47,7 +47,7 @@ class Sparta:
     deviations: float = 2.0  # standard errors (paper, Method)
     min_rollouts: int = 100  # a move, before any is dropped (paper, Method)
     reallocate: bool = True
-    round_size: int = 100  # worlds between two prunings
+    round_size: int = 100  # worlds between two prunings; a quarter of those before, if more
     threads: int = 1
 
     def __post_init__(self) -> None:
@@ -111,7 +111,7 @@ class Sparta:
         left = share - int(tally.count[alive].max())
         if self.reallocate:
             left = (self.rollouts - int(tally.count.sum())) // int(alive.sum())
-        return min(self.round_size, left)
+        return min(max(self.round_size, int(tally.count.max()) // 4), left)
 
     def _behind(self, tally: Tally, alive: BoolArray, base: int) -> BoolArray:
         """[M] moves to drop now. Never the leader."""
@@ -132,11 +132,10 @@ class Sparta:
     def _choose(self, tally: Tally, alive: BoolArray, base: int) -> tuple[int, Reason]:
         """The move to play, as an index, and why. A dropped blueprint move has lost already."""
         best = _leader(tally.mean, alive, base)
-        if best == base:
-            return base, "blueprint_best"
-        if alive[base] and tally.difference(best)[0][base] <= self.threshold:
-            return base, "below_threshold"
-        return best, "improved"
+        if best != base and (not alive[base] or tally.difference(best)[0][base] > self.threshold):
+            return best, "improved"
+        better = (tally.difference(base)[0] < 0).any()
+        return base, "below_threshold" if better else "blueprint_best"
 
 
 class Tally:

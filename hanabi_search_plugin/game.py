@@ -107,7 +107,7 @@ class Worlds(ABC):
     @property
     def terminal(self) -> BoolArray:
         """[B]"""
-        return self.current_player == HIDDEN
+        return np.asarray(self.current_player == HIDDEN)
 
     @property
     @abstractmethod

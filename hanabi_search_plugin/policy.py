@@ -56,7 +56,10 @@ class Policy(ABC):
         return None
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
-        """Memory after ``event``; ``view`` is what the seat sees after it."""
+        """Memory after ``event``; ``view`` is what the seat sees after it.
+
+        The old memory stays as it was: searches observe different moves from the same one.
+        """
         return memory
 
     @abstractmethod
@@ -107,7 +110,7 @@ class UniformPolicy(Policy):
         return np.asarray((np.cumsum(legal, axis=1) > k[:, None]).argmax(axis=1), dtype=np.int64)
 
     def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
-        return legal / legal.sum(axis=1, keepdims=True)
+        return np.asarray(legal / legal.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
 def memory_from(policy: Policy, history: History) -> Memory:

@@ -20,7 +20,8 @@ def describe(value: Any) -> Any:
         return [describe(entry) for entry in value]
     if isinstance(value, Game):
         config = vars(value).get("config")
-        return {"name": value.name} | (describe(config) if config is not None else {})
+        settings = describe(config) if dataclasses.is_dataclass(config) else {}
+        return {"name": value.name} | {k: v for k, v in settings.items() if k != "type"}
     if dataclasses.is_dataclass(value):
         named: Iterator[tuple[str, Any]] = (
             (f.name, getattr(value, f.name)) for f in dataclasses.fields(value)

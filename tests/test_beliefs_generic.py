@@ -28,7 +28,7 @@ class Keyed(Policy):
         self.deterministic = deterministic
 
     def start(self, view):
-        return [zlib.crc32(repr(key).encode()) for key in view.keys()]
+        return [zlib.crc32(repr(key).encode()) for key in list(view.keys())]
 
     def observe(self, view, event, memory):
         now = zip(memory, view.keys(), event.action.tolist(), strict=True)
@@ -65,7 +65,7 @@ class KuhnBettor(Policy):
     deterministic = False
 
     def probabilities(self, view, legal, memory):
-        bet = np.array([[0.1, 0.4, 0.9][int(key[0])] for key in view.keys()])
+        bet = np.array([[0.1, 0.4, 0.9][int(key[0])] for key in list(view.keys())])
         return np.stack([1 - bet, bet], axis=1)
 
     def act(self, view, legal, memory, rng):
@@ -104,7 +104,7 @@ class OnlyWhenStrong(Policy):
     """Kuhn poker: bets with the highest card alone."""
 
     def act(self, view, legal, memory, rng):
-        return np.array([int(key[0] == "2") for key in view.keys()])
+        return np.array([int(key[0] == "2") for key in list(view.keys())])
 
 
 def test_recovers_when_the_partner_leaves_its_policy(caplog):
@@ -219,7 +219,7 @@ def test_public_knowledge_is_found():
         beliefs = [b.update(event, worlds.view(p)) for p, b in enumerate(beliefs)]
     for p in (0, 1):
         assert beliefs[0].weights(p) == pytest.approx(beliefs[1].weights(p))
-        shown = [str(key[0]).split("Discards:")[1] for key in beliefs[0].support(p).keys()]
+        shown = [str(key[0]).split("Discards:")[1] for key in list(beliefs[0].support(p).keys())]
         assert set(shown) == {" Y1"}
         assert beliefs[0].size(p) > 1
 

@@ -127,7 +127,13 @@ def test_from_decks_deals_in_order() -> None:
     assert worlds.current_player.tolist() == [1, 1]
     wrong = deck.copy()
     wrong[0] = deck[1]
-    for decks, first in (([wrong], 0), ([deck[:-1]], 0), (deck, 0), ([deck * 1.0], 0)):
+    for decks, first in (
+        ([wrong], 0),
+        ([[1], [1, 2]], 0),
+        ([deck[:-1]], 0),
+        (deck, 0),
+        ([deck * 1.0], 0),
+    ):
         with pytest.raises(ConfigError, match="decks must be"):
             game.from_decks(decks, first)
     with pytest.raises(ConfigError, match="first_player must be from 0 to 1"):

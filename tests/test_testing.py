@@ -88,7 +88,7 @@ class AllSeeing(OpenSpielView):
     """Keys say too little: the encodings differ where they are equal."""
 
     def keys(self):
-        return [len(key[0]) for key in super().keys()]
+        return [len(key[0]) for key in list(super().keys())]
 
     def select(self, index):
         part = super().select(index)
@@ -127,7 +127,7 @@ class Lopsided(OpenSpielGame):
 
 class Forgetful(OpenSpielGame):
     def deals(self) -> tuple[Worlds, FloatArray]:
-        worlds, chance = super().deals()
+        worlds, _ = super().deals()
         return worlds.select(np.array([0])), np.ones(1)
 
 
@@ -183,7 +183,9 @@ class Peeking(First):
 
     def act(self, view, legal, memory, rng):
         wish = np.array([sum(s.history()[:4]) for s in view._states]) % legal.shape[1]
-        return np.array([np.flatnonzero(row)[w % row.sum()] for row, w in zip(legal, wish)])
+        return np.array(
+            [np.flatnonzero(row)[w % row.sum()] for row, w in zip(legal, wish, strict=True)]
+        )
 
 
 class PeekingEarly(First):
@@ -376,7 +378,7 @@ class ForkSharing(First):
 
     def act(self, view, legal, memory, rng):
         moves = [np.flatnonzero(row) for row in legal]
-        return np.array([m[e["seen"] % 3 % len(m)] for m, e in zip(moves, memory)])
+        return np.array([m[e["seen"] % 3 % len(m)] for m, e in zip(moves, memory, strict=True)])
 
 
 class Counting(First):
@@ -394,9 +396,7 @@ class PeekingSearch(SearchAgent):
     """Lets the true deal into its seed."""
 
     def act(self, view, legal, memory, rng):
-        rng.state = rng.state + np.array(
-            [sum(s.history()) for s in view._states], dtype=np.uint64
-        )
+        rng.state = rng.state + np.array([sum(s.history()) for s in view._states], dtype=np.uint64)
         return super().act(view, legal, memory, rng)
 
 

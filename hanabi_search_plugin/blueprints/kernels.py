@@ -64,8 +64,10 @@ def observe_rows(dims: Any, bot: int, rows: Any, seat: int, memory: Any) -> None
 
 
 @inline
-def play_on(dims: Any, row: Any, bots: Any, mem: Any, one_mind: bool, state: Any) -> None:
-    """Play a row to its end. ``mem`` int32 [P, words].
+def play_on(
+    dims: Any, row: Any, first: int, bots: Any, mem: Any, one_mind: bool, state: Any
+) -> None:
+    """Play a row to its end, beginning with ``first`` unless it is -1. ``mem`` int32 [P, words].
 
     ``one_mind``: all seats are SmartBots and their memories are equal; then row 0 serves for all
     until a move that the seats read differently (a finesse that points nowhere) parts them.
@@ -78,7 +80,11 @@ def play_on(dims: Any, row: Any, bots: Any, mem: Any, one_mind: bool, state: Any
         if bots[seat] == SMARTBOT:
             mine = mem[0 if one_mind else seat]
             due = smartbot.expected_discard(dims, row, mine, board)
-            action = smartbot.decide(dims, row, mine, board, due)
+        if first >= 0:
+            action = np.int64(first)
+            first = -1
+        elif bots[seat] == SMARTBOT:
+            action = smartbot.decide(dims, row, mem[0 if one_mind else seat], board, due)
         else:
             action = random_legal(dims, row, state)
         tokens = np.int64(row[INFO])
@@ -145,15 +151,7 @@ def play_rows(
             row[:] = rows[b]
             mem[:] = memories[at]
             state[0] = streams[b]
-            one_mind = same
-            if actions[m] >= 0:
-                step(dims, row, actions[m])
-                if row[TURN] >= 0:
-                    for other in range(p):
-                        if bots[other] == SMARTBOT:
-                            finesse = smartbot.observe_alone(dims, row, other, mem[other])
-                            one_mind &= not finesse
-            play_on(dims, row, bots, mem, one_mind, state)
+            play_on(dims, row, actions[m], bots, mem, same, state)
             values[b, m] = final_return(row)
             if len(final) > 0:
                 final[b * len(actions) + m] = row

@@ -166,15 +166,29 @@ def could_be_valuable(dims: Any, mask: int, rank: int, value: int) -> bool:
 
 
 @inline
+def others_playable(any_yes: int, any_no: int, group: int) -> int:
+    """Attributes of a group (the colours, or the ranks) without which all cards are playable.
+
+    ``any_yes``, ``any_no``: the attributes that playable and other cards have.
+    """
+    no = any_no & group
+    yes = any_yes & group
+    alone = group if no == 0 else no if (no & (no - 1)) == 0 else 0
+    return alone if (yes & (yes - 1)) != 0 else alone & ~yes
+
+
+@inline
 def best_hint(
     dims: Any, row: Any, mem: Any, me: int, target: int, due: int, play: int, value: int
 ) -> tuple[int, int]:
     """(fitness, action) of the most informative hint that does not mislead; fitness -1: none.
 
     ``due``: the target's expected discard if it is the next player, else -1; a rank hint that would
-    be read as a warning about it is avoided.
+    be read as a warning about it is avoided. Where a hint contradicts a mask, the hint alone counts,
+    as it will for those who read it.
     """
     p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
+    everything = np.int64(row[ALL])
     hand = hand_at(dims, target)
     base = target * h
     all_colors = (1 << c) - 1
@@ -183,6 +197,11 @@ def best_hint(
     reveals = 0  # proves a slot playable that was uncertain
     good = 0  # the newest touched uncertain slot is playable
     unset = all_colors | all_ranks
+    rest = everything & ~play
+    any_yes = color_projection(dims, play) | rank_projection(dims, play) << c
+    any_no = color_projection(dims, rest) | rank_projection(dims, rest) << c
+    sure = others_playable(any_yes, any_no, all_colors)  # hints that say it of untouched cards
+    sure |= others_playable(any_yes, any_no, all_ranks)
     for back in range(h):
         i = h - 1 - back
         card = np.int64(row[hand + i]) & 31
@@ -195,16 +214,19 @@ def best_hint(
         maybe = -np.int64((yes != 0) & (no != 0))  # all ones or zero: no branch to mispredict
         has_yes = maybe & (color_projection(dims, yes) | rank_projection(dims, yes) << c)
         has_no = maybe & (color_projection(dims, no) | rank_projection(dims, no) << c)
-        reveals |= touch & has_yes & ~has_no
         # Untouched: certain if all that is not playable has the hinted attribute.
         miss = has_no & all_colors
         alone = miss if (miss & (miss - 1)) == 0 else 0
-        alone = alone if (has_yes & all_colors & ~alone) != 0 else 0
+        alone = alone if (has_yes & all_colors & ~alone) != 0 else alone & sure
         reveals |= alone & ~touch
         miss = has_no & all_ranks
         alone = miss if (miss & (miss - 1)) == 0 else 0
-        alone = alone if (has_yes & all_ranks & ~alone) != 0 else 0
+        alone = alone if (has_yes & all_ranks & ~alone) != 0 else alone & sure
         reveals |= alone & ~touch
+        wrong = maybe & touch & ~(has_yes | has_no)  # the mask has nothing of what the card is
+        has_yes |= wrong & any_yes
+        has_no |= wrong & any_no
+        reveals |= touch & has_yes & ~has_no
         hit = touch & has_no & has_yes & unset
         unset &= ~hit
         good |= hit if (play >> card) & 1 else 0
@@ -224,8 +246,10 @@ def best_hint(
         for i in range(h):
             card = np.int64(row[hand + i]) & 31
             flip = -((plane >> card) & 1)  # touched slots lose what is outside the plane
-            lost = np.int64(mem[base + i]) & (plane ^ flip)
+            mask = np.int64(mem[base + i])
+            lost = mask & (plane ^ flip)
             fitness += popcount(lost)
+            fitness -= popcount(everything & ~(plane ^ flip)) if lost == mask else 0
         if fitness > best:
             best = fitness
             choice = candidate
@@ -369,46 +393,49 @@ def decide(dims: Any, row: Any, mem: Any, board: tuple[int, int, int], due: int)
     deck = np.int64(row[DECK_SIZE] - row[DECK_NEXT])
     everything = np.int64(row[ALL])
     gone = eyesight_exhausted(dims, row, mem, me)
+    # Each helper is called at one place: it is inlined, and a copy costs compile time and memory.
+    certain = find_play(dims, mem, me, gone, everything, play)
+    mystery = -1
+    if deck <= (3 if row[LIVES] >= 3 else 1):
+        mystery = find_mystery(dims, mem, me, gone, everything, play)
     if deck == 0:
-        slot = find_play(dims, mem, me, gone, everything, play)
-        if slot < 0:
-            slot = find_mystery(dims, mem, me, gone, everything, play)
-        if slot >= 0:
-            return h + slot
+        if certain >= 0:
+            return h + certain
+        if mystery >= 0:
+            return h + mystery
+    after = me + 1 if me + 1 < p else 0
+    warned_card = np.int64(NO_CARD)
     if due >= 0:
-        after = me + 1 if me + 1 < p else 0
-        card = np.int64(row[hand_at(dims, after) + due]) & 31
-        if (value >> card) & 1:
-            fitness, action = best_hint(dims, row, mem, me, after, due, play, value)
-            return action if fitness > 0 else 2 * h + (p - 1) * c + card % r
-    if info < row[MAX_INFO]:
-        slot = find_finesse(dims, row, mem, me, play & ~value)
-        if slot >= 0:
-            return slot
-    slot = find_play(dims, mem, me, gone, everything, play)
-    if slot >= 0:
-        return h + slot
+        warned_card = np.int64(row[hand_at(dims, after) + (due & 7)]) & 31
+    warn = (value >> warned_card) & 1 != 0
+    if not warn:
+        if info < row[MAX_INFO]:
+            slot = find_finesse(dims, row, mem, me, play & ~value)
+            if slot >= 0:
+                return slot
+        if certain >= 0:
+            return h + certain
     if info > 0:
         best = 0
         choice = -1
-        for offset in range(1, p):
+        for offset in range(1, 2 if warn else p):
             target = me + offset
             target = target if target < p else target - p
-            warned = due if offset == 1 else -1
-            fitness, action = best_hint(dims, row, mem, me, target, warned, play, value)
+            avoid = due if offset == 1 else -1
+            fitness, action = best_hint(dims, row, mem, me, target, avoid, play, value)
             if fitness > best:
                 best = fitness
                 choice = action
         if choice >= 0:
             return choice
-    if deck <= (3 if row[LIVES] >= 3 else 1):
-        slot = find_mystery(dims, mem, me, gone, everything, play)
-        if slot >= 0:
-            return h + slot
+        if warn:
+            return 2 * h + (p - 1) * c + warned_card % r
+    if mystery >= 0:
+        return h + mystery
     if info == row[MAX_INFO]:
         right = me - 1 if me > 0 else p - 1
         card = np.int64(row[hand_at(dims, right)]) & 31
-        if card != NO_CARD:
+        if card != NO_CARD and info > 0:
             return 2 * h + (p - 1) * c + (p - 2) * r + card % r
     else:
         slot = find_discard(dims, mem, me, gone, everything, play, worth, value)

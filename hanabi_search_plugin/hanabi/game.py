@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.belief import Belief
     from hanabi_search_plugin.policy import Blueprint, Memory
 
+
 class HanabiGame(PrivateTokens, Redeterminizes, Replays):
     """One configuration of Hanabi; equal where the configurations are.
 
@@ -123,8 +124,11 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays):
         Player 0 gets the first hand, player 1 the next, whoever begins. ``first_player`` is one for
         all worlds or int [B]. Raises ConfigError unless each deck is a permutation of the deck.
         """
-        decks = np.asarray(decks)
         size = self.config.deck_size
+        try:
+            decks = np.asarray(decks)
+        except ValueError:
+            raise ConfigError(f"decks must be lists of {size} cards, got several lengths") from None
         if decks.ndim != 2 or decks.shape[1] != size or decks.dtype.kind not in "iu":
             raise ConfigError(
                 f"decks must be integers of shape [B, {size}], "
@@ -166,6 +170,9 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays):
         rows = self._rows(worlds).copy()
         possible = np.empty(len(rows), dtype=np.bool_)
         tokens = np.ascontiguousarray(tokens, dtype=np.int64)
+        if tokens.shape != (len(rows), self.token_length):
+            expected = (len(rows), self.token_length)
+            raise ValueError(f"tokens must be of shape {expected}, got {tokens.shape}")
         rng.state = rng.state.copy()
         set_hands(self.dims, rows, factor, tokens, rng.state, possible)
         return HanabiWorlds(self, rows), possible

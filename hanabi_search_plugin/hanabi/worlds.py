@@ -79,6 +79,8 @@ class HanabiWorlds(Worlds):
 
     def view(self, player: int) -> HanabiView:
         config = self.game.config
+        if not 0 <= player < config.players:
+            raise IndexError(f"player must be from 0 to {config.players - 1}, got {player}")
         hide_hand = config.observation_type != "seer"
         hide_hints = config.observation_type == "minimal"
         rows = self.rows.copy()

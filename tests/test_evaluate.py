@@ -1,0 +1,307 @@
+"""Evaluations: paired decks, independence of threads and order, resuming, interruption."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hanabi_search_plugin.agent import SearchAgent, upgrade
+from hanabi_search_plugin.algorithms.sparta import Sparta
+from hanabi_search_plugin.belief import Belief
+from hanabi_search_plugin.errors import ConfigError, RecordError
+from hanabi_search_plugin.evaluate import evaluate, without_search
+from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.match import GameResult, deal_block, deal_game
+from hanabi_search_plugin.policy import UniformPolicy
+from hanabi_search_plugin.provenance import describe, peak_rss_mb
+from hanabi_search_plugin.result import SearchResult
+
+GAME = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, life_tokens=3)
+
+
+@dataclass(frozen=True)
+class LastMove:
+    """A search that takes the last legal move, or with ``spread`` a random one of the last."""
+
+    spread: int = 1
+
+    def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult:
+        actions = np.flatnonzero(belief.view.legal[0])
+        zeros = np.zeros(len(actions))
+        return SearchResult(
+            action=int(actions[-1 - rng.integers(min(self.spread, len(actions)))]),
+            blueprint_action=int(actions[0]),
+            reason="improved" if len(actions) > 1 else "single_move",
+            actions=actions,
+            mean=zeros,
+            stderr=zeros,
+            count=np.ones(len(actions), dtype=np.int64),
+            gain=0.0,
+            gain_stderr=0.0,
+            rollouts=len(actions),
+            belief_size=belief.size,
+            likelihoods=belief.likelihoods,
+        )
+
+
+def searching(spread: int = 2) -> SearchAgent:
+    return upgrade(UniformPolicy(), GAME, LastMove(spread))
+
+
+def line_up(spread: int = 2) -> tuple[UniformPolicy, SearchAgent]:
+    return (UniformPolicy(), searching(spread))
+
+
+def same(result: GameResult) -> GameResult:
+    """Without what differs from run to run."""
+    return dataclasses.replace(result, cpu_seconds=0.0)
+
+
+def test_numbers_of_an_evaluation_without_a_search() -> None:
+    evaluation = evaluate(GAME, UniformPolicy(), games=300, seed=3)
+    result = evaluation.to_dict()
+    scores = np.array(result["scores"])
+    assert result["games"] == 300 == len(scores)
+    assert result["mean"] == pytest.approx(scores.mean())
+    assert result["sem"] == pytest.approx(scores.std(ddof=1) / np.sqrt(300))
+    assert result["perfect"] == pytest.approx((scores == 4).mean())
+    assert 0 < result["perfect"] < 1
+    bombed = [game.lives_left == 0 for game in evaluation.games]
+    assert result["bombs"] == pytest.approx(np.mean(bombed))
+    assert 0 < result["bombs"] < 1
+    assert all(game.score == 0 for game, bomb in zip(evaluation.games, bombed, strict=True) if bomb)
+    assert "gain" not in result and "rollouts_per_game" not in result
+    assert result["seed"] == 3 and result["game"]["colors"] == 2
+    assert set(result["versions"]) == {"python", "hanabi-search-plugin", "numpy", "numba"}
+    assert result["peak_rss_mb"] > 20
+    json.dumps(result, allow_nan=False)
+
+
+def test_moves_and_scores_are_those_of_the_dealt_games() -> None:
+    for game in evaluate(GAME, UniformPolicy(), games=5, seed=3).games:
+        worlds, _ = deal_game(GAME, 3, game.game)
+        for action in game.actions:
+            worlds.step(np.array([action]))
+        assert worlds.terminal[0]
+        assert worlds.returns[0, 0] == game.score
+
+
+def test_a_game_does_not_depend_on_how_many_are_played() -> None:
+    many = evaluate(GAME, UniformPolicy(), games=300, seed=3, threads=2)
+    few = evaluate(GAME, UniformPolicy(), games=10, seed=3)
+    assert few.games == many.games[:10]
+    other = evaluate(GAME, UniformPolicy(), games=10, seed=4)
+    assert [game.actions for game in other.games] != [game.actions for game in few.games]
+
+
+def test_dealing_one_game_is_dealing_its_block() -> None:
+    block, streams = deal_block(GAME, 3, 1)
+    one, stream = deal_game(GAME, 3, 256 + 17)
+    assert block.select(np.array([17])).view(0).keys() == one.view(0).keys()
+    assert streams.state[17] == stream.state[0]
+
+
+def test_a_search_is_compared_on_the_same_decks() -> None:
+    heard: list[GameResult] = []
+    evaluation = evaluate(GAME, line_up(), games=12, seed=3, on_game=heard.append)
+    result = evaluation.to_dict()
+    alone = evaluate(GAME, UniformPolicy(), games=12, seed=3)
+    assert result["blueprint_scores"] == alone.to_dict()["scores"]
+    difference = np.array(result["scores"]) - np.array(result["blueprint_scores"])
+    assert result["gain"] == pytest.approx(difference.mean())
+    assert result["gain_sem"] == pytest.approx(difference.std(ddof=1) / np.sqrt(12))
+    assert {game.side for game in heard[:12]} == {"baseline"}
+    searched = heard[12:]
+    assert [game.game for game in searched] == list(range(12))
+    decisions = [game.decisions for game in searched]
+    assert all(seat == 1 for game in decisions for _, seat, _ in game)
+    rollouts = sum(r.rollouts for game in decisions for _, _, r in game)
+    assert result["rollouts_per_game"] == pytest.approx(rollouts / 12) != 0
+    changed = sum(r.action != r.blueprint_action for game in decisions for _, _, r in game)
+    assert result["changed_moves_per_game"] == pytest.approx(changed / 12) != 0
+    last = [game[-1][2].likelihoods if game else 0 for game in decisions]
+    assert result["likelihoods_per_game"] == pytest.approx(np.mean(last))
+    for game in searched:
+        for turn, _, decision in game.decisions:
+            assert game.actions[turn] == decision.action
+    assert result["cpu_seconds_per_game"] > 0
+
+
+def test_searched_games_do_not_depend_on_threads_or_order() -> None:
+    one = evaluate(GAME, line_up(), games=8, seed=3)
+    two = evaluate(GAME, line_up(), games=8, seed=3, threads=2)
+    assert [same(game) for game in one.games] == [same(game) for game in two.games]
+    few = evaluate(GAME, line_up(), games=3, seed=3)
+    assert [same(game) for game in few.games] == [same(game) for game in one.games[:3]]
+
+
+def test_a_baseline_of_ones_own() -> None:
+    evaluation = evaluate(GAME, UniformPolicy(), games=20, seed=3, baseline=UniformPolicy())
+    assert evaluation.to_dict()["gain"] == 0  # the same decks and the same streams
+    assert "cpu_seconds_per_game" not in evaluation.to_dict()
+
+
+def test_without_search_gives_each_seat_its_blueprint() -> None:
+    blueprint = (UniformPolicy(), UniformPolicy())
+    agent = SearchAgent(GAME, blueprint, LastMove())
+    assert without_search((agent, agent)) == blueprint
+
+
+def test_several_searching_seats_are_warned_of(caplog: pytest.LogCaptureFixture) -> None:
+    evaluate(GAME, searching(), games=1, seed=3)
+    assert "SPARTA, Table 4" in caplog.text and "seats 0, 1" in caplog.text
+    caplog.clear()
+    evaluate(GAME, line_up(), games=1, seed=3)
+    assert caplog.text == ""
+
+
+def test_resuming_plays_what_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    evaluate(GAME, line_up(), games=3, seed=3, resume=path)
+    heard: list[GameResult] = []
+    resumed = evaluate(GAME, line_up(), games=6, seed=3, resume=path, on_game=heard.append)
+    assert [(game.side, game.game) for game in heard] == [
+        (side, i) for side in ("baseline", "policies") for i in (3, 4, 5)
+    ]
+    whole = evaluate(GAME, line_up(), games=6, seed=3)
+    assert [same(game) for game in resumed.games] == [same(game) for game in whole.games]
+    assert resumed.to_dict()["gain"] == whole.to_dict()["gain"]
+    heard.clear()
+    fewer = evaluate(GAME, line_up(), games=2, seed=3, resume=path, on_game=heard.append)
+    assert len(fewer.games) == 2 and not heard
+
+
+def test_a_line_that_was_cut_off_is_played_again(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    whole = evaluate(GAME, line_up(), games=3, seed=3, resume=path)
+    path.write_bytes(path.read_bytes()[:-20])
+    heard: list[GameResult] = []
+    resumed = evaluate(GAME, line_up(), games=3, seed=3, resume=path, on_game=heard.append)
+    assert [game.game for game in heard] == [2]
+    assert [same(game) for game in resumed.games] == [same(game) for game in whole.games]
+    assert len(path.read_text().splitlines()) == 1 + 2 * 3
+
+
+def test_resuming_with_other_parameters_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    evaluate(GAME, line_up(), games=1, seed=3, resume=path)
+    with pytest.raises(ConfigError, match="seed is 3 there, 4 here"):
+        evaluate(GAME, line_up(), games=1, seed=4, resume=path)
+    with pytest.raises(ConfigError, match=r"policies\[1\].search.spread is 2 there, 1 here"):
+        evaluate(GAME, line_up(1), games=1, seed=3, resume=path)
+    other = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, life_tokens=2)
+    with pytest.raises(ConfigError, match=r"game\.life_tokens is 3 there, 2 here"):
+        evaluate(other, UniformPolicy(), games=1, seed=3, resume=path)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"something else", ":1: expected a file of this program"),
+        (b'{"game": 1}\n', ":1: expected a file of this program"),
+        (b"no json\n", ":1: expected a JSON object"),
+        (b"[1]\n", ":1: expected a JSON object"),
+    ],
+)
+def test_a_foreign_file_is_not_overwritten(tmp_path: Path, content: bytes, says: str) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(content)
+    with pytest.raises(RecordError, match=says):
+        evaluate(GAME, UniformPolicy(), games=1, resume=path)
+    assert path.read_bytes() == content
+
+
+def test_a_damaged_game_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    evaluate(GAME, UniformPolicy(), games=1, seed=3, resume=path)
+    path.write_bytes(path.read_bytes() + b'{"side": "policies"}\n')
+    with pytest.raises(RecordError, match=":3: expected a finished game"):
+        evaluate(GAME, UniformPolicy(), games=1, seed=3, resume=path)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_interrupt_keeps_what_is_finished(tmp_path: Path, threads: int) -> None:
+    path = tmp_path / "run.jsonl"
+
+    def stop_after_two(result: GameResult) -> None:
+        assert threading.current_thread() is threading.main_thread()
+        if result.side == "policies" and result.game == 1:
+            raise KeyboardInterrupt
+
+    evaluation = evaluate(
+        GAME, line_up(), games=50, seed=3, threads=threads, on_game=stop_after_two, resume=path
+    )
+    assert evaluation.interrupted
+    finished = [game.game for game in evaluation.games]
+    assert finished[:2] == [0, 1] and len(finished) < 50
+    result = evaluation.to_dict()
+    assert result["games"] == len(result["blueprint_scores"]) == len(finished)
+    assert result["requested_games"] == 50
+    resumed = evaluate(GAME, line_up(), games=4, seed=3, resume=path)
+    assert not resumed.interrupted
+    whole = evaluate(GAME, line_up(), games=4, seed=3)
+    assert [same(game) for game in resumed.games] == [same(game) for game in whole.games]
+
+
+def test_an_error_in_a_policy_is_raised() -> None:
+    @dataclass(frozen=True)
+    class Broken:
+        def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult:
+            raise RuntimeError("broken search")
+
+    with pytest.raises(RuntimeError, match="broken search"):
+        evaluate(GAME, (UniformPolicy(), upgrade(UniformPolicy(), GAME, Broken())), games=5)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"games": 0}, "games must be an integer of at least 1, got 0"),
+        ({"games": 2.5}, "games must be an integer"),
+        ({"threads": 0}, "threads must be an integer of at least 1"),
+        ({"seed": -1}, "seed must be an integer of at least 0"),
+    ],
+)
+def test_bad_numbers(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        evaluate(GAME, UniformPolicy(), **{"games": 1} | wrong)
+
+
+def test_one_game_has_no_standard_error() -> None:
+    result = evaluate(GAME, UniformPolicy(), games=1).to_dict()
+    assert result["sem"] is None and result["mean"] is not None
+
+
+def test_a_search_of_another_game() -> None:
+    from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+
+    game = OpenSpielGame("tiny_hanabi")
+    agent = upgrade(UniformPolicy(), game, Sparta(rollouts=60, min_rollouts=10, round_size=10))
+    evaluation = evaluate(game, (UniformPolicy(), agent), games=10, seed=3, threads=2)
+    result = evaluation.to_dict()
+    assert result["bombs"] is None and result["blueprint_bombs"] is None
+    assert result["perfect"] == pytest.approx(np.mean(evaluation.scores == 10))
+    assert result["rollouts_per_game"] > 0
+    assert result["game"]["name"] == game.name
+
+
+def test_describe_names_settings() -> None:
+    described = describe((UniformPolicy(), searching(2)))
+    assert described[0] == {"type": "UniformPolicy"}
+    assert described[1]["search"] == {"type": "LastMove", "spread": 2}
+    assert described[1]["blueprint"] == [{"type": "UniformPolicy"}] * 2
+    assert "game" not in described[1]
+
+
+def test_peak_memory_grows_with_memory() -> None:
+    before = peak_rss_mb()
+    block = np.ones(int((before + 64) * 2**20 // 8))
+    assert peak_rss_mb() > before + 32
+    del block

@@ -1,0 +1,44 @@
+"""Every example runs as it stands, and shows that a search helps."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+SAYS = {
+    "01_upgrade_smartbot.py": r"SmartBot alone (\d+\.\d+), upgraded (\d+\.\d+)\n$",
+    "02_evaluate.py": r"(?s)game 3: .*gain: [+-]\d+\.\d+ \+- \d+\.\d+\nCPU seconds a game: \d",
+    "03_other_games.py": r"blueprint (\d+\.\d+), upgraded (\d+\.\d+)\ngain \+",
+}
+
+
+def test_every_example_is_tested() -> None:
+    assert {path.name for path in (ROOT / "examples").glob("*.py")} == set(SAYS)
+
+
+@pytest.mark.parametrize("name", SAYS)
+def test_example(name: str) -> None:
+    run = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / name)],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert run.returncode == 0, run.stderr
+    found = re.search(SAYS[name], run.stdout)
+    assert found, run.stdout
+    if found.groups():
+        assert float(found[1]) < float(found[2])
+
+
+def environment() -> dict[str, str]:
+    import os
+
+    return os.environ | {"PYTHONPATH": str(ROOT)}

@@ -1,0 +1,240 @@
+"""Single-agent SPARTA on games it knows nothing of."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hanabi_search_plugin.agent import upgrade
+from hanabi_search_plugin.algorithms.sparta import Sparta, Tally
+from hanabi_search_plugin.belief import EnumeratedBelief
+from hanabi_search_plugin.errors import ConfigError
+from hanabi_search_plugin.policy import Policy, UniformPolicy
+from hanabi_search_plugin.rollout import rollout, start_memories
+from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.testing import check_agent
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+
+TINY = OpenSpielGame("tiny_hanabi")
+PAYOFF = np.array(
+    [float(x) for x in TINY.spiel.get_parameters()["payoff"].split(";")]
+).reshape(2, 2, 3, 3)  # fmt: skip
+
+
+class Table(Policy):
+    """tiny_hanabi: seat 0 always says 1; seat 1 answers by ``answers[own card * 3 + heard]``."""
+
+    answers = (1, 0, 0, 0, 0, 1)
+
+    def act(self, view, legal, memory, rng):
+        moves = []
+        for key in list(view.keys()):
+            own, *heard = [int(word[-1]) for word in key.split()]
+            moves.append(self.answers[own * 3 + heard[0]] if heard else 1)
+        return np.array(moves, dtype=np.int64)
+
+
+def tiny_belief(card, **options):
+    view = TINY.deal_scripts([(card, 0)]).view(0)
+    return EnumeratedBelief.start(TINY, (Table(), Table()), view, **options)
+
+
+def one_ply(card):
+    """The exact mean of each move of seat 0, seat 1 following the table."""
+    answers = np.array(Table.answers).reshape(2, 3)
+    means = [[PAYOFF[card, d, a, answers[d, a]] for d in range(2)] for a in range(3)]
+    return np.mean(means, axis=1)
+
+
+@pytest.mark.parametrize("pruning", ["paired", "independent", "off"])
+@pytest.mark.parametrize("card", [0, 1])
+def test_picks_the_exact_one_ply_improvement(pruning, card):
+    exact = one_ply(card)
+    result = Sparta(rollouts=3_000, pruning=pruning)(np.random.default_rng(0), tiny_belief(card))
+    assert result.action == exact.argmax() != result.blueprint_action == 1
+    assert result.reason == "improved"
+    assert (abs(result.mean - exact) <= 5 * result.stderr + 1e-9).all()
+    gain = exact.max() - exact[1]
+    assert abs(result.gain - gain) <= 5 * result.gain_stderr + 1e-9
+    assert result.belief_size == 2
+
+
+def test_keeps_a_blueprint_that_is_best():
+    class Good(Table):
+        answers = (1, 1, 1, 1, 1, 1)  # with 1 said by seat 0, always 8
+
+    view = TINY.deal_scripts([(0, 0)]).view(0)
+    belief = EnumeratedBelief.start(TINY, (Good(), Good()), view)
+    result = Sparta(rollouts=600)(np.random.default_rng(0), belief)
+    assert (result.action, result.reason, result.gain) == (1, "blueprint_best", 0.0)
+
+
+def test_deviates_only_above_the_threshold():
+    gain = one_ply(0).max() - one_ply(0)[1]
+    rng = np.random.default_rng(0)
+    low = Sparta(rollouts=6_000, threshold=gain - 0.5)(rng, tiny_belief(0))
+    high = Sparta(rollouts=6_000, threshold=gain + 0.5)(rng, tiny_belief(0))
+    assert low.reason == "improved"
+    assert (high.reason, high.action) == ("below_threshold", 1)
+
+
+def test_searching_earns_what_it_promises():
+    """tiny_hanabi: 4 by the table, 5 with seat 0 searching."""
+    totals = []
+    deals = TINY.deal_scripts([(d0, d1) for d0 in range(2) for d1 in range(2)])
+    agent = upgrade(Table(), TINY, search=Sparta(rollouts=600))
+    for first in (Table(), agent):
+        blueprint = (first, Table())
+        rng = Streams(np.arange(4, dtype=np.uint64))
+        ended = rollout(deals, blueprint, start_memories(deals, blueprint), rng)
+        totals.append(ended.returns[:, 0].mean())
+    assert totals == [4.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "games", "rollouts", "expected"),
+    [
+        ("tiny_bridge_2p", 100, 420, 3.0),
+        ("hanabi(players=2,colors=2,ranks=2,hand_size=2)", 16, 160, 0.3),
+        ("hanabi(players=2,colors=3,ranks=3,hand_size=2)", 4, 160, 1.0),
+    ],
+)
+def test_improves_on_the_blueprint(name, games, rollouts, expected):
+    """On the same deals, with one seat searching over a uniform blueprint."""
+    game = OpenSpielGame(name)
+    search = Sparta(rollouts=rollouts, min_rollouts=10, round_size=10)
+    agent = upgrade(UniformPolicy(), game, search=search)
+    deals, means = game.deal(np.random.default_rng(0), games), []
+    for first, copies in ((UniformPolicy(), 5), (agent, 1)):
+        worlds = deals.select(np.tile(np.arange(games), copies))
+        blueprint = (first, UniformPolicy())
+        rng = Streams.spawn(np.random.default_rng(1), len(worlds))
+        ended = rollout(worlds, blueprint, start_memories(worlds, blueprint), rng)
+        means.append(ended.returns[:, 0].mean())
+    assert means[1] - means[0] > expected
+
+
+def test_same_seed_same_decision():
+    results = [
+        Sparta(rollouts=900, threads=threads)(np.random.default_rng(5), tiny_belief(1)).to_dict()
+        for threads in (1, 2)
+    ]
+    assert results[0] == results[1]
+    game = OpenSpielGame("tiny_bridge_2p")
+    check_agent(upgrade(UniformPolicy(), game, search=Sparta(rollouts=70)), game)
+
+
+def test_the_budget_is_shared_and_reallocated():
+    def counts(**options):
+        search = Sparta(rollouts=1_203, round_size=50, min_rollouts=100, **options)
+        return search(np.random.default_rng(0), tiny_belief(0))
+
+    everything = counts(pruning="off")
+    assert everything.count.tolist() == [401] * 3
+    assert counts(pruning="off", reallocate=False).count.tolist() == [401] * 3
+    # Card 0: the means are 0, 4 and 5, and the sums of 4 never vary.
+    alone = counts(threshold=0.0, deviations=30.0, pruning="independent")
+    assert alone.count.tolist() == [401] * 3  # nothing can be dropped so strictly
+    dropped = counts(pruning="independent", reallocate=False, deviations=3.0)
+    given = counts(pruning="independent", deviations=3.0)
+    assert dropped.count.max() <= 401
+    assert dropped.count.min() < 401
+    assert given.count.sum() <= 1_203
+    assert given.count.sum() >= dropped.count.sum()
+    for result in (dropped, given, everything):
+        assert result.rollouts == result.count.sum()
+        assert result.count.min() >= 100
+
+
+def test_paired_pruning_needs_fewer_rollouts():
+    """A move that loses by 1 in every world is dropped at once, however returns vary."""
+    payoff = ";".join(
+        f"{10 * d1 + a0}" for _ in "01" for d1 in (0, 1) for a0 in (0, 1) for _ in "01"
+    )
+    game = OpenSpielGame(f"tiny_hanabi(num_actions=2,payoff={payoff})")
+    belief = EnumeratedBelief.start(
+        game, (UniformPolicy(),) * 2, game.deal_scripts([(0, 0)]).view(0)
+    )
+    results = {
+        pruning: Sparta(rollouts=4_000, pruning=pruning)(np.random.default_rng(1), belief)
+        for pruning in ("paired", "independent")
+    }
+    assert all(result.action == 1 for result in results.values())
+    assert results["paired"].count.tolist() == [100, 100]
+    assert results["independent"].count.min() > 300
+    assert results["paired"].gain_stderr == 0.0
+
+
+def test_states_when_the_budget_is_small():
+    rng = np.random.default_rng(0)
+    none = Sparta(rollouts=2)(rng, tiny_belief(0))
+    assert (none.reason, none.action, none.rollouts) == ("budget_too_small", 1, 0)
+    assert np.isnan(none.mean).all()
+    few = Sparta(rollouts=30)(rng, tiny_belief(0))
+    assert few.count.tolist() == [10] * 3
+    assert "no move was dropped" in few.note
+    assert Sparta(rollouts=30, pruning="off")(rng, tiny_belief(0)).note == ""
+
+
+def test_a_single_move_needs_no_rollout():
+    game = OpenSpielGame("tiny_bridge_2p")
+    worlds = game.deal(np.random.default_rng(0), 1)
+    belief = EnumeratedBelief.start(game, (UniformPolicy(),) * 2, worlds.view(1))
+    belief = belief.update(worlds.step(np.array([6])), worlds.view(1))  # 2NT: only a pass is left
+    result = Sparta()(np.random.default_rng(0), belief)
+    assert (result.reason, result.rollouts, result.actions.tolist()) == ("single_move", 0, [0])
+
+
+def test_seconds_end_the_search():
+    search = Sparta(rollouts=10**7, seconds=0.05, pruning="off")
+    result = search(np.random.default_rng(0), tiny_belief(0))
+    assert 0 < result.rollouts < 10**6
+    assert "0.05 seconds" in result.note
+
+
+def test_says_that_the_belief_recovered():
+    worlds = TINY.deal_scripts([(0, 0)])
+    belief = EnumeratedBelief.start(TINY, (Table(), Table()), worlds.view(1))
+    belief = belief.update(worlds.step(np.array([2])), worlds.view(1))  # the table says 1
+    assert "recover 1 times" in Sparta(rollouts=60)(np.random.default_rng(0), belief).note
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [{"rollouts": 0}, {"rollouts": 1.5}, {"rollouts": True}, {"min_rollouts": 0}, {"threads": 0},
+     {"round_size": -1}, {"threshold": -0.1}, {"threshold": float("nan")}, {"deviations": -1.0},
+     {"seconds": 0.0}, {"seconds": float("inf")}, {"pruning": "some"}],
+)  # fmt: skip
+def test_bad_parameters(bad):
+    (name,) = bad
+    with pytest.raises(ConfigError, match=f"^{name} must be"):
+        Sparta(**bad)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Sparta().rollouts = 5
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 6), st.integers(0, 2**32), st.integers(1, 4))
+def test_tally_equals_plain_statistics(moves, seed, rounds):
+    """Means, errors and paired differences, with moves dropped between rounds."""
+    rng, tally = np.random.default_rng(seed), Tally(moves)
+    values = [np.zeros(0) for _ in range(moves)]
+    alive = np.arange(moves)
+    for _ in range(rounds):
+        new = rng.integers(0, 25, size=(len(alive), 7)).astype(float)
+        tally.add(alive, new)
+        for m, row in zip(alive, new, strict=True):
+            values[m] = np.concatenate([values[m], row])
+        alive = alive[: max(1, len(alive) - 1)]
+    for m in range(moves):
+        n = len(values[m])
+        assert tally.mean[m] == pytest.approx(values[m].mean())
+        assert tally.stderr[m] == pytest.approx(values[m].std(ddof=1) / np.sqrt(n))
+        mean, error = tally.difference(m)
+        for k in range(moves):
+            both = min(n, len(values[k]))
+            lead = values[m][:both] - values[k][:both]
+            assert mean[k] == pytest.approx(lead.mean())
+            assert error[k] == pytest.approx(lead.std(ddof=1) / np.sqrt(both), abs=1e-9)

@@ -354,6 +354,15 @@ def test_replay_rebuilds_another_seats_views() -> None:
                     assert isinstance(mine, HanabiView) and mine.keys() == true.keys()
 
 
+def test_what_does_not_fit_is_refused() -> None:
+    game = HanabiGame()
+    worlds = game.deal(np.random.default_rng(0), 2)
+    with pytest.raises(IndexError, match="player must be from 0 to 1, got 2"):
+        worlds.view(2)
+    with pytest.raises(ValueError, match=r"tokens must be of shape \(2, 5\)"):
+        game.with_private(worlds, 0, np.zeros((2, 4), dtype=np.int64), Streams(np.zeros(2, "u8")))
+
+
 def test_unknown_encodings_are_refused() -> None:
     view = HanabiGame().deal(np.random.default_rng(0), 1).view(0)
     with pytest.raises(UnsupportedError, match="one of openspiel, packed, v0, got 'bits'"):

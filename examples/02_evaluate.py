@@ -1,6 +1,6 @@
 """How much does a bigger budget help? Both budgets play the same decks, so few games tell.
 
-    python examples/02_evaluate.py [games]
+python examples/02_evaluate.py [games]
 """
 
 import sys

@@ -20,6 +20,7 @@ from hanabi_search_plugin.jit import compile_progress
 from hanabi_search_plugin.match import GameResult
 from hanabi_search_plugin.provenance import versions
 from hanabi_search_plugin.records import read_games, write_games
+from hanabi_search_plugin.require import require_integer
 
 INTERRUPTED = 130
 DEMO = {"policy": "smartbot", "search": "sparta", "players": 2}
@@ -32,6 +33,7 @@ def play(settings: Mapping[str, Any], command: str) -> None:
     console = cli_run.open_console(settings["json_file"])
     who = cli_run.line_up(settings, seats=settings.get("seats"), search_threads=settings["threads"])
     trace, save, seed = settings.get("trace"), settings.get("save"), settings["seed"]
+    require_integer("seed", seed, 0)
     cli_run.check_files(json=settings["json_file"], trace=trace, save=save)
     cli_run.show_warnings(console, who)
     with compile_progress(console):

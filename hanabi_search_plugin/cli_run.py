@@ -22,13 +22,14 @@ from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.blueprints.registry import load_policy
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.evaluate import MANY_SEARCHERS
-from hanabi_search_plugin.files import atomic_write, require_writable
+from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.layout import TURN
 from hanabi_search_plugin.match import GameResult, deal_game
 from hanabi_search_plugin.policy import Blueprint, Policy
 from hanabi_search_plugin.records import RecordedGame
+from hanabi_search_plugin.require import require_writable
 
 HUMAN = "human"
 SPARTA = "sparta"
@@ -160,7 +161,7 @@ def check_files(**files: str | Path | None) -> None:
     """Raises ConfigError for a file that cannot be written, before the work is done."""
     for option, path in files.items():
         if path is not None and str(path) != "-":
-            require_writable(path, option)
+            require_writable(option, path)
 
 
 def write_json(path: str | None, content: dict[str, Any]) -> None:

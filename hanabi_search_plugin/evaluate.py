@@ -14,12 +14,13 @@ import numpy as np
 
 from hanabi_search_plugin.agent import SearchAgent
 from hanabi_search_plugin.checkpoint import Checkpoint
-from hanabi_search_plugin.errors import ConfigError, RecordError
+from hanabi_search_plugin.errors import RecordError
 from hanabi_search_plugin.game import FloatArray, Game
 from hanabi_search_plugin.jit import compile_seconds
 from hanabi_search_plugin.match import GameResult, Match, Side, searching_seats
 from hanabi_search_plugin.policy import Blueprint, Policy, as_blueprint
 from hanabi_search_plugin.provenance import describe, peak_rss_mb, versions
+from hanabi_search_plugin.require import require_integer
 
 _logger = logging.getLogger("hanabi_search_plugin")
 
@@ -96,9 +97,9 @@ def evaluate(
     On a KeyboardInterrupt the games finished so far are returned (``Evaluation.interrupted``).
     Raises ConfigError for bad numbers and for a checkpoint of other parameters.
     """
-    for name, value, least in (("games", games, 1), ("threads", threads, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise ConfigError(f"{name} must be an integer of at least {least}, got {value!r}")
+    require_integer("games", games, 1)
+    require_integer("threads", threads, 1)
+    require_integer("seed", seed, 0)
     played = as_blueprint(policies, game.num_players)
     searching = searching_seats(played)
     if len(searching) > 1:

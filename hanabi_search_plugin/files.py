@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
-from hanabi_search_plugin.errors import ConfigError
-
 
 @contextmanager
 def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
@@ -36,14 +34,3 @@ def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
-
-
-def require_writable(path: str | Path, parameter: str) -> None:
-    """Raises ConfigError where ``path`` cannot be written, before hours of work are lost on it."""
-    path = Path(path)
-    if path.is_dir():
-        raise ConfigError(f"{parameter} must name a file, got the folder {path}")
-    if not path.parent.is_dir():
-        raise ConfigError(f"{parameter} must lie in a folder that exists, got {path}")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise ConfigError(f"{parameter} must be a file that can be written, got {path}")

@@ -90,8 +90,10 @@ def parse_move(config: HanabiConfig, player: int, line: str) -> int | None:
         return None
     offset = 1
     if len(words) == 3:
-        seat = words[1].removeprefix("p")
-        offset = (int(seat) - player) % config.players if seat.isdecimal() else 0
+        seats = [str(seat) for seat in range(config.players)]
+        if words[1].removeprefix("p") not in seats:
+            return None
+        offset = (seats.index(words[1].removeprefix("p")) - player) % config.players
     if len(words) > 3 or (len(words) == 2 and config.players > 2):
         return None
     what = words[-1]

@@ -19,6 +19,7 @@ from hanabi_search_plugin.hanabi.config import Bomb, HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.policy import Blueprint, take
 from hanabi_search_plugin.records import RecordedGame
+from hanabi_search_plugin.require import require_integer
 from hanabi_search_plugin.rollout import choose, observe_all, start_memories
 from hanabi_search_plugin.selfplay import lives_left
 from hanabi_search_plugin.streams import Streams
@@ -113,6 +114,7 @@ def replay(
     if bomb not in ("auto", *get_args(Bomb)):
         options = ", ".join(("auto", *get_args(Bomb)))
         raise ConfigError(f"bomb must be one of {options}, got {bomb!r}")
+    require_integer("seed", seed, 0)
     report = ReplayReport()
     problems: list[tuple[int, str]] = []  # by place in the file
     first: tuple[int, Disagreement] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -26,7 +27,7 @@ def test_example(name: str) -> None:
     run = subprocess.run(
         [sys.executable, str(ROOT / "examples" / name)],
         cwd=ROOT,
-        env=environment(),
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=600,
@@ -36,9 +37,3 @@ def test_example(name: str) -> None:
     assert found, run.stdout
     if found.groups():
         assert float(found[1]) < float(found[2])
-
-
-def environment() -> dict[str, str]:
-    import os
-
-    return os.environ | {"PYTHONPATH": str(ROOT)}

@@ -92,7 +92,8 @@ def load_hand(
     hand: int, cards: Any, counts: Any, unseen: Any, allowed: Any, known: int
 ) -> bool:
     """Unpack the known slots; False where the hand is no longer possible."""
-    counts[:] = unseen
+    for card in range(len(counts)):
+        counts[card] = unseen[card]
     possible = True
     for i in range(known):
         card = (hand >> (5 * i)) & 31

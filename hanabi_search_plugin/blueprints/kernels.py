@@ -101,7 +101,8 @@ def play_on(
                     one_mind = False
             if not one_mind:
                 for other in range(1, p):
-                    mem[other] = mem[0]
+                    for j in range(mem.shape[1]):
+                        mem[other, j] = mem[0, j]
         for other in range(1 if one_mind else p):
             if bots[other] == SMARTBOT:
                 pointed = common

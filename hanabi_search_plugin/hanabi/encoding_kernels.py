@@ -7,11 +7,9 @@ order. Letters: B worlds, W words of a row, N elements of an observation, Q = ce
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-from numba import njit
 
 from hanabi_search_plugin.hanabi.layout import (
     ABOVE0,
@@ -43,27 +41,16 @@ from hanabi_search_plugin.hanabi.layout import (
     popcount,
     ranks,
 )
-from hanabi_search_plugin.jit import kernel
-
-Helper = TypeVar("Helper", bound=Callable[..., Any])
+from hanabi_search_plugin.jit import inline, kernel
 
 
-def _inline(function: Helper) -> Helper:
-    """``jit.inline`` for helpers that allocate nothing: without reference counts on arguments.
-
-    LLVM does not get rid of so many of them by itself; they took seven times as long as the rest.
-    """
-    compiled = njit(forceinline=True, nogil=True, _nrt=False)(function)
-    return compiled  # type: ignore[no-any-return]  # Numba is untyped
-
-
-@_inline
+@inline
 def read(row: Any, at: int) -> int:
     """A word of a row as a 64-bit number."""
     return np.int64(row[at])  # type: ignore[return-value]  # an int to compiled code
 
 
-@_inline
+@inline
 def put(words: Any, pending: int, at: int, value: int, width: int) -> tuple[int, int]:
     """Append ``width`` bits (at most 63) at bit ``at``.
 
@@ -78,7 +65,7 @@ def put(words: Any, pending: int, at: int, value: int, width: int) -> tuple[int,
     return pending, at + width
 
 
-@_inline
+@inline
 def put_table(
     dims: Any, tables: Any, row: Any, words: Any, pending: int, at: int
 ) -> tuple[int, int]:
@@ -110,7 +97,7 @@ def put_table(
     return pending, at
 
 
-@_inline
+@inline
 def put_last_action(
     dims: Any, row: Any, seat: int, words: Any, pending: int, at: int
 ) -> tuple[int, int]:
@@ -149,7 +136,7 @@ def put_last_action(
     return put(words, pending, at, card_bits, c * r + 2)
 
 
-@_inline
+@inline
 def knowledge_bits(dims: Any, tables: Any, word: Any) -> Any:
     """A card's plausible identities, then the colour and the rank it was told to be."""
     c, r = colors(dims), ranks(dims)
@@ -160,7 +147,7 @@ def knowledge_bits(dims: Any, tables: Any, word: Any) -> Any:
     return bits | (rank_set if word & TOLD_RANK else 0) << (c * r + c)
 
 
-@_inline
+@inline
 def full_knowledge(dims: Any, card: Any) -> Any:
     """The word of a card that was told both its colour and its rank."""
     color = card // ranks(dims)

@@ -1,0 +1,296 @@
+"""The command line: results, files, refusals in one line, interruption, a person at a seat."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from hanabi_search_plugin.cli import app
+from hanabi_search_plugin.records import read_games
+
+ROOT = Path(__file__).resolve().parents[1]
+SMALL = ["--colors", "2", "--ranks", "2", "--hand-size", "2"]
+QUICK = [*SMALL, "--rollouts", "200", "--min-rollouts", "10"]
+
+
+def run(*arguments: object, typed: str | None = None) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in arguments], input=typed)
+
+
+def good(*arguments: object, typed: str | None = None) -> Result:
+    result = run(*arguments, typed=typed)
+    assert result.exit_code == 0, (result.output, result.exception)
+    return result
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_the_command_of_the_documentation(tmp_path: Path) -> None:
+    out = tmp_path / "out.json"
+    line = (
+        "evaluate --policy smartbot --search sparta --search-seats 1 --players 2 --games 2 "
+        f"--rollouts 10000 --seed 7 --threads 2 --json {out}"
+    )
+    result = good(*line.split())
+    assert "gain" in result.stdout and "\x1b" not in result.stdout
+    content = json.loads(out.read_text())
+    for name in (
+        "mean", "sem", "perfect", "bombs", "games", "peak_rss_mb", "compile_seconds",
+        "blueprint_mean", "blueprint_perfect", "blueprint_bombs", "gain", "gain_sem",
+        "cpu_seconds_per_game", "rollouts_per_game", "likelihoods_per_game",
+        "changed_moves_per_game",
+    ):  # fmt: skip
+        assert isinstance(content[name], (int, float)), name
+    assert content["games"] == len(content["scores"]) == 2
+    assert content["gain"] == pytest.approx(content["mean"] - content["blueprint_mean"])
+    assert content["parameters"]["rollouts"] == 10_000
+    assert content["parameters"]["search_seats"] == "1"
+    assert content["seed"] == 7 and "numba" in content["versions"]
+    assert content["policies"][1]["search"]["type"] == "Sparta"
+
+
+def test_json_on_the_standard_output_is_only_json() -> None:
+    result = good("evaluate", *SMALL, "--policy", "random", "--games", 20, "--json", "-")
+    content = json.loads(result.stdout)
+    assert content["games"] == 20 and "gain" not in content
+    assert "random, random: 20 games" in result.stderr
+
+
+def test_files_of_an_evaluation(tmp_path: Path) -> None:
+    saved, trace, out = (tmp_path / name for name in ("games.jsonl.gz", "trace.jsonl", "out.json"))
+    good("evaluate", *QUICK, "--search", "sparta", "--games", 5, "--seed", 2, "--bomb", "keep",
+         "--save", saved, "--trace", trace, "--json", out)  # fmt: skip
+    games = list(read_games(saved))
+    content = json.loads(out.read_text())
+    assert [game.score for game in games] == content["scores"]
+    assert {game.policies for game in games} == {("smartbot", "smartbot+sparta")}
+    assert {(game.seed, game.bomb) for game in games} == {(2, "keep")}
+    decisions = lines_of(trace)
+    assert sum(d["rollouts"] for d in decisions) == pytest.approx(5 * content["rollouts_per_game"])
+    assert all(games[d["game"]].actions[d["turn"]] == d["action"] for d in decisions)
+    assert {d["seat"] for d in decisions} == {1}
+    assert all(len(d["mean"]) == len(d["actions"]) == len(d["count"]) for d in decisions)
+    replayed = good("replay", saved, "--json", "-")
+    report = json.loads(replayed.stdout)
+    assert report["games"] == 5
+    assert report["illegal"] == report["score_mismatches"] == report["lives_mismatches"] == 0
+
+
+def test_resuming(tmp_path: Path) -> None:
+    kept, trace = tmp_path / "run.jsonl", tmp_path / "trace.jsonl"
+    line = ["evaluate", *QUICK, "--search", "sparta", "--resume", kept, "--trace", trace]
+    good(*line, "--games", 2)
+    whole = good(*line, "--games", 4, "--json", "-")
+    fresh = good("evaluate", *QUICK, "--search", "sparta", "--games", 4, "--json", "-")
+    assert json.loads(whole.stdout)["scores"] == json.loads(fresh.stdout)["scores"]
+    numbers = [line["game"] for line in lines_of(trace)]
+    assert sorted(set(numbers)) == [0, 1, 2, 3] and numbers == sorted(numbers)
+    refused = run(*line, "--games", 4, "--rollouts", 300)
+    assert refused.exit_code == 2
+    assert "search.rollouts is 200 there, 300 here" in refused.stderr
+
+
+def test_several_searching_seats_are_warned_of() -> None:
+    line = ["evaluate", *QUICK, "--search", "sparta", "--games", 1, "--epsilon", 0.1]
+    assert "SPARTA, Table 4" in good(*line, "--search-seats", "0,1").stderr
+    assert "Table 4" not in good(*line, "--search-seats", "0").stderr
+
+
+def test_replay_reports_disagreements(tmp_path: Path) -> None:
+    saved = tmp_path / "games.jsonl"
+    good("evaluate", *SMALL, "--policy", "random", "--games", 10, "--save", saved)
+    result = good("replay", saved, "--policy", "smartbot")
+    assert re.search(r"agreement +\d+\.\d+ % of \d+ decisions", result.stdout)
+    assert re.search(
+        r"first disagreement: .*: game \d+, turn \d+, seat \d: recorded P", result.stdout
+    )
+    assert "fireworks" in result.stdout
+    content = json.loads(good("replay", saved, "--policy", "smartbot", "--json", "-").stdout)
+    assert 0 < content["agreement"] < 1 and content["decisions"] == content["moves"]
+    content = json.loads(good("replay", saved, "--json", "-").stdout)
+    assert content["agreement"] is None and content["decisions"] == 0
+
+
+def test_demo_shows_a_whole_game(tmp_path: Path) -> None:
+    out = tmp_path / "demo.json"
+    result = good("demo", "--rollouts", 500, "--seed", 5, "--json", out)
+    content = json.loads(out.read_text())
+    text = result.stdout
+    assert text.count("\nblueprint  ") == text.count(": P1 searches") > 10
+    assert text.count("\nmove  ") == text.count(": P0 moves") > 10
+    assert len(re.findall(r"\ngain +[+-]\d\.\d\d \+- \d\.\d\d", text)) == content["changed_moves"]
+    assert f"score {content['score']:g} of 25" in text
+    assert f"without the search, on the same deck: {content['blueprint_score']:g}" in text
+    assert max(map(len, text.splitlines())) <= 80
+    assert "\x1b" not in text
+
+
+def test_play_without_people_can_be_replayed(tmp_path: Path) -> None:
+    saved = tmp_path / "game.jsonl"
+    good("play", *SMALL, "--players", 3, "--policy", "smartbot,random,smartbot", "--save", saved)
+    (game,) = read_games(saved)
+    assert game.policies == ("smartbot", "random", "smartbot")
+    report = json.loads(good("replay", saved, "--json", "-").stdout)
+    assert report["score_mismatches"] == report["illegal"] == report["unfinished"] == 0
+
+
+def test_a_person_plays_and_sees_no_own_card() -> None:
+    typed = "help\nmoves\nsing\nd0\n" + "p0\n" * 40
+    result = good("play", *SMALL, "--seats", "human,smartbot", typed=typed)
+    text = result.stdout
+    own = [line.split()[2:] for line in text.splitlines() if line.startswith("P0 you")]
+    assert own and all(set(cards) == {"??"} for cards in own)
+    assert re.search(r"^P1 smartbot +[RY][12]", text, re.MULTILINE)
+    assert "'sing' is not a move" in text
+    assert "not allowed now: P0 discards slot 0" in text
+    assert "discard 0    discard the card in slot 0" in text
+    assert "P0 plays slot 0" in text  # of the list of moves
+    assert re.search(r"score \d of 4", text)
+    assert "without the search" not in text
+
+
+@pytest.mark.parametrize("typed", ["p0\nquit\n", "p0\n"])
+def test_a_person_leaves(tmp_path: Path, typed: str) -> None:
+    saved = tmp_path / "game.jsonl"
+    result = run("play", "--seats", "human,smartbot", "--save", saved, typed=typed)
+    assert result.exit_code == 130
+    assert "left after 2 moves" in result.stdout
+    (game,) = read_games(saved)
+    assert len(game.actions) == 2 and game.score is None
+    assert json.loads(good("replay", saved, "--json", "-").stdout)["unfinished"] == 1
+
+
+def test_list_names_what_can_be_named() -> None:
+    text = good("list").stdout
+    for name in ("smartbot", "random", "sparta", "none"):
+        assert re.search(rf"^{name} ", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("evaluate --policy clever", "policy must be one of smartbot, random, got 'clever'"),
+        ("evaluate --policy smartbot,random,random", "policy must be one name or 2"),
+        ("evaluate --players 7", "players must be from 2 to 5, got 7"),
+        ("evaluate --players two", "Invalid value for '--players'"),
+        ("evaluate --bomb boom", "bomb must be one of zero, keep, minus_one"),
+        ("evaluate --observation-type all", "observation_type must be one of minimal"),
+        ("evaluate --search sparta --rollouts 0", "rollouts must be an integer of at least 1"),
+        ("evaluate --search sparta --seconds -1", "seconds must be a number above 0"),
+        ("evaluate --search sparta --threshold nan", "threshold must be a number"),
+        ("evaluate --search sparta --pruning some", "pruning must be one of paired"),
+        ("evaluate --search sparta --search-seats 2", "search-seats must be seats from 0 to 1"),
+        ("evaluate --search sparta --search-seats x", "search-seats must be seats from 0 to 1"),
+        ("evaluate --search sparta --epsilon 2", "epsilon must be a probability"),
+        ("evaluate --search mcts", "search must be sparta or none"),
+        ("evaluate --games 0", "games must be an integer of at least 1"),
+        ("evaluate --seed -1", "seed must be an integer of at least 0"),
+        ("evaluate --threads 0", "threads must be an integer of at least 1"),
+        ("evaluate --json /no/such/folder/a.json", "json must lie in a folder that exists"),
+        ("evaluate --save .", "save must name a file, got the folder"),
+        ("evaluate --sing", "No such option: --sing"),
+        ("play --seed -1", "seed must be an integer of at least 0"),
+        ("play --seats human,random,random", "seats must be one name or 2"),
+        ("replay x --seed -1", "seed must be an integer of at least 0"),
+        ("play --seats human,clever", "policy must be one of"),
+        ("play --search sparta --seats smartbot,human", "search-seats must leave out seat 1"),
+        ("demo --rollouts 0", "rollouts must be an integer of at least 1"),
+        ("replay /no/such/file.jsonl", "/no/such/file.jsonl: No such file or directory"),
+        ("replay .", ".: Is a directory"),
+        ("replay", "Missing argument 'FILE'"),
+        ("sing", "No such command 'sing'"),
+    ],
+)
+def test_bad_input_gets_one_line(arguments: str, says: str) -> None:
+    result = run(*arguments.split())
+    assert result.exit_code == 2
+    assert result.stderr.startswith("hanabi-search: ") and result.stderr.count("\n") == 1
+    assert says in result.stderr
+    assert result.stdout == ""
+
+
+def test_a_damaged_file_gets_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "games.jsonl"
+    path.write_text('{"players": 2,\n')
+    result = run("replay", path)
+    assert result.exit_code == 2
+    assert result.stderr.startswith(f"hanabi-search: {path}:1: expected a JSON object")
+    assert result.stderr.count("\n") == 1
+
+
+# ----------------------------------------------------------------------------- as a real program
+
+
+def start(*arguments: object, **settings: Any) -> subprocess.Popen[str]:
+    code = "from hanabi_search_plugin.cli import main; main()"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **settings,
+    )
+
+
+def test_a_real_process_refuses_without_a_traceback() -> None:
+    process = start("evaluate", "--players", 7)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 2
+    assert (out, err) == ("", "hanabi-search: players must be from 2 to 5, got 7\n")
+
+
+def test_starting_imports_nothing_slow() -> None:
+    code = (
+        "import sys; from hanabi_search_plugin import cli; "
+        "print([name for name in ('numpy', 'numba', 'pyspiel', 'rich.progress') "
+        "if name in sys.modules])"
+    )
+    out = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert out.stdout == "[]\n"
+
+
+def test_an_interrupt_prints_and_writes_what_is_finished(tmp_path: Path) -> None:
+    kept, out = tmp_path / "run.jsonl", tmp_path / "out.json"
+    process = start("evaluate", *QUICK, "--search", "sparta", "--games", 2000,
+                    "--resume", kept, "--json", out, "--threads", 2)  # fmt: skip
+    deadline = time.monotonic() + 500
+    while time.monotonic() < deadline and process.poll() is None:
+        if kept.exists() and kept.read_text().count('"side":"policies"') >= 3:
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=300)
+    assert process.returncode == 130, stderr
+    assert "Traceback" not in stderr
+    content = json.loads(out.read_text())
+    assert 3 <= content["games"] < content["requested_games"] == 2000
+    assert len(content["scores"]) == len(content["blueprint_scores"]) == content["games"]
+    assert f"{content['games']} games of 2000, interrupted" in " ".join(stdout.split())
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    process = start("play", *SMALL)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert "Traceback" not in process.stderr.read()
+    process.wait(timeout=300)

@@ -1,0 +1,5 @@
+"""Searches: each a frozen configuration that is called with (rng, belief) for a SearchResult."""
+
+from hanabi_search_plugin.algorithms.sparta import Sparta
+
+__all__ = ["Sparta"]

@@ -3,7 +3,7 @@
 from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.blueprints.compiled import SmartBot
-from hanabi_search_plugin.evaluate import evaluate
+from hanabi_search_plugin.evaluation import evaluate
 from hanabi_search_plugin.hanabi.game import HanabiGame
 
 game = HanabiGame(players=2)

@@ -8,7 +8,7 @@ import sys
 from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.blueprints.compiled import SmartBot
-from hanabi_search_plugin.evaluate import evaluate
+from hanabi_search_plugin.evaluation import evaluate
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.match import GameResult
 

@@ -2,7 +2,7 @@
 
 from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.evaluate import evaluate
+from hanabi_search_plugin.evaluation import evaluate
 from hanabi_search_plugin.policy import UniformPolicy
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 

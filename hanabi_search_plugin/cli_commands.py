@@ -12,8 +12,8 @@ from rich.table import Table
 
 from hanabi_search_plugin import cli_run, render
 from hanabi_search_plugin.blueprints.registry import policies
-from hanabi_search_plugin.evaluate import Evaluation
-from hanabi_search_plugin.evaluate import evaluate as run_evaluation
+from hanabi_search_plugin.evaluation import Evaluation
+from hanabi_search_plugin.evaluation import evaluate as run_evaluation
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.jit import compile_progress

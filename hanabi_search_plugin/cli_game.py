@@ -10,7 +10,7 @@ from rich.console import Console
 
 from hanabi_search_plugin import render
 from hanabi_search_plugin.cli_run import HUMAN, LineUp
-from hanabi_search_plugin.evaluate import without_search
+from hanabi_search_plugin.evaluation import without_search
 from hanabi_search_plugin.hanabi.layout import PLAYED
 from hanabi_search_plugin.human import HumanPolicy
 from hanabi_search_plugin.jit import compile_seconds

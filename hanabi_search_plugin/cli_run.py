@@ -21,7 +21,7 @@ from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.blueprints.registry import load_policy
 from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.evaluate import MANY_SEARCHERS
+from hanabi_search_plugin.evaluation import MANY_SEARCHERS
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame

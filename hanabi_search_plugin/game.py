@@ -287,5 +287,3 @@ class Replays(Game):
         For policies whose memory is not public. Raises UnsupportedError where today's tokens do not
         determine the past.
         """
-
-

@@ -77,7 +77,16 @@ def inline(function: Function) -> Function:
     allocate, return an array, or assign one array to a slice of another: do that in the kernel.
     """
     options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
-    return _register(njit(forceinline=True, nogil=True, **options)(function))  # type: ignore[no-any-return]
+    dispatcher = _register(njit(forceinline=True, nogil=True, **options)(function))
+
+    def refuse(*arguments: Any, **keywords: Any) -> None:
+        raise TypeError(f"{function.__qualname__} is inlined into kernels: call it from a kernel")
+
+    if isinstance(dispatcher, Dispatcher):
+        # What a call from Python looks for: without a wrapper to find, it would crash.
+        dispatcher._compile_for_args = refuse
+        dispatcher._insert = lambda *overload, **options: None
+    return dispatcher  # type: ignore[no-any-return]  # Numba is untyped
 
 
 def kernel(function: Function) -> Function:

@@ -134,11 +134,11 @@ def decision(config: HanabiConfig, row: Any, seat: int, result: SearchResult) ->
 
 _REASONS: dict[Reason, str] = {
     "blueprint_best": "nothing is better",
-    "below_threshold": "what looks better gains too little",
+    "below_threshold": "too small a gain",
     "single_move": "the only move",
-    "budget_too_small": "the budget is too small to compare",
-    "belief_too_small": "too few possible worlds to compare",
-    "search_not_allowed": "no search is allowed here",
+    "budget_too_small": "budget too small",
+    "belief_too_small": "too few worlds",
+    "search_not_allowed": "no search allowed",
 }
 
 

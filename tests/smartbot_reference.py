@@ -130,8 +130,7 @@ class ReferenceSmartBot:
             left = frozenset(c for c in at.all if at.seen[c] + located[c] < at.copies(c))
             before = self.masks
             self.masks = [
-                [m if len(m) == 1 else (m & left or left or m) for m in hand]
-                for hand in before
+                [m if len(m) == 1 else (m & left or left or m) for m in hand] for hand in before
             ]
             if self.masks == before:
                 return

@@ -16,7 +16,7 @@ from hanabi_search_plugin.agent import SearchAgent, upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief import Belief
 from hanabi_search_plugin.errors import ConfigError, RecordError
-from hanabi_search_plugin.evaluate import evaluate, without_search
+from hanabi_search_plugin.evaluation import evaluate, without_search
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.match import GameResult, deal_block, deal_game
 from hanabi_search_plugin.policy import UniformPolicy

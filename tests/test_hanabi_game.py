@@ -20,7 +20,7 @@ from hanabi_search_plugin.game import Event, History
 from hanabi_search_plugin.hanabi import kernels
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import HANDS, HIDDEN_CARD, NO_CARD, deck_at
+from hanabi_search_plugin.hanabi.layout import HANDS, HIDDEN_CARD, NO_CARD
 from hanabi_search_plugin.hanabi.rules import next_uniform
 from hanabi_search_plugin.hanabi.text import (
     action_from_dict,
@@ -30,6 +30,7 @@ from hanabi_search_plugin.hanabi.text import (
     describe,
 )
 from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
+from hanabi_search_plugin.jit import kernel
 from hanabi_search_plugin.streams import Streams
 from hanabi_search_plugin.testing import check_game
 from tests.helpers.hanabi_play import play_on, random_legal
@@ -75,6 +76,10 @@ def test_bad_parameters_are_named(name: str, values: tuple[Any, ...], expected: 
         assert expected in str(caught.value) or "an integer" in str(caught.value)
 
 
+def deck_start(game: HanabiGame) -> int:
+    return len(game.template) - game.config.deck_size
+
+
 def test_hands_must_fit_into_the_deck() -> None:
     assert HanabiGame(players=2, colors=1, ranks=1, hand_size=1).config.deck_size == 3
     with pytest.raises(ConfigError, match="hand_size must let 2 hands fit into the deck of 3"):
@@ -112,10 +117,17 @@ def test_random_start_player() -> None:
     assert np.abs(counts - 1000).max() < 4 * np.sqrt(3000 * 2 / 9)
 
 
+@kernel
+def draw(state: Any, out: Any) -> None:
+    for i in range(len(out)):
+        out[i] = next_uniform(state)
+
+
 def test_streams_have_a_compiled_twin() -> None:
     streams = Streams(np.array([7], dtype=np.uint64))
-    state = np.array([7], dtype=np.uint64)
-    assert [next_uniform(state) for _ in range(20)] == [streams.uniform()[0] for _ in range(20)]
+    drawn = np.empty(20)
+    draw(np.array([7], dtype=np.uint64), drawn)
+    assert drawn.tolist() == [streams.uniform()[0] for _ in range(20)]
 
 
 def test_from_decks_deals_in_order() -> None:
@@ -222,7 +234,7 @@ def test_a_view_holds_what_the_seat_sees(observation_type: Any) -> None:
             own if observation_type == "seer" else np.where(own == NO_CARD, NO_CARD, HIDDEN_CARD)
         )
         assert np.array_equal(hand, shown)
-        assert (view.rows[:, deck_at(game.dims) :] == NO_CARD).all()
+        assert (view.rows[:, deck_start(game) :] == NO_CARD).all()
         other = game.redeterminize(worlds, seat, streams)
         assert not np.array_equal(other.rows, worlds.rows)
         assert other.view(seat).keys() == view.keys()
@@ -231,7 +243,7 @@ def test_a_view_holds_what_the_seat_sees(observation_type: Any) -> None:
             assert np.array_equal(other.view(seat).observation(encoding), expected)
         changed = game.redeterminize(worlds, (seat + 1) % 3, streams)
         same = [a == b for a, b in zip(changed.view(seat).keys(), view.keys(), strict=True)]
-        moved = (changed.rows != worlds.rows)[:, HANDS : deck_at(game.dims)].any(axis=1)
+        moved = (changed.rows != worlds.rows)[:, HANDS : deck_start(game)].any(axis=1)
         assert same == (~moved).tolist()
     assert moved.any() == (observation_type != "seer")
 
@@ -253,7 +265,7 @@ def test_copies_meet_the_same_chance() -> None:
     copies = worlds.select(np.array([2, 2, 0]))
     copies.step(np.array([5, 6, 7]))
     drawn = [int(game.private_tokens(copies, 0)[i, 4]) for i in range(3)]
-    assert drawn[0] == drawn[1] == worlds.rows[2, deck_at(game.dims) + 10]
+    assert drawn[0] == drawn[1] == worlds.rows[2, deck_start(game) + 10]
     assert worlds.rows[0, HANDS - 1] == 0  # the original has not moved
 
 

@@ -234,6 +234,13 @@ def _outer(x: int) -> int:
     return _inner(x) + _inner(x)
 
 
+def test_an_inline_helper_called_from_python_says_so_rather_than_crash() -> None:
+    for _ in range(2):
+        with pytest.raises(TypeError, match="_add is inlined into kernels"):
+            _add(1, 2)
+        assert _inner(1) == 2  # compiled now, and still refused
+
+
 def test_a_kernel_outside_the_package_is_not_cached() -> None:
     dispatcher: Any = _inner
     assert _inner(1) == 2

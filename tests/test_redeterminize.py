@@ -18,7 +18,6 @@ from hanabi_search_plugin.hanabi.layout import (
     LEFT1,
     LEFT2,
     NO_CARD,
-    deck_at,
 )
 from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
 from hanabi_search_plugin.streams import Streams
@@ -29,6 +28,10 @@ GAME = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, information_tokens=
 DECK = [0, 2, 3, 2, 0, 1, 0, 2]
 DISCARD, PLAY, RED, YELLOW, ONE, TWO = 0, 2, 4, 5, 6, 7
 SAMPLES = 20_000
+
+
+def deck_start(game: HanabiGame) -> int:
+    return len(game.template) - game.config.deck_size
 
 
 def after(*actions: int, game: HanabiGame = GAME, deck: Any = DECK) -> HanabiWorlds:
@@ -51,7 +54,7 @@ def hidden(worlds: HanabiWorlds, player: int) -> list[tuple[int, ...]]:
     """The player's hand and the undealt deck of each world."""
     start = HANDS + player * worlds.game.config.hand_size
     hand = worlds.rows[:, start : start + worlds.game.config.hand_size]
-    deck = worlds.rows[:, deck_at(worlds.game.dims) + worlds.rows[0, DECK_NEXT] :]
+    deck = worlds.rows[:, deck_start(worlds.game) + worlds.rows[0, DECK_NEXT] :]
     return [tuple(row) for row in np.hstack([hand, deck]).tolist()]
 
 
@@ -85,7 +88,7 @@ def assert_uniform_by_hints(worlds: HanabiWorlds, player: int) -> None:
     assert_uniform(hidden(drawn, player), orders)
     rest = np.ones(worlds.rows.shape[1], dtype=bool)
     rest[HANDS + 2 * player : HANDS + 2 * player + 2] = False
-    rest[deck_at(GAME.dims) + worlds.rows[0, DECK_NEXT] :] = False
+    rest[deck_start(GAME) + worlds.rows[0, DECK_NEXT] :] = False
     assert (drawn.rows[:, rest] == worlds.rows[0, rest]).all()
 
 
@@ -175,7 +178,7 @@ def card_counts(worlds: HanabiWorlds) -> np.ndarray[Any, Any]:
     counts = np.zeros((len(worlds), game.vocabulary), dtype=int)
     for b, row in enumerate(worlds.rows):
         held = row[HANDS : HANDS + game.num_players * game.config.hand_size].tolist()
-        cards = held + row[deck_at(game.dims) + row[DECK_NEXT] :].tolist()
+        cards = held + row[deck_start(game) + row[DECK_NEXT] :].tolist()
         np.add.at(counts[b], [card for card in cards if card != NO_CARD], 1)
         for card in range(game.vocabulary):
             gone = sum(int(row[plane]) >> card & 1 for plane in (LEFT0, LEFT1, LEFT2))
@@ -208,7 +211,7 @@ def test_restore_keeps_the_deck_whole_and_returns_what_it_can(parameters: dict[s
             assert (card_counts(back) == full).all()
             hand = game._hand(player)
             others = np.ones(back.rows.shape[1], dtype=bool)
-            others[hand] = others[deck_at(game.dims) :] = False
+            others[hand] = others[deck_start(game) :] = False
             knowledge = slice(hand.start + game.num_players * game.token_length, None)
             others[knowledge] = False
             assert np.array_equal(back.rows[:, others], moved.rows[:, others])

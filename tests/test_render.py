@@ -94,7 +94,7 @@ def test_decisions() -> None:
         "note         odd\n"
     )
     text = render.decision(GAME.config, play(), 0, result(2, "below_threshold")).plain
-    assert "search       agrees (what looks better gains too little)   1,200 rollouts" in text
+    assert "search       agrees (too small a gain)   1,200 rollouts" in text
 
 
 @pytest.mark.parametrize("parameters", [{"players": p} for p in (2, 3, 4, 5)] + [

@@ -88,9 +88,7 @@ def next_hand(
 
 
 @inline
-def load_hand(
-    hand: int, cards: Any, counts: Any, unseen: Any, allowed: Any, known: int
-) -> bool:
+def load_hand(hand: int, cards: Any, counts: Any, unseen: Any, allowed: Any, known: int) -> bool:
     """Unpack the known slots; False where the hand is no longer possible."""
     for card in range(len(counts)):
         counts[card] = unseen[card]

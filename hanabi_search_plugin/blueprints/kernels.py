@@ -1,8 +1,8 @@
 """Compiled loops over the built-in bots: one decision, one observation, whole games.
 
 A bot is a number; one kernel dispatches on it, so that any mix of bots shares one compiled loop.
-Rows are those of ``hanabi.layout``; memories int32 [B or 1, P, words], one row where they are the same
-in every world. Streams are uint64 [B], SplitMix64 states.
+Rows are those of ``hanabi.layout``; memories int32 [B or 1, P, words], one row where they are the
+same in every world. Streams are uint64 [B], SplitMix64 states.
 """
 
 from __future__ import annotations
@@ -38,9 +38,7 @@ def random_legal(dims: Any, row: Any, state: Any) -> int:
 
 
 @kernel
-def act_rows(
-    dims: Any, bot: int, rows: Any, memory: Any, streams: Any, out: Any
-) -> None:
+def act_rows(dims: Any, bot: int, rows: Any, memory: Any, streams: Any, out: Any) -> None:
     """out[b] = the action of the player to move in row b."""
     state = np.empty(1, np.uint64)
     for b in range(len(rows)):
@@ -131,8 +129,8 @@ def play_rows(
 ) -> None:
     """values[b, m] = the return if actions[m] is played in row b and then the bots play on.
 
-    Action -1 plays no first move. ``final`` int32 [B * M or 0, W] receives the last rows. ``streams``
-    is left as it was: every action meets the same randomness.
+    Action -1 plays no first move. ``final`` int32 [B * M or 0, W] receives the last rows.
+    ``streams`` is left as it was: every action meets the same randomness.
     """
     p = players(dims)
     row = np.empty_like(rows[0])

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.blueprints import hands as kernels
 from hanabi_search_plugin.blueprints.compiled import bot_of, pack_memories
+from hanabi_search_plugin.blueprints.kernels import RANDOM
 from hanabi_search_plugin.game import Event, IntArray
 from hanabi_search_plugin.policy import Blueprint, Memory, Shared, take
 from hanabi_search_plugin.streams import Streams
@@ -36,9 +37,7 @@ class Partners(ABC):
         return self
 
     @abstractmethod
-    def explain(
-        self, belief: HandBelief, actor: int, action: int, allowed: IntArray
-    ) -> HandBelief:
+    def explain(self, belief: HandBelief, actor: int, action: int, allowed: IntArray) -> HandBelief:
         """The belief given that ``actor`` played ``action``, before the move is carried out.
 
         ``allowed`` int64 [H]: identities each slot may have if the move was a hint to the seat.
@@ -70,13 +69,9 @@ class CompiledPartners(Partners):
 
     see_new_cards = False
 
-    def explain(
-        self, belief: HandBelief, actor: int, action: int, allowed: IntArray
-    ) -> HandBelief:
+    def explain(self, belief: HandBelief, actor: int, action: int, allowed: IntArray) -> HandBelief:
         mine = np.ascontiguousarray(self.table[:, actor])
-        return belief.enumerate(
-            allowed, bot=int(self.bots[actor]), action=action, memories=mine
-        )
+        return belief.enumerate(allowed, bot=int(self.bots[actor]), action=action, memories=mine)
 
     def observed(self, belief: HandBelief, event: Event) -> tuple[Partners, IntArray]:
         room = 2 * len(self.table) + 2
@@ -104,7 +99,7 @@ class CompiledPartners(Partners):
     def memories(self, belief: HandBelief, pick: IntArray) -> tuple[Memory, ...]:
         groups = belief.groups[pick] if len(belief.groups) else np.zeros(len(pick), dtype=np.int64)
         return tuple(
-            None if bot == kernels.RANDOM else self.table[groups, p]
+            None if bot == RANDOM else self.table[groups, p]
             for p, bot in enumerate(self.bots.tolist())
         )
 
@@ -129,9 +124,7 @@ class PolicyPartners(Partners):
             ),
         )
 
-    def explain(
-        self, belief: HandBelief, actor: int, action: int, allowed: IntArray
-    ) -> HandBelief:
+    def explain(self, belief: HandBelief, actor: int, action: int, allowed: IntArray) -> HandBelief:
         whole = belief.enumerate(allowed)
         assert isinstance(whole.partners, PolicyPartners)
         mine = whole.partners.seats[actor]
@@ -174,9 +167,7 @@ class PolicyPartners(Partners):
         return tuple(take(memory, pick) for memory in self.seats)
 
 
-def make_partners(
-    game: HanabiGame, blueprint: Blueprint, seat: int, epsilon: float
-) -> Partners:
+def make_partners(game: HanabiGame, blueprint: Blueprint, seat: int, epsilon: float) -> Partners:
     """Compiled where every other seat's policy is; memories come with ``started``."""
     worlds = game.deal(np.random.default_rng(0), 1)  # any: only the shape of memories matters
     starts = tuple(policy.start(worlds.view(p)) for p, policy in enumerate(blueprint))

@@ -184,8 +184,8 @@ def best_hint(
     """(fitness, action) of the most informative hint that does not mislead; fitness -1: none.
 
     ``due``: the target's expected discard if it is the next player, else -1; a rank hint that would
-    be read as a warning about it is avoided. Where a hint contradicts a mask, the hint alone counts,
-    as it will for those who read it.
+    be read as a warning about it is avoided. Where a hint contradicts a mask, the hint alone
+    counts, as it will for those who read it.
     """
     p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
     everything = np.int64(row[ALL])
@@ -568,9 +568,7 @@ def mark_newest(dims: Any, mem: Any, player: int, card: int) -> None:
 
 
 @inline
-def read_hint(
-    dims: Any, row: Any, mem: Any, due: int, board: tuple[int, int, int]
-) -> None:
+def read_hint(dims: Any, row: Any, mem: Any, due: int, board: tuple[int, int, int]) -> None:
     """Sections 'colour hint' and 'rank hint': what a hint tells about the target's hand."""
     p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
     play, _, value = board

@@ -1,7 +1,7 @@
 """Exact private beliefs of native Hanabi: every hand the seat may hold, with its weight.
 
 P(hand | history) is proportional to the ways to draw the hand from the unseen cards, times the
-probability that the others' policies made their moves with the seat holding it (SPARTA, equation 6).
+probability that the others made their moves with the seat holding it (SPARTA, equation 6).
 The first factor is recomputed from the counts whenever it is needed, so that own draws, others'
 draws and revealed cards need no update at all; what is stored is the hands that are still possible
 and, for stochastic partners, the second factor. Cards drawn since the last move of a partner are
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.belief import ExplicitBelief
 from hanabi_search_plugin.blueprints import hands as kernels
+from hanabi_search_plugin.blueprints.kernels import RANDOM
 from hanabi_search_plugin.blueprints.partners import Partners, make_partners
 from hanabi_search_plugin.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.game import Event, FloatArray, IntArray, View
@@ -103,7 +104,7 @@ class HandBelief(ExplicitBelief):
     def size(self) -> int:
         """Hands in the support; a product of counts where slots are pending (an upper bound)."""
         choices = int((self.unseen > 0).sum())
-        return len(self.hands) * choices ** (self.present - self.known)
+        return int(len(self.hands) * choices ** (self.present - self.known))
 
     @property
     def memory(self) -> Memory:
@@ -219,7 +220,7 @@ class HandBelief(ExplicitBelief):
         dims, row = self.game.dims, self.view.rows[0].copy()
         words = self.game.config.players * self.game.config.hand_size
         memory = np.zeros((1, words), dtype=np.int32) if memories is None else memories
-        stochastic = len(self.likes) > 0 or bot == kernels.RANDOM or self.epsilon > 0.0
+        stochastic = len(self.likes) > 0 or bot == RANDOM or self.epsilon > 0.0
         few = bot != kernels.NOBODY and not stochastic
         thin = self._thinning(allowed, MAX_TESTED if few else MAX_STORED)
         cursor = np.array([0, -1, 0], dtype=np.int64)

@@ -1,0 +1,8 @@
+"""Print the table of speeds: the same as ``hanabi-search bench``."""
+
+from rich.console import Console
+
+from hanabi_search_plugin.bench import run
+
+if __name__ == "__main__":
+    run(Console(highlight=False))

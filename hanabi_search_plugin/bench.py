@@ -1,0 +1,162 @@
+"""The table of speeds: this package beside OpenSpiel, in one run on one core.
+
+CPU time of this process, medians of several runs. Compilation happens before anything is timed.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hanabi_search_plugin.blueprints import rollouts
+from hanabi_search_plugin.blueprints.compiled import SmartBot, bots_of
+from hanabi_search_plugin.hanabi import kernels
+from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.rollout import start_memories
+from hanabi_search_plugin.streams import Streams
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+RUNS = 7
+
+
+def rate(work: Callable[[], int], runs: int = RUNS) -> float:
+    """Units of work a CPU second: the median of ``runs`` after one that is not counted."""
+    work()
+    rates = []
+    for _ in range(runs):
+        began = time.process_time()
+        done = work()
+        rates.append(done / (time.process_time() - began))
+    return statistics.median(rates)
+
+
+def random_games(players: int, n: int = 200_000) -> Callable[[], int]:
+    """Games of uniform random legal moves, dealt and played."""
+    game = HanabiGame(players=players)
+    seeds = np.arange(n, dtype=np.uint64)
+    returns, moves = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+
+    def work() -> int:
+        kernels.play_random(game.dims, game.template, seeds, False, returns, moves)
+        return n
+
+    return work
+
+
+def smartbot_games(players: int, n: int = 20_000) -> Callable[[], int]:
+    """SmartBot in self-play."""
+    game = HanabiGame(players=players)
+    worlds = game.deal(np.random.default_rng(0), n)
+    blueprint = (SmartBot(),) * players
+    memories = start_memories(worlds, blueprint)
+    bots = bots_of(blueprint)
+    assert bots is not None
+    streams = Streams(np.zeros(n, dtype=np.uint64))
+
+    def work() -> int:
+        rollouts.play_out(worlds, bots, memories, streams)
+        return n
+
+    return work
+
+
+def observations(players: int, n: int = 50_000) -> Callable[[], int]:
+    """OpenSpiel's observation vector as uint8, from views."""
+    game = HanabiGame(players=players)
+    view = game.deal(np.random.default_rng(0), n).view(1)
+
+    def work() -> int:
+        view.observation("openspiel")
+        return n
+
+    return work
+
+
+def openspiel_random_games(n: int = 300) -> Callable[[], int]:
+    """The same games in OpenSpiel's hanabi, driven from Python."""
+    import pyspiel
+
+    game = pyspiel.load_game("hanabi", {"players": 2})
+    rng = np.random.default_rng(0)
+
+    def work() -> int:
+        for _ in range(n):
+            state = game.new_initial_state()
+            while not state.is_terminal():
+                if state.is_chance_node():
+                    actions, chances = zip(*state.chance_outcomes(), strict=True)
+                    pick = int(np.searchsorted(np.cumsum(chances), rng.random() * 0.999999))
+                    state.apply_action(actions[pick])
+                else:
+                    legal = state.legal_actions()
+                    state.apply_action(legal[int(rng.integers(len(legal)))])
+        return n
+
+    return work
+
+
+def openspiel_observations(n: int = 3000) -> Callable[[], int]:
+    """The same vector from OpenSpiel, by its quickest way from Python."""
+    import pyspiel
+    from open_spiel.python.observation import make_observation
+
+    game = pyspiel.load_game("hanabi", {"players": 2})
+    state = game.new_initial_state()
+    while state.is_chance_node():
+        state.apply_action(state.legal_actions()[0])
+    observer = make_observation(game)
+
+    def work() -> int:
+        for _ in range(n):
+            observer.set_from(state, 1)
+        return n
+
+    return work
+
+
+def second_start() -> float:
+    """Seconds from starting the command line to the first move of the demo, kernels cached."""
+    command = [sys.executable, "-m", "hanabi_search_plugin.cli", "demo"]
+    subprocess.run(command, capture_output=True, check=True)  # compiles what is not cached
+    waits = []
+    for _ in range(3):
+        began = time.perf_counter()
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if line.strip().lower().startswith("move 1"):
+                    waits.append(time.perf_counter() - began)
+                    break
+            process.kill()
+    return statistics.median(waits)
+
+
+def run(console: Console) -> None:
+    """Measure and print the table."""
+    from rich.table import Table
+
+    games, seen = rate(openspiel_random_games()), rate(openspiel_observations())
+    table = Table(title="One core, CPU time, medians", box=None, padding=(0, 2, 0, 0))
+    for heading in ("measure", "ours", "OpenSpiel from Python", "ratio"):
+        table.add_column(heading, justify="left" if heading == "measure" else "right")
+
+    def row(measure: str, ours: float, theirs: float | None = None) -> None:
+        beside = ("", "") if theirs is None else (f"{theirs:,.0f}", f"{ours / theirs:,.0f} x")
+        table.add_row(measure, f"{ours:,.0f}", *beside)
+
+    for players in (2, 3, 4, 5):
+        row(f"random games a second, {players} players", rate(random_games(players)),
+            games if players == 2 else None)  # fmt: skip
+    for players in (2, 3, 4, 5):
+        row(f"SmartBot games a second, {players} players", rate(smartbot_games(players)))
+    row("observations a second, 2 players", rate(observations(2)), seen)
+    console.print(table)
+    console.print(f"second start to the first move of the demo: {second_start():.2f} s (wall)")

@@ -1,0 +1,593 @@
+"""The compiled SmartBot: recorded games, a second implementation, random play, rollouts, scores.
+
+Letters: B worlds, P players, M first actions.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hanabi_search_plugin.blueprints import kernels, rollouts
+from hanabi_search_plugin.blueprints.compiled import SmartBot, bots_of
+from hanabi_search_plugin.blueprints.smartbot import ABSENT
+from hanabi_search_plugin.errors import UnsupportedError
+from hanabi_search_plugin.game import IntArray
+from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.hanabi.layout import (
+    ALL,
+    DECK_NEXT,
+    DECK_SIZE,
+    HANDS,
+    INFO,
+    LAST_ACTION,
+    LAST_CARD,
+    LAST_PLAYER,
+    LAST_TOUCHED,
+    LEFT0,
+    LEFT1,
+    LEFT2,
+    LIVES,
+    MAX_INFO,
+    NO_CARD,
+    PLAYABLE,
+    PLAYED,
+    TURN,
+)
+from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
+from hanabi_search_plugin.policy import Blueprint, Memory, UniformPolicy, take
+from hanabi_search_plugin.records import read_games
+from hanabi_search_plugin.rollout import action_values, choose, observe_all, start_memories
+from hanabi_search_plugin.selfplay import self_play
+from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.testing import check_policy
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from tests.helpers.hanabi_play import random_legal
+from tests.smartbot_reference import Mask, Move, Position, ReferenceSmartBot
+
+STANDARD = [2, 3, 4, 5]
+SMALL = {"players": 3, "colors": 2, "ranks": 3, "hand_size": 2, "information_tokens": 4}
+
+
+class Table:
+    """Games in lockstep, with a compiled SmartBot watching at every seat. Ended games leave."""
+
+    def __init__(self, worlds: HanabiWorlds) -> None:
+        self.game = worlds.game
+        self.worlds = worlds
+        self.bots: Blueprint = (SmartBot(),) * worlds.game.num_players
+        self.memories = start_memories(worlds, self.bots)
+
+    def __len__(self) -> int:
+        return len(self.worlds)
+
+    def proposals(self) -> IntArray:
+        """[B] what SmartBot would do."""
+        nothing = Streams(np.zeros(len(self), dtype=np.uint64))
+        return choose(self.worlds, self.bots, self.memories, nothing)
+
+    def step(self, actions: IntArray) -> IntArray:
+        """Returns the indices of the games that go on."""
+        event = self.worlds.step(actions)
+        on = np.flatnonzero(~self.worlds.terminal)
+        self.keep(on)
+        self.memories = observe_all(
+            self.worlds, event.player[on], event.action[on], self.bots, self.memories
+        )
+        return on
+
+    def mixed(self, rng: np.random.Generator, smart: float) -> IntArray:
+        """[B] SmartBot's move with probability ``smart``, else any legal one."""
+        use = rng.random(len(self)) < smart
+        return np.where(use, self.proposals(), random_legal(self.worlds, rng))
+
+    def keep(self, index: IntArray) -> None:
+        self.worlds = self.worlds.select(index)
+        self.memories = tuple(take(memory, index) for memory in self.memories)
+
+
+def midgame(
+    game: HanabiGame, rng: np.random.Generator, n: int, *, moves: int, smart: float
+) -> Table:
+    """Games after ``moves`` mixed moves; those that ended before are not there."""
+    table = Table(game.deal(rng, n))
+    for _ in range(moves):
+        table.step(table.mixed(rng, smart))
+    return table
+
+
+def masks_of(game: HanabiGame, memory: Memory) -> list[list[set[int]]]:
+    """One seat's memory of one world: the identities that each card of each hand may have."""
+    slots = [{c for c in range(25) if mask >> c & 1} for mask in memory.tolist() if mask != ABSENT]
+    sizes = (memory.reshape(game.num_players, -1) != ABSENT).sum(axis=1).tolist()
+    return [[slots.pop(0) for _ in range(size)] for size in sizes]
+
+
+def stacked(game: HanabiGame, *hands: list[int], draws: tuple[int, ...] = ()) -> HanabiWorlds:
+    """A deal of these hands, these first draws, and the remaining cards in order."""
+    rest = Counter(np.repeat(np.arange(25), game.config.copies * 5).tolist())
+    first = [card for hand in hands for card in hand] + list(draws)
+    rest.subtract(first)
+    return game.from_decks([first + sorted(rest.elements())])
+
+
+# ---------------------------------------------------------------------------------- recorded games
+
+
+@pytest.mark.parametrize("players", STANDARD)
+def test_recorded_decisions_and_masks(shared_golden: Path, players: int) -> None:
+    """All of them, as all seats see them: in self-play they agree."""
+    with gzip.open(shared_golden / "smartbot_knowledge.jsonl.gz", "rt") as file:
+        known = {(k["players"], k["game"]): k["turns"] for k in map(json.loads, file)}
+    records = [
+        game
+        for game in read_games(shared_golden / "smartbot.jsonl")
+        if game.config.players == players
+    ]
+    assert len(records) >= 20
+    game = HanabiGame(players=players, bomb="keep")
+    table = Table(game.from_decks([record.deck for record in records]))
+    playing = np.arange(len(records))
+    turn = 0
+    while len(table):
+        turns = [known[players, records[g].game][turn] for g in playing.tolist()]
+        expected = [
+            [mask for hand in t["k"] for mask in hand + [ABSENT] * (game.config.hand_size - len(hand))]
+            for t in turns
+        ]
+        for seat in range(players):
+            assert table.memories[seat].tolist() == expected, f"turn {turn}, seat {seat}"
+        actions = np.array([records[g].actions[turn] for g in playing.tolist()])
+        assert table.proposals().tolist() == actions.tolist(), f"turn {turn}"
+        turn += 1
+        ends = np.array([len(records[g].actions) == turn for g in playing.tolist()])
+        playing = playing[table.step(actions)]
+        assert len(playing) == (~ends).sum()
+    assert turn == max(len(record.actions) for record in records)
+
+
+# --------------------------------------------------------------------- against the plain version
+
+
+def position(worlds: HanabiWorlds, b: int) -> Position:
+    """A world as the plain version wants it, nothing hidden."""
+    game, row = worlds.game.config, worlds.rows[b].tolist()
+    cards = range(game.colors * game.ranks)
+    left = [3 - sum(row[plane] >> card & 1 for plane in (LEFT0, LEFT1, LEFT2)) for card in cards]
+    piles = [0] * game.colors
+    for card in cards:
+        piles[card // game.ranks] += row[PLAYED] >> card & 1
+    hands = (
+        row[HANDS + p * game.hand_size : HANDS + (p + 1) * game.hand_size]
+        for p in range(game.players)
+    )
+    return Position(
+        config=game,
+        seat=-1,
+        to_move=row[TURN],
+        lives=row[LIVES],
+        tokens=row[INFO],
+        deck=row[DECK_SIZE] - row[DECK_NEXT],
+        piles=tuple(piles),
+        seen=tuple(game.copies[card % game.ranks] - left[card] for card in cards),
+        hands=tuple(tuple(card for card in hand if card != NO_CARD) for hand in hands),
+    )
+
+
+def last_move(worlds: HanabiWorlds, b: int) -> Move:
+    game, row = worlds.game.config, worlds.rows[b].tolist()
+    action = row[LAST_ACTION]
+    if action < 2 * game.hand_size:
+        kind, slot = divmod(action, game.hand_size)
+        return Move("play" if kind else "discard", slot=slot, card=row[LAST_CARD])
+    hint = action - 2 * game.hand_size
+    by_rank = hint >= (game.players - 1) * game.colors
+    if by_rank:
+        hint -= (game.players - 1) * game.colors
+    offset, value = divmod(hint, game.ranks if by_rank else game.colors)
+    return Move(
+        "rank" if by_rank else "color",
+        target=(row[LAST_PLAYER] + offset + 1) % game.players,
+        value=value,
+        touched=frozenset(i for i in range(game.hand_size) if row[LAST_TOUCHED] >> i & 1),
+    )
+
+
+def as_row(hands: list[list[Mask]], hand_size: int) -> list[int]:
+    """The masks of the plain version as the compiled one keeps them."""
+    row = []
+    for hand in hands:
+        row += [sum(1 << card for card in mask) for mask in hand]
+        row += [ABSENT] * (hand_size - len(hand))
+    return row
+
+
+def compare(game: HanabiGame, seed: int, games: int, smart: float) -> int:
+    """Play mixed games; every decision and every seat's masks equal. Returns the decisions."""
+    rng = np.random.default_rng(seed)
+    table = Table(game.deal(rng, games))
+    seats = range(game.num_players)
+    now = [position(table.worlds, b) for b in range(games)]
+    plain = [[ReferenceSmartBot(at.seen_by(seat)) for seat in seats] for at in now]
+    decisions = 0
+    while len(table):
+        expected = [
+            bots[at.to_move].decide(at.seen_by(at.to_move))
+            for bots, at in zip(plain, now, strict=True)
+        ]
+        assert table.proposals().tolist() == expected, f"{game}, seed {seed}: {now}"
+        decisions += len(table)
+        on = table.step(table.mixed(rng, smart)).tolist()
+        before, plain = [now[b] for b in on], [plain[b] for b in on]
+        now = [position(table.worlds, b) for b in range(len(on))]
+        for b in range(len(on)):
+            move = last_move(table.worlds, b)
+            for seat in seats:
+                bot = plain[b][seat]
+                bot.observe(before[b].seen_by(seat), move, now[b].seen_by(seat))
+                assert table.memories[seat][b].tolist() == as_row(
+                    bot.masks, game.config.hand_size
+                ), f"{game}, seed {seed}: seat {seat} after {move} in {before[b]}"
+    return decisions
+
+
+@pytest.mark.parametrize("players", STANDARD)
+def test_equals_the_plain_version(players: int) -> None:
+    games = [compare(HanabiGame(players=players), players, 12, smart) for smart in (0.7, 0.95)]
+    assert min(games) > 300
+
+
+def any_config(rng: np.random.Generator) -> HanabiConfig:
+    """Any configuration whose hands fit into the deck."""
+    while True:
+        players, colors, ranks = rng.integers([2, 1, 1], 6).tolist()
+        largest = HanabiConfig(colors=colors, ranks=ranks, hand_size=1).deck_size // players
+        if largest > 0:
+            return HanabiConfig(
+                players=players,
+                colors=colors,
+                ranks=ranks,
+                hand_size=int(rng.integers(1, min(8, largest) + 1)),
+                information_tokens=int(rng.integers(0, 10)),
+                life_tokens=int(rng.integers(1, 6)),
+            )
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_equals_the_plain_version_in_any_game(block: int) -> None:
+    for seed in range(60 * block, 60 * (block + 1)):
+        rng = np.random.default_rng(seed)
+        compare(HanabiGame(any_config(rng)), seed, 2, float(rng.choice([0.0, 0.7, 0.95])))
+
+
+# ------------------------------------------------------------------------------------ random play
+
+
+def check_random_play(game: HanabiGame, seed: int, games: int) -> None:
+    """Watch all-random games: proposals are legal, masks are never empty and fit the hands."""
+    rng = np.random.default_rng(seed)
+    table = Table(game.deal(rng, games))
+    p, h = game.config.players, game.config.hand_size
+    while len(table):
+        proposals = table.proposals()
+        assert table.worlds.legal[np.arange(len(table)), proposals].all()
+        absent = table.worlds.rows[:, HANDS : HANDS + p * h] == NO_CARD
+        everything = table.worlds.rows[:, ALL, None]
+        for memory in table.memories:
+            assert ((memory == ABSENT) == absent).all()
+            assert (absent | ((memory & everything) == memory) & (memory != 0)).all()
+        table.step(random_legal(table.worlds, rng))
+
+
+@pytest.mark.parametrize("players", STANDARD)
+def test_random_games(players: int) -> None:
+    check_random_play(HanabiGame(players=players, life_tokens=50), players, 1000)
+    check_random_play(HanabiGame(players=players), players, 1000)
+
+
+def test_random_games_of_any_configuration() -> None:
+    for seed in range(40):
+        check_random_play(HanabiGame(any_config(np.random.default_rng(seed))), seed, 50)
+
+
+def test_no_hint_where_there_are_no_tokens_at_all() -> None:
+    game = HanabiGame(players=2, information_tokens=0)
+    table = Table(stacked(game, [4, 9, 14, 19, 24], [1, 2, 3, 6, 7]))
+    assert table.proposals().tolist() == [5]  # discards are illegal, too: play the oldest card
+
+
+# ----------------------------------------------------------------------- seats do not share a mind
+
+R1, R2, R3, Y1, Y2, Y3, G1 = 0, 1, 2, 5, 6, 7, 10
+
+
+def hint(game: HanabiGame, offset: int, *, color: int = -1, rank: int = -1) -> int:
+    """The action id of a hint to the player ``offset`` seats on."""
+    config = game.config
+    base = 2 * config.hand_size
+    if color >= 0:
+        return base + (offset - 1) * config.colors + color
+    return base + (config.players - 1) * config.colors + (offset - 1) * config.ranks + rank
+
+
+def after_finesse(newest: list[int]) -> tuple[HanabiGame, list[list[list[set[int]]]]]:
+    """P0 discards a publicly known R1; the others' newest cards are given.
+
+    Returns the game, and each seat's masks after the discard.
+    """
+    game = HanabiGame(players=1 + len(newest))
+    fill = [[Y2, Y3, Y2, Y3], [11, 12, 11, 12]]
+    hands = [[*fill[p], card] for p, card in enumerate(newest)]
+    table = Table(stacked(game, [R1, 16, 16, 17, 21], *hands))
+    idle = hint(game, 1, color=1 if len(newest) else -1)
+    moves = [idle]
+    # Only R1 of P0's cards is red, and a 1: two hints make it known.
+    if len(newest) == 1:
+        moves += [hint(game, 1, color=0), idle, hint(game, 1, rank=0), R1_SLOT]
+    else:
+        moves += [hint(game, 2, color=0), hint(game, 1, rank=0), R1_SLOT]
+    for action in moves[:-1]:
+        table.step(np.array([action]))
+    for seat in range(game.num_players):
+        assert masks_of(game, table.memories[seat][0])[0][0] == {R1}
+    table.step(np.array([moves[-1]]))
+    return game, [masks_of(game, table.memories[seat][0]) for seat in range(game.num_players)]
+
+
+R1_SLOT = 0  # P0's oldest card; also the action that discards it
+UNKNOWN_NEWEST = 2  # more identities than this: the seat did not take the discard as a finesse
+
+
+def told(masks: list[list[list[set[int]]]], player: int) -> list[bool]:
+    """[seat] does the seat believe that ``player``'s newest card is the discarded one?"""
+    return [seat[player][-1] == {R1} for seat in masks]
+
+
+def test_finesse_with_one_holder_is_common_knowledge() -> None:
+    _, masks = after_finesse([R1])
+    assert told(masks, 1) == [True, True]
+    _, masks = after_finesse([17, R1])
+    assert told(masks, 1) == [False, False, False]
+    assert told(masks, 2) == [True, True, True]
+    assert masks[0] == masks[1] == masks[2]
+
+
+def test_finesse_without_a_holder_deceives_those_who_cannot_see_it() -> None:
+    _, masks = after_finesse([17])
+    assert told(masks, 1) == [False, True]
+    _, masks = after_finesse([17, 18])
+    # Each of the others sees no R1 and takes it for its own; the discarder sees both.
+    assert told(masks, 1) == [False, True, False]
+    assert told(masks, 2) == [False, False, True]
+
+
+def test_finesse_with_two_holders() -> None:
+    _, masks = after_finesse([R1, R1])
+    # Each points at the other; the discarder, and whoever sees both, at the first.
+    assert told(masks, 1) == [True, False, True]
+    assert told(masks, 2) == [False, True, False]
+
+
+def test_a_misleading_hint_teaches_what_its_receiver_can_see() -> None:
+    game = HanabiGame(players=2)
+    table = Table(stacked(game, [Y1, Y1, Y2, Y2, Y3], [R1, 16, 16, 17, R3]))
+    table.step(np.array([hint(game, 1, color=0)]))
+    reds = {0, 1, 2, 3, 4}
+    for seat in range(2):  # the promise is wrong, and the one who sees that keeps it in mind as well
+        hand = masks_of(game, table.memories[seat][0])[1]
+        assert hand == [reds, *[set(range(5, 25))] * 3, {R1}]
+    assert table.proposals().tolist() == [5 + 4]  # P1 plays its R3
+    # A hint that contradicts it counts alone.
+    table.step(np.array([hint(game, 1, color=1)]))
+    table.step(np.array([hint(game, 1, rank=2)]))
+    for seat in range(2):
+        hand = masks_of(game, table.memories[seat][0])[1]
+        assert hand[4] == {2, 7, 12, 17, 22}
+        assert hand[0] == reds - {R3}
+
+
+# -------------------------------------------------------------------------------------- no peeking
+
+
+@pytest.mark.parametrize("players", STANDARD)
+def test_what_a_seat_cannot_see_changes_nothing(players: int) -> None:
+    game = HanabiGame(players=players)
+    rng = np.random.default_rng(players)
+    table = Table(game.deal(rng, 100))
+    changed = 0
+    while len(table):
+        mover = int(table.worlds.current_player[0])
+        rows = hidden_shuffled(table.worlds, mover, rng)
+        changed += int((rows != table.worlds.rows).any(axis=1).sum())
+        found = np.empty(len(table), dtype=np.int64)
+        unused = np.zeros(len(table), dtype=np.uint64)
+        kernels.act_rows(game.dims, kernels.SMARTBOT, rows, table.memories[mover], unused, found)
+        assert found.tolist() == table.proposals().tolist()
+        before = table.memories
+        on = table.step(table.mixed(rng, 0.7))
+        for seat in range(players):
+            memory = take(before[seat], on)
+            rows = hidden_shuffled(table.worlds, seat, rng)
+            kernels.observe_rows(game.dims, kernels.SMARTBOT, rows, seat, memory)
+            assert np.array_equal(memory, table.memories[seat])
+    assert changed > 1000
+
+
+def hidden_shuffled(worlds: HanabiWorlds, seat: int, rng: np.random.Generator) -> Any:
+    """Rows in which the seat's own cards and the undealt deck have changed places."""
+    rows = worlds.rows.copy()
+    size = worlds.game.config.hand_size
+    hand = HANDS + seat * size + np.arange(size)
+    deck = rows.shape[1] - worlds.game.config.deck_size
+    for row in rows:
+        held = hand[row[hand] != NO_CARD]
+        unseen = np.concatenate([held, np.arange(deck + row[DECK_NEXT], len(row))])
+        row[unseen] = row[rng.permutation(unseen)]
+    return rows
+
+
+# ---------------------------------------------------------------------------------------- rollouts
+
+
+def check_values(
+    table: Table, blueprint: Blueprint, actions: IntArray, rng: np.random.Generator
+) -> int:
+    """Compiled values equal plain ones where the actions are legal; returns how many there were."""
+    compared = 0
+    for action in actions.tolist():
+        where = np.flatnonzero(table.worlds.legal[:, action])
+        worlds = table.worlds.select(where)
+        memories = tuple(
+            take(memory, where) if isinstance(policy, SmartBot) else None
+            for policy, memory in zip(blueprint, table.memories, strict=True)
+        )
+        streams = Streams.spawn(rng, len(where))
+        first = np.array([action])
+        compiled = table.game.action_values(worlds, first, blueprint, memories, 0, streams)
+        plain = action_values(worlds, first, blueprint, memories, 0, streams)
+        assert compiled.tolist() == plain.tolist(), f"{blueprint}, action {action}"
+        compared += compiled.size
+    return compared
+
+
+MIXES = {
+    "smart": lambda seat: SmartBot(),
+    "mixed": lambda seat: UniformPolicy() if seat == 1 else SmartBot(),
+    "random": lambda seat: UniformPolicy(),
+}
+
+
+@pytest.mark.parametrize("mix", MIXES)
+@pytest.mark.parametrize(
+    "parameters", [*({"players": p, "bomb": "minus_one"} for p in STANDARD), SMALL], ids=str
+)
+def test_compiled_values_equal_plain_ones(parameters: dict[str, Any], mix: str) -> None:
+    game = HanabiGame(**parameters)
+    rng = np.random.default_rng(5)
+    table = midgame(game, rng, 40, moves=5, smart=0.5)
+    blueprint = tuple(MIXES[mix](seat) for seat in range(game.num_players))
+    assert bots_of(blueprint) is not None
+    hints = rng.choice(np.arange(2 * game.config.hand_size, game.num_actions), 2, replace=False)
+    actions = np.concatenate([[0, game.config.hand_size], hints])
+    assert check_values(table, blueprint, actions, rng) >= 60
+
+
+@pytest.mark.parametrize("players", STANDARD)
+def test_compiled_values_from_unequal_memories(players: int) -> None:
+    """Seats that know different things: one mind must not serve for all."""
+    game = HanabiGame(players=players)
+    rng = np.random.default_rng(players)
+    table = midgame(game, rng, 40, moves=8, smart=0.7)
+    everything = int(game.template[ALL])
+    for seat, memory in enumerate(table.memories):
+        forgotten = rng.integers(0, everything, memory.shape, endpoint=True)
+        forgotten &= rng.integers(0, everything, memory.shape, endpoint=True)
+        memory |= np.where((memory == ABSENT) | (seat == 0), 0, forgotten).astype(np.int32)
+    assert (table.memories[0] != table.memories[1]).any(axis=1).all()
+    actions = np.array([0, game.config.hand_size, game.num_actions - 1])
+    assert check_values(table, table.bots, actions, rng) >= 60
+
+
+@pytest.mark.parametrize("players", STANDARD)
+def test_compiled_values_where_minds_part(players: int) -> None:
+    """First moves that equal memories read differently: a finesse that points nowhere, or at two."""
+    game = HanabiGame(players=players)
+    rng = np.random.default_rng(players)
+    table = Table(game.deal(rng, 300))
+    size, parted = game.config.hand_size, 0
+    while len(table) and parted < 40:
+        for slot in range(size):
+            worlds = table.worlds
+            mover = worlds.current_player
+            mask = table.memories[0][np.arange(len(table)), mover * size + slot]
+            known = ((mask & (mask - 1)) == 0) & ((mask & worlds.rows[:, PLAYABLE]) != 0)
+            spare = worlds.rows[:, INFO] < worlds.rows[:, MAX_INFO]
+            equal = [(m == table.memories[0]).all(axis=1) for m in table.memories]
+            chosen = np.flatnonzero(known & spare & np.logical_and.reduce(equal))
+            if len(chosen) == 0:
+                continue
+            part = Table(worlds.select(chosen))
+            part.memories = tuple(take(memory, chosen) for memory in table.memories)
+            check_values(part, part.bots, np.array([slot]), rng)
+            part.step(np.full(len(part), slot))
+            differ = [(m != part.memories[0]).any(axis=1) for m in part.memories[1:]]
+            parted += int(np.logical_or.reduce(differ).sum())
+        table.step(table.mixed(rng, 0.9))
+    assert parted >= 40
+
+
+@pytest.mark.parametrize("parameters", [*({"players": p} for p in STANDARD), SMALL], ids=str)
+def test_compiled_games_are_the_plain_ones(parameters: dict[str, Any]) -> None:
+    """Whole games of SmartBots with a random player among them: the same last worlds."""
+    game = HanabiGame(**parameters)
+    rng = np.random.default_rng(3)
+    worlds = game.deal(rng, 100)
+    blueprint = (*(SmartBot(),) * (game.num_players - 1), UniformPolicy())
+    bots = bots_of(blueprint)
+    assert bots is not None
+    streams = Streams.spawn(rng, len(worlds))
+    moves = self_play(worlds, blueprint, streams).actions
+    memories = start_memories(worlds, blueprint)
+    ends = rollouts.play_out(worlds, bots, memories, streams)
+    plain = worlds.select(np.arange(len(worlds)))
+    for t in range(moves.shape[1]):
+        playing = np.flatnonzero(moves[:, t] >= 0)
+        part = plain.select(playing)
+        part.step(moves[playing, t])
+        plain.rows[playing] = part.rows
+    assert plain.terminal.all()
+    assert np.array_equal(ends.rows, plain.rows)
+    threaded = rollouts.play_out(worlds, bots, memories, streams, threads=3)
+    assert np.array_equal(threaded.rows, plain.rows)
+
+
+# ------------------------------------------------------------------------------- contract, scores
+
+
+@pytest.mark.parametrize("parameters", [{"players": 2}, {"players": 5}, SMALL], ids=str)
+def test_contract(parameters: dict[str, Any]) -> None:
+    check_policy(SmartBot(), HanabiGame(**parameters))
+
+
+def test_other_games_are_refused() -> None:
+    view = OpenSpielGame("tiny_hanabi").deal(np.random.default_rng(0), 1).view(0)
+    with pytest.raises(UnsupportedError, match="play native Hanabi"):
+        SmartBot().start(view)
+
+
+# Of 20,000 games of the original program, each: mean and its standard error with points kept and
+# with none for a game that lost its last life; fractions of perfect and of bombed games.
+MEASURED = {
+    2: ((23.082, 0.013), (22.972, 0.018), 0.2927, 0.0053),
+    3: ((23.312, 0.010), (22.929, 0.024), 0.1933, 0.0175),
+    4: ((22.443, 0.010), (21.920, 0.027), 0.0449, 0.0252),
+    5: ((20.664, 0.010), (19.041, 0.042), 0.0004, 0.0861),
+}
+
+
+@pytest.mark.parametrize("players", STANDARD)
+def test_self_play_scores(players: int) -> None:
+    keep, zero, perfect, bombed = MEASURED[players]
+    n = 20_000
+    bots = np.full(players, kernels.SMARTBOT)
+    for bomb, (mean, error) in (("keep", keep), ("zero", zero)):
+        game = HanabiGame(players=players, bomb=bomb)
+        worlds = game.deal(np.random.default_rng(2017), n)
+        memories = start_memories(worlds.select(np.arange(1)), (SmartBot(),) * players)
+        ends = rollouts.play_out(worlds, bots, memories, Streams(np.zeros(n, dtype=np.uint64)))
+        points = ends.returns[:, 0]
+        spread = math.hypot(points.std() / math.sqrt(n), error)
+        assert abs(points.mean() - mean) < 3 * spread, bomb
+        for fraction, measured in (
+            ((points == 25).mean(), perfect),
+            ((ends.rows[:, LIVES] == 0).mean(), bombed),
+        ):
+            assert abs(fraction - measured) < 3 * math.sqrt(2 * measured * (1 - measured) / n)

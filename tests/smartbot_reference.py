@@ -113,7 +113,7 @@ def after_hint(mask: Mask, all_cards: Mask, hinted: Mask, touched: bool) -> Mask
 
 
 class ReferenceSmartBot:
-    """One seat. ``masks[p][i]`` is what everybody knows of slot i of player p, as this seat sees it."""
+    """One seat. ``masks[p][i]``: what it takes everybody to know of slot i of player p."""
 
     def __init__(self, start: Position) -> None:
         self.seat = start.seat

@@ -1,10 +1,6 @@
 """SmartBot plays 2-player Hanabi with a partner whose moves a search improves."""
 
-from hanabi_search_plugin.agent import upgrade
-from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.blueprints.compiled import SmartBot
-from hanabi_search_plugin.evaluation import evaluate
-from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin import HanabiGame, SmartBot, Sparta, evaluate, upgrade
 
 game = HanabiGame(players=2)
 agent = upgrade(SmartBot(), game, search=Sparta(rollouts=10_000))

@@ -5,11 +5,7 @@ python examples/02_evaluate.py [games]
 
 import sys
 
-from hanabi_search_plugin.agent import upgrade
-from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.blueprints.compiled import SmartBot
-from hanabi_search_plugin.evaluation import evaluate
-from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin import HanabiGame, SmartBot, Sparta, evaluate, upgrade
 from hanabi_search_plugin.match import GameResult
 
 games = int(sys.argv[1]) if len(sys.argv) > 1 else 4

@@ -1,9 +1,6 @@
 """The same search on any sequential game of OpenSpiel; here, uniform play of tiny_hanabi."""
 
-from hanabi_search_plugin.agent import upgrade
-from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.evaluation import evaluate
-from hanabi_search_plugin.policy import UniformPolicy
+from hanabi_search_plugin import Sparta, UniformPolicy, evaluate, upgrade
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 game = OpenSpielGame("tiny_hanabi")

@@ -6,6 +6,7 @@ Letters in shapes: B worlds, A actions, P players.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -39,6 +40,27 @@ def take(memory: Memory, index: IntArray | BoolArray) -> Memory:
     return memory[index]
 
 
+def join(parts: Sequence[Memory]) -> Memory:
+    """One memory with the rows of all ``parts`` (at least one), for what ``take`` understands.
+
+    Shared memories must be equal; they stay one row.
+    """
+    first = parts[0]
+    if first is None or isinstance(first, Shared):
+        return first
+    if isinstance(first, tuple):
+        return tuple(join(column) for column in zip(*parts, strict=True))
+    if isinstance(first, dict):
+        return {name: join([part[name] for part in parts]) for name in first}
+    if isinstance(first, list):
+        return [row for part in parts for row in part]
+    if isinstance(first, np.ndarray):
+        return np.concatenate(parts)
+    import torch
+
+    return torch.cat(list(parts))
+
+
 class Policy(ABC):
     """One seat's behaviour. Configuration lives in the object, a game's state in its memory.
 
@@ -48,8 +70,6 @@ class Policy(ABC):
     """
 
     deterministic: bool = True
-    observes: Literal["all", "own turns"] = "all"  # "own turns": events between may be skipped
-    reads_state: bool = False  # wants a whole (hypothetical) world, not a view
 
     def start(self, view: View) -> Memory:
         """Memory for a batch of games at their first decision."""

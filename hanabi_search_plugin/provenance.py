@@ -6,9 +6,10 @@ import dataclasses
 import platform
 import resource
 from collections.abc import Iterator
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
+from hanabi_search_plugin import __version__
 from hanabi_search_plugin.game import Game
 
 
@@ -50,10 +51,9 @@ def peak_rss_mb() -> float:
 
 def versions() -> dict[str, str]:
     """Versions of what the results may depend on."""
-    found = {"python": platform.python_version()}
-    for name in ("hanabi-search-plugin", "numpy", "numba"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    return found
+    return {
+        "python": platform.python_version(),
+        "hanabi-search-plugin": __version__,
+        "numpy": version("numpy"),
+        "numba": version("numba"),
+    }

@@ -19,7 +19,16 @@ PACKAGE = "hanabi_search_plugin"
 OUTSIDE = ("algorithms", "wrappers")
 """Packages that live at the top level of the repository and are installed inside the package."""
 
-COMMAND_LINE = ("__main__", "bench", "cli", "cli_commands", "cli_game", "cli_options", "cli_run", "render")
+COMMAND_LINE = (
+    "__main__",
+    "bench",
+    "cli",
+    "cli_commands",
+    "cli_game",
+    "cli_options",
+    "cli_run",
+    "render",
+)
 """Modules that only the command line uses: they may load what draws on a terminal."""
 
 FRAMEWORKS = ("gymnasium", "open_spiel", "pettingzoo", "pyspiel", "safetensors", "shimmy", "torch")
@@ -109,6 +118,12 @@ def test_the_outside_packages_are_flat_and_linked(name: str) -> None:
     assert link.is_symlink() and link.readlink() == Path("..", name)
     modules = [path for module, path in MODULES.items() if _below(module, *_part(name))]
     assert modules and all(path.parent == ROOT / name for path in modules)
+
+
+def test_the_citation_names_this_version() -> None:
+    from hanabi_search_plugin import __version__
+
+    assert f"version: {__version__}" in (ROOT / "CITATION.cff").read_text().splitlines()
 
 
 def test_the_package_is_typed() -> None:

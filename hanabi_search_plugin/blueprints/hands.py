@@ -1,8 +1,9 @@
 """Compiled loops over the hands a player may hold: enumerate, weigh, sample, filter.
 
-A hand is one integer, 5 bits a card, the oldest lowest. The ``known`` oldest slots of a belief's
-hands are spelled out; newer slots are *pending*: anything unseen, not yet enumerated. ``unseen``
-int64 [32] counts, for each identity, the copies in the deck and in the player's own hand.
+A hand is one integer, 5 bits a card, the oldest lowest: int32, or int64 for 7 and 8 cards. The
+``known`` oldest slots of a belief's hands are spelled out; newer slots are *pending*: anything
+unseen, not yet enumerated. ``unseen`` int64 [32] counts, for each identity, the copies in the deck
+and in the player's own hand.
 Letters: N hands, G groups of hands under which the other seats' memories are the same.
 """
 
@@ -35,6 +36,7 @@ from hanabi_search_plugin.hanabi.rules import legal_mask, next_below
 from hanabi_search_plugin.jit import inline, kernel
 
 PARENT, DEPTH, EVALUATED = 0, 1, 2  # words of an enumeration's cursor
+BLOCK = 64  # hands whose weights are kept as a sum alone
 NOBODY = -1  # in place of a bot: no move to explain, every hand passes
 
 
@@ -60,12 +62,33 @@ def count_unseen(dims: Any, row: Any, seat: int, unseen: Any) -> int:
 
 
 @inline
+def kept(hand: int, thin: int, salt: int) -> bool:
+    """A fixed pseudo-random 1 in 2**thin of all hands, another part for each salt.
+
+    Parts are nested: what is kept at one ``thin`` is kept at all below. The hash is SplitMix64's.
+    """
+    z = np.uint64(hand) + np.uint64(salt + 1) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return (z ^ (z >> np.uint64(31))) & np.uint64((1 << thin) - 1) == 0
+
+
+@inline
 def next_hand(
-    cards: Any, counts: Any, allowed: Any, known: int, present: int, kinds: int, depth: int
+    cards: Any,
+    counts: Any,
+    allowed: Any,
+    known: int,
+    present: int,
+    kinds: int,
+    depth: int,
+    coarse: int,
+    salt: int,
 ) -> int:
     """Move the pending slots on to their next assignment; -1 after the last.
 
     Slot ``depth`` is the next to advance; ``cards`` and ``counts`` hold the state between calls.
+    ``coarse`` skips all but 1 in 2**coarse of the beginnings that lack two cards.
     """
     while depth >= known:
         card = cards[depth]
@@ -79,6 +102,12 @@ def next_hand(
             counts[card] -= 1
             if depth == present - 1:
                 return depth
+            if coarse > 0 and depth == present - 3:
+                beginning = 0
+                for i in range(depth + 1):
+                    beginning |= cards[i] << (5 * i)
+                if not kept(beginning, coarse, salt):
+                    continue
             depth += 1
             cards[depth] = -1
         else:
@@ -99,13 +128,6 @@ def load_hand(hand: int, cards: Any, counts: Any, unseen: Any, allowed: Any, kno
         counts[card] -= 1
         possible &= counts[card] >= 0 and ((allowed[i] >> card) & 1) != 0
     return possible
-
-
-@inline
-def kept(hand: int, thin: int) -> bool:
-    """A fixed pseudo-random 1 in 2**thin of all hands."""
-    mixed = (hand ^ (hand >> 17)) * 0x2545F491
-    return ((mixed >> 20) & ((1 << thin) - 1)) == 0
 
 
 @inline
@@ -144,7 +166,9 @@ def filter_hands(
     bot: int,
     epsilon: float,
     action: int,
+    coarse: int,
     thin: int,
+    salt: int,
     cursor: Any,
     cards: Any,
     counts: Any,
@@ -155,8 +179,9 @@ def filter_hands(
     """Spell out the pending slots and keep the hands under which the bot may make its move.
 
     ``row`` is the seat's own view before the move (its hand is overwritten). ``likes`` and
-    ``groups`` may be empty: all 1 and all 0; ``out_likes`` empty: not wanted. ``memories`` int32
-    [G, words]: the mover's. ``allowed`` int64 [H]: identities a slot may have. Fills at most
+    ``groups`` may be empty: all 1 and all 0; ``out_likes``, ``out_parents`` empty: not wanted.
+    ``memories`` int32 [G, words]: the mover's. ``allowed`` int64 [H]: identities a slot may have.
+    ``coarse`` and ``thin`` leave hands out, see ``next_hand`` and ``kept``. Fills at most
     len(out_hands) hands and returns how many, with the parent each grew from; call again until
     cursor[PARENT] == len(hands).
     """
@@ -167,7 +192,7 @@ def filter_hands(
     parent, depth = cursor[PARENT], cursor[DEPTH]
     while parent < len(hands) and n < len(out_hands):
         if depth < 0:  # a new parent
-            fits = load_hand(hands[parent], cards, counts, unseen, allowed, known)
+            fits = load_hand(np.int64(hands[parent]), cards, counts, unseen, allowed, known)
             depth = known
             if known < present:
                 cards[depth] = -1
@@ -179,7 +204,7 @@ def filter_hands(
         else:
             leaf = False
         if not leaf:
-            depth = next_hand(cards, counts, allowed, known, present, kinds, depth)
+            depth = next_hand(cards, counts, allowed, known, present, kinds, depth, coarse, salt)
             if depth < 0:
                 parent += 1
                 continue
@@ -189,12 +214,13 @@ def filter_hands(
             packed |= cards[i] << (5 * i)
         group = groups[parent] if len(groups) > 0 else 0
         like = likes[parent] if len(likes) > 0 else 1.0
-        if thin == 0 or kept(packed, thin):
+        if thin == 0 or kept(packed, thin, salt):
             cursor[EVALUATED] += np.int64(bot != NOBODY)
             like *= chance_of(dims, bot, epsilon, row, memories[group], board, action)
             if like > 0.0:
                 out_hands[n] = packed
-                out_parents[n] = parent
+                if len(out_parents) > 0:
+                    out_parents[n] = parent
                 if len(out_likes) > 0:
                     out_likes[n] = like
                 n += 1
@@ -206,21 +232,83 @@ def filter_hands(
 
 
 @kernel
-def weigh_hands(hands: Any, likes: Any, known: int, unseen: Any, weights: Any) -> None:
-    """weights[n] = ways to draw the known slots from the unseen cards x the hand's likelihood.
+def thin_out(hands: Any, likes: Any, parents: Any, thin: int, salt: int) -> int:
+    """Keep 1 in 2**thin of the hands, in place at the front; returns how many."""
+    n = 0
+    for i in range(len(hands)):
+        if kept(np.int64(hands[i]), thin, salt):
+            hands[n] = hands[i]
+            if len(parents) > 0:
+                parents[n] = parents[i]
+            if len(likes) > 0:
+                likes[n] = likes[i]
+            n += 1
+    return n
 
-    Pending slots add the same factor to every hand.
-    """
+
+@inline
+def ways_of(hand: int, known: int, unseen: Any) -> int:
+    """Ways to draw the known slots from the unseen cards; pending ones add the same to all."""
+    ways = 1
+    for i in range(known):
+        card = (hand >> (5 * i)) & 31
+        left = unseen[card]
+        for j in range(i):
+            left -= np.int64(((hand >> (5 * j)) & 31) == card)
+        ways *= max(left, 0)
+    return ways
+
+
+@kernel
+def weigh_hands(hands: Any, likes: Any, known: int, unseen: Any, weights: Any) -> None:
+    """weights[n] = ways to draw the known slots x the hand's likelihood."""
     for n in range(len(hands)):
-        hand = hands[n]
-        ways = 1
-        for i in range(known):
-            card = (hand >> (5 * i)) & 31
-            left = unseen[card]
-            for j in range(i):
-                left -= np.int64(((hand >> (5 * j)) & 31) == card)
-            ways *= max(left, 0)
-        weights[n] = ways * (likes[n] if len(likes) > 0 else 1.0)
+        like = likes[n] if len(likes) > 0 else 1.0
+        weights[n] = ways_of(np.int64(hands[n]), known, unseen) * like
+
+
+@kernel
+def possible_hands(hands: Any, known: int, unseen: Any, possible: Any) -> int:
+    """possible[n] = do the unseen cards make up the hand? Returns how many they do."""
+    count = 0
+    for n in range(len(hands)):
+        possible[n] = ways_of(np.int64(hands[n]), known, unseen) > 0
+        count += possible[n]
+    return count
+
+
+@kernel
+def holding(hands: Any, slot: int, card: int, same: Any) -> None:
+    """same[n] = is the card in a known slot this one?"""
+    for n in range(len(hands)):
+        same[n] = ((np.int64(hands[n]) >> (5 * slot)) & 31) == card
+
+
+@kernel
+def weigh_blocks(hands: Any, likes: Any, known: int, unseen: Any, sums: Any) -> None:
+    """sums[k] = weight of the k-th BLOCK hands together."""
+    sums[:] = 0.0
+    for n in range(len(hands)):
+        like = likes[n] if len(likes) > 0 else 1.0
+        sums[n // BLOCK] += ways_of(np.int64(hands[n]), known, unseen) * like
+
+
+@kernel
+def pick_hands(
+    hands: Any, likes: Any, known: int, unseen: Any, blocks: Any, left: Any, picks: Any
+) -> None:
+    """picks[b] = the hand of block blocks[b] at which its running weight passes left[b]."""
+    for b in range(len(blocks)):
+        start = blocks[b] * BLOCK
+        rest = left[b]
+        for n in range(start, min(start + BLOCK, len(hands))):
+            like = likes[n] if len(likes) > 0 else 1.0
+            weight = ways_of(np.int64(hands[n]), known, unseen) * like
+            if weight > 0.0:  # the last one stands where rounding leaves a rest
+                picks[b] = n
+                rest -= weight
+                if rest < 0.0:
+                    break
 
 
 @kernel
@@ -249,7 +337,7 @@ def fill_worlds(
         row[:] = view
         counts[:] = unseen
         for i in range(known):
-            card = (hands[b] >> (5 * i)) & 31
+            card = (np.int64(hands[b]) >> (5 * i)) & 31
             row[mine + i] = card
             counts[card] -= 1
         size = 0
@@ -294,7 +382,8 @@ def regroup(
 
     ``row`` is the seat's view after the move (its hand is overwritten), ``memories`` int32
     [G, P, words] and ``groups`` [N] (empty: all 0) those before it. Hands whose memories came out
-    equal share a group. Returns the number of groups, or -1 if ``new_memories`` is too short.
+    equal share a group. Returns the number of groups, or -1 if ``new_memories`` is too short;
+    ``new_groups`` is left alone where one group stays one.
     """
     p = players(dims)
     mine = hand_at(dims, seat)
@@ -309,7 +398,7 @@ def regroup(
             new_groups[n] = first[old]
             continue
         for i in range(known):
-            row[mine + i] = (hands[n] >> (5 * i)) & 31
+            row[mine + i] = (np.int64(hands[n]) >> (5 * i)) & 31
         scratch[:] = memories[old]
         for other in range(p):
             if other != seat:
@@ -332,26 +421,10 @@ def regroup(
             size += 1
         if first[old] < 0:
             first[old] = found
+        if len(memories) == 1 and not hidden[0]:
+            return 1
         new_groups[n] = found
     return size
-
-
-@inline
-def plausible(dims: Any, word: int) -> int:
-    """The identities that hint knowledge leaves possible."""
-    r = ranks(dims)
-    row_of_ranks = (word >> 5) & ((1 << r) - 1)
-    mask = 0
-    for k in range(colors(dims)):
-        mask |= (row_of_ranks << (r * k)) if (word >> k) & 1 else 0
-    return mask
-
-
-@kernel
-def hinted_identities(dims: Any, words: Any, allowed: Any) -> None:
-    """allowed[i] = identities that hint knowledge words[i] leaves possible."""
-    for i in range(len(words)):
-        allowed[i] = plausible(dims, np.int64(words[i]))
 
 
 @kernel

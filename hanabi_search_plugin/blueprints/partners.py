@@ -7,6 +7,7 @@ once a group; and any other policy, asked in batches, with one memory a hand.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,21 +17,30 @@ from numpy.typing import NDArray
 from hanabi_search_plugin.blueprints import hands as kernels
 from hanabi_search_plugin.blueprints.compiled import bot_of, pack_memories
 from hanabi_search_plugin.blueprints.kernels import RANDOM
-from hanabi_search_plugin.game import Event, IntArray
-from hanabi_search_plugin.policy import Blueprint, Memory, Shared, take
+from hanabi_search_plugin.errors import UnsupportedError
+from hanabi_search_plugin.game import BoolArray, Event, IntArray
+from hanabi_search_plugin.policy import Blueprint, Memory, Shared, join, take
 from hanabi_search_plugin.streams import Streams
 
 if TYPE_CHECKING:
     from hanabi_search_plugin.hanabi.belief import HandBelief
     from hanabi_search_plugin.hanabi.game import HanabiGame
+    from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
 
-_BATCH = 4096  # hands asked at once of a policy that is not compiled
+MAX_STORED = 10_000_000  # hands a belief keeps where partners are compiled: all of 5 cards
+MAX_ASKED = 1 << 18  # hands it keeps where they are not: a call of Python and a memory each
+_BATCH = 4096  # of them at once
 
 
 class Partners(ABC):
     """The other seats, as one seat's belief models them. Immutable."""
 
     see_new_cards: bool  # do their memories depend on a card the moment it is drawn?
+
+    @property
+    @abstractmethod
+    def most(self) -> int:
+        """Hands to keep at most."""
 
     def started(self, belief: HandBelief) -> Partners:
         """With memories at the start of a game."""
@@ -48,12 +58,12 @@ class Partners(ABC):
         """With memories after the event that led to ``belief.view``; and the groups [N]."""
 
     @abstractmethod
-    def kept(self, keep: IntArray) -> Partners:
+    def kept(self, keep: IntArray | BoolArray) -> Partners:
         """On the hands at ``keep``."""
 
     @abstractmethod
-    def spread(self, before: HandBelief, hand: int, n: int) -> Partners:
-        """n hands that all have the memories of one hand of ``before``."""
+    def alone(self, before: HandBelief, hand: int) -> Partners:
+        """On one hand of ``before``."""
 
     @abstractmethod
     def memories(self, belief: HandBelief, pick: IntArray) -> tuple[Memory, ...]:
@@ -68,6 +78,10 @@ class CompiledPartners(Partners):
     table: NDArray[np.int32]
 
     see_new_cards = False
+
+    @property
+    def most(self) -> int:
+        return MAX_STORED
 
     def explain(self, belief: HandBelief, actor: int, action: int, allowed: IntArray) -> HandBelief:
         mine = np.ascontiguousarray(self.table[:, actor])
@@ -89,10 +103,10 @@ class CompiledPartners(Partners):
         new = replace(self, table=table[:n].copy())
         return new, groups if n > 1 else np.empty(0, dtype=np.int64)
 
-    def kept(self, keep: IntArray) -> Partners:
+    def kept(self, keep: IntArray | BoolArray) -> Partners:
         return self
 
-    def spread(self, before: HandBelief, hand: int, n: int) -> Partners:
+    def alone(self, before: HandBelief, hand: int) -> Partners:
         group = int(before.groups[hand]) if len(before.groups) else 0
         return replace(self, table=self.table[group : group + 1])
 
@@ -112,17 +126,21 @@ class PolicyPartners(Partners):
     seats: tuple[Memory, ...]  # [P] memories with a row a hand
     see_new_cards: bool
 
+    @property
+    def most(self) -> int:
+        return MAX_ASKED
+
     def started(self, belief: HandBelief) -> Partners:
         if not self.see_new_cards:
             return self
-        worlds = belief.worlds_of(belief.hands, Streams(np.zeros(len(belief.hands), np.uint64)))
-        return replace(
-            self,
-            seats=tuple(
+        parts = [
+            tuple(
                 None if p == belief.seat else policy.start(worlds.view(p))
                 for p, policy in enumerate(belief.blueprint)
-            ),
-        )
+            )
+            for worlds, _ in _batches(belief, len(belief.hands))
+        ]
+        return replace(self, seats=join(parts))
 
     def explain(self, belief: HandBelief, actor: int, action: int, allowed: IntArray) -> HandBelief:
         whole = belief.enumerate(allowed)
@@ -130,10 +148,7 @@ class PolicyPartners(Partners):
         mine = whole.partners.seats[actor]
         likes = np.empty(len(whole.hands))
         policy = belief.blueprint[actor]
-        for start in range(0, len(likes), _BATCH):
-            part = np.arange(start, min(start + _BATCH, len(likes)))
-            chance = Streams(np.zeros(len(part), dtype=np.uint64))
-            worlds = whole.worlds_of(whole.hands[part], chance)
+        for worlds, part in _batches(whole, len(likes)):
             played = np.full(len(part), action)
             memory = take(mine, part)
             likes[part] = belief.game.likelihood(worlds, policy, actor, memory, played)
@@ -148,23 +163,41 @@ class PolicyPartners(Partners):
         return counted.select(np.flatnonzero(likes > 0.0))
 
     def observed(self, belief: HandBelief, event: Event) -> tuple[Partners, IntArray]:
-        n = len(belief.hands)
-        worlds = belief.worlds_of(belief.hands, Streams(np.zeros(n, dtype=np.uint64)))
-        each = event.select(np.zeros(n, dtype=np.int64))
-        seats = tuple(
-            None if p == belief.seat else policy.observe(worlds.view(p), each, self.seats[p])
-            for p, policy in enumerate(belief.blueprint)
-        )
+        different = len(belief.hands) if self.see_new_cards else 1  # one will do where all agree
+        parts = [
+            tuple(
+                None
+                if p == belief.seat
+                else policy.observe(
+                    worlds.view(p), event.select(np.zeros_like(part)), take(self.seats[p], part)
+                )
+                for p, policy in enumerate(belief.blueprint)
+            )
+            for worlds, part in _batches(belief, different)
+        ]
+        seats = join(parts)
+        if not (self.see_new_cards or _alike(seats)):
+            raise UnsupportedError(
+                "a policy that starts with a memory of None or Shared must keep to it, got rows"
+            )
         return replace(self, seats=seats), np.empty(0, dtype=np.int64)
 
-    def kept(self, keep: IntArray) -> Partners:
+    def kept(self, keep: IntArray | BoolArray) -> Partners:
         return replace(self, seats=tuple(take(memory, keep) for memory in self.seats))
 
-    def spread(self, before: HandBelief, hand: int, n: int) -> Partners:
-        return self.kept(np.full(n, hand))
+    def alone(self, before: HandBelief, hand: int) -> Partners:
+        return self.kept(np.array([hand]))
 
     def memories(self, belief: HandBelief, pick: IntArray) -> tuple[Memory, ...]:
         return tuple(take(memory, pick) for memory in self.seats)
+
+
+def _batches(belief: HandBelief, n: int) -> Iterator[tuple[HanabiWorlds, IntArray]]:
+    """Worlds of the first n hands, and which; the order of their decks is arbitrary."""
+    for start in range(0, n, _BATCH):
+        part = np.arange(start, min(start + _BATCH, n))
+        chance = Streams(np.zeros(len(part), dtype=np.uint64))
+        yield belief.worlds_of(belief.hands[part], chance), part
 
 
 def make_partners(game: HanabiGame, blueprint: Blueprint, seat: int, epsilon: float) -> Partners:
@@ -175,8 +208,12 @@ def make_partners(game: HanabiGame, blueprint: Blueprint, seat: int, epsilon: fl
     if None not in others:
         mine = tuple(None if p == seat else memory for p, memory in enumerate(starts))
         return CompiledPartners(np.array(others, dtype=np.int64), pack_memories(game, mine))
-    alike = all(
-        memory is None or isinstance(memory, Shared) for p, memory in enumerate(starts) if p != seat
-    )
-    seats = tuple(memory if alike and p != seat else None for p, memory in enumerate(starts))
-    return PolicyPartners(epsilon, seats, not alike)
+    seats = tuple(None if p == seat else memory for p, memory in enumerate(starts))
+    if _alike(seats):
+        return PolicyPartners(epsilon, seats, see_new_cards=False)
+    return PolicyPartners(epsilon, (None,) * len(seats), see_new_cards=True)
+
+
+def _alike(seats: tuple[Memory, ...]) -> bool:
+    """Are the memories the same in every world?"""
+    return all(memory is None or isinstance(memory, Shared) for memory in seats)

@@ -166,18 +166,6 @@ def could_be_valuable(dims: Any, mask: int, rank: int, value: int) -> bool:
 
 
 @inline
-def others_playable(any_yes: int, any_no: int, group: int) -> int:
-    """Attributes of a group (the colours, or the ranks) without which all cards are playable.
-
-    ``any_yes``, ``any_no``: the attributes that playable and other cards have.
-    """
-    no = any_no & group
-    yes = any_yes & group
-    alone = group if no == 0 else no if (no & (no - 1)) == 0 else 0
-    return alone if (yes & (yes - 1)) != 0 else alone & ~yes
-
-
-@inline
 def best_hint(
     dims: Any, row: Any, mem: Any, me: int, target: int, due: int, play: int, value: int
 ) -> tuple[int, int]:
@@ -200,8 +188,6 @@ def best_hint(
     rest = everything & ~play
     any_yes = color_projection(dims, play) | rank_projection(dims, play) << c
     any_no = color_projection(dims, rest) | rank_projection(dims, rest) << c
-    sure = others_playable(any_yes, any_no, all_colors)  # hints that say it of untouched cards
-    sure |= others_playable(any_yes, any_no, all_ranks)
     for back in range(h):
         i = h - 1 - back
         card = np.int64(row[hand + i]) & 31
@@ -217,11 +203,11 @@ def best_hint(
         # Untouched: certain if all that is not playable has the hinted attribute.
         miss = has_no & all_colors
         alone = miss if (miss & (miss - 1)) == 0 else 0
-        alone = alone if (has_yes & all_colors & ~alone) != 0 else alone & sure
+        alone = alone if (has_yes & all_colors & ~alone) != 0 else 0
         reveals |= alone & ~touch
         miss = has_no & all_ranks
         alone = miss if (miss & (miss - 1)) == 0 else 0
-        alone = alone if (has_yes & all_ranks & ~alone) != 0 else alone & sure
+        alone = alone if (has_yes & all_ranks & ~alone) != 0 else 0
         reveals |= alone & ~touch
         wrong = maybe & touch & ~(has_yes | has_no)  # the mask has nothing of what the card is
         has_yes |= wrong & any_yes

@@ -26,29 +26,31 @@ from hanabi_search_plugin.blueprints import hands as kernels
 from hanabi_search_plugin.blueprints.kernels import RANDOM
 from hanabi_search_plugin.blueprints.partners import Partners, make_partners
 from hanabi_search_plugin.errors import ConfigError, UnsupportedError
-from hanabi_search_plugin.game import Event, FloatArray, IntArray, View
+from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import HANDS, LAST_CARD, MOVES
+from hanabi_search_plugin.hanabi.layout import LAST_CARD, MOVES
 from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
 from hanabi_search_plugin.policy import Blueprint, Memory, take
 from hanabi_search_plugin.streams import Streams
 
 logger = logging.getLogger("hanabi_search_plugin")
 
-MAX_TESTED = 64_000_000  # hands asked at once of a compiled bot that leaves few of them standing
-MAX_STORED = 4_000_000  # hands at once where most or all will stand
+MAX_WALKED = 1 << 28  # hands listed by one update, about 3 ns each
+MAX_TESTED = 1 << 24  # hands of those that a bot is asked about, 150 ns each
+_ROOM = 1 << 20  # hands beyond ``partners.most`` found before some are dropped
 NO_INTS = np.empty(0, dtype=np.int64)
 NO_FLOATS = np.empty(0)
-_CHUNK = 1 << 18  # hands written by one call of a kernel
+TINY = 1e-100  # likelihoods are scaled up long before they are too small to be written
 
 
 @dataclass(frozen=True, eq=False)
 class HandBelief(ExplicitBelief):
     """Belief of one seat over its own hand. Made by ``HanabiGame.belief``.
 
-    ``exact`` turns False when more than MAX_TESTED or MAX_STORED hands had to be considered at once
-    (hands of 6 and 7 cards; stochastic partners at the start of a full game): from then on the
-    support is a fixed pseudo-random part of the hands, their weights unchanged.
+    ``exact`` turns False when an update would consider more than MAX_WALKED or MAX_TESTED hands or
+    keep more than ``partners.most`` (hands of 6 cards and more; stochastic partners, or those in
+    plain Python, at the start of a full game): from then on the support is a pseudo-random part of
+    the hands, the same for the same moves, their weights unchanged.
     """
 
     game: HanabiGame
@@ -58,9 +60,10 @@ class HandBelief(ExplicitBelief):
     view: HanabiView
     own_memory: Memory  # the blueprint's at ``seat``, one row
     partners: Partners  # the others' memories, and how they choose
-    hands: IntArray  # [N] 5 bits a card, oldest lowest
-    likes: FloatArray  # [N] probability of the others' moves; empty: all equal
+    hands: NDArray[Any]  # [N] 5 bits a card, oldest lowest; int32, or int64 for 7 and 8 cards
+    likes: FloatArray  # [N] probability of the others' moves, up to a factor; empty: all equal
     groups: IntArray  # [N] row of ``partners``' memories; empty: all 0
+    told: IntArray  # [H] identities that the hints leave possible in each slot
     known: int  # slots spelled out in ``hands``; newer ones are pending
     present: int  # cards in the seat's hand
     unseen: IntArray  # [32] copies of each identity in the deck and the seat's hand
@@ -89,9 +92,10 @@ class HandBelief(ExplicitBelief):
             view=view,
             own_memory=blueprint[seat].start(view),
             partners=make_partners(game, blueprint, seat, epsilon),
-            hands=np.zeros(1, dtype=np.int64),
+            hands=np.zeros(1, dtype=np.int32 if game.config.hand_size <= 6 else np.int64),
             likes=NO_FLOATS,
             groups=NO_INTS,
+            told=np.full(game.config.hand_size, _all_kinds(game)),
             known=0,
             present=present,
             unseen=unseen,
@@ -125,6 +129,8 @@ class HandBelief(ExplicitBelief):
         new = new.possible()
         if not len(new.hands):
             new = new._recover(self)
+        if len(new.likes) and new.likes.max() < TINY:
+            new = replace(new, likes=new.likes / new.likes.max())
         if new.partners.see_new_cards:
             new = new.spelled_out()
         partners, groups = new.partners.observed(new, event)
@@ -135,17 +141,18 @@ class HandBelief(ExplicitBelief):
         if action >= 2 * h:
             return self
         slot = action % h
+        told = np.append(np.delete(self.told, slot), _all_kinds(self.game))
         if slot >= self.known:
-            return self
-        shift = 5 * slot
-        keep = np.flatnonzero((self.hands >> shift) & 31 == int(view.rows[0, LAST_CARD]))
-        hands = self.hands[keep]
-        hands = (hands & ((1 << shift) - 1)) | (hands >> (shift + 5)) << shift
-        return replace(self.select(keep), hands=hands, known=self.known - 1)
+            return replace(self, told=told)
+        shift, same = 5 * slot, np.empty(len(self.hands), dtype=np.bool_)
+        kernels.holding(self.hands, slot, int(view.rows[0, LAST_CARD]), same)
+        left = self.select(same)
+        hands = (left.hands & ((1 << shift) - 1)) | (left.hands >> (shift + 5)) << shift
+        return replace(left, hands=hands, told=told, known=self.known - 1)
 
     def _after_other_move(self, actor: int, action: int, view: HanabiView) -> HandBelief:
         config = self.game.config
-        allowed = np.full(config.hand_size, (1 << config.max_score) - 1, dtype=np.int64)
+        allowed = np.full(config.hand_size, _all_kinds(self.game))
         hint = action - 2 * config.hand_size
         if hint >= 0:
             by_rank = hint >= (config.players - 1) * config.colors
@@ -155,9 +162,10 @@ class HandBelief(ExplicitBelief):
                 kernels.touch_identities(
                     self.game.dims, view.rows[0], hint % values, bool(by_rank), allowed
                 )
-        return self.partners.explain(self, actor, action, allowed)
+        new = self.partners.explain(self, actor, action, allowed)
+        return replace(new, told=self.told & allowed)
 
-    def select(self, keep: IntArray) -> HandBelief:
+    def select(self, keep: IntArray | BoolArray) -> HandBelief:
         """The belief on some of its hands."""
         return replace(
             self,
@@ -169,10 +177,9 @@ class HandBelief(ExplicitBelief):
 
     def possible(self) -> HandBelief:
         """Without hands that need more copies than are unseen now."""
-        weights = self.weights()
-        if self.known == 0 or weights.all():
-            return self
-        return self.select(np.flatnonzero(weights))
+        possible = np.empty(len(self.hands), dtype=np.bool_)
+        count = kernels.possible_hands(self.hands, self.known, self.unseen, possible)
+        return self if count == len(self.hands) else self.select(possible)
 
     def _recover(self, before: HandBelief) -> HandBelief:
         """Every hand that the hints and the visible cards allow, whatever the partners meant.
@@ -180,31 +187,23 @@ class HandBelief(ExplicitBelief):
         The others' memories are those of the likeliest hand before the event.
         """
         logger.warning(
-            "no hand explains the partners' moves: seat %d falls back to the hints and the visible "
-            "cards at move %d",
+            "no hand%s explains the partners' moves: seat %d falls back to the hints and the "
+            "visible cards at move %d",
+            "" if self.exact else " of those kept",
             self.seat,
             int(self.view.rows[0, MOVES]),
         )
-        allowed = self._hinted()
+        likeliest = int(before.weights().argmax())
         blank = replace(
             self,
-            hands=np.zeros(1, dtype=np.int64),
+            hands=np.zeros(1, dtype=self.hands.dtype),
             likes=NO_FLOATS,
             groups=NO_INTS,
+            partners=before.partners.alone(before, likeliest),
             known=0,
             recovered=self.recovered + 1,
         )
-        found = blank.enumerate(allowed)
-        likeliest = int(before.weights().argmax())
-        return replace(found, partners=before.partners.spread(before, likeliest, len(found.hands)))
-
-    def _hinted(self) -> IntArray:
-        config = self.game.config
-        start = HANDS + (config.players + self.seat) * config.hand_size
-        words = self.view.rows[0, start : start + config.hand_size]
-        allowed = np.zeros(config.hand_size, dtype=np.int64)
-        kernels.hinted_identities(self.game.dims, words, allowed)
-        return allowed
+        return blank.enumerate(self.told)
 
     # --------------------------------------------------------------------------- enumeration
 
@@ -215,71 +214,90 @@ class HandBelief(ExplicitBelief):
         bot: int = kernels.NOBODY,
         action: int = -1,
         memories: NDArray[np.int32] | None = None,
+        thin: int | None = None,
     ) -> HandBelief:
-        """Spell the pending slots out within ``allowed`` [H]; keep what lets ``bot`` move so."""
-        dims, row = self.game.dims, self.view.rows[0].copy()
+        """Spell the pending slots out within ``allowed`` [H]; keep what lets ``bot`` move so.
+
+        ``thin`` keeps 1 in 2**thin of the hands, or fewer; by default as many as the limits allow.
+        """
+        row, salt = self.view.rows[0].copy(), int(self.view.rows[0, MOVES])
         words = self.game.config.players * self.game.config.hand_size
         memory = np.zeros((1, words), dtype=np.int32) if memories is None else memories
         stochastic = len(self.likes) > 0 or bot == RANDOM or self.epsilon > 0.0
-        few = bot != kernels.NOBODY and not stochastic
-        thin = self._thinning(allowed, MAX_TESTED if few else MAX_STORED)
+        most = self.partners.most
+        bound = self._bound(allowed)
+        coarse = _halvings(bound, MAX_WALKED) if self.present - self.known > 2 else 0
+        thin = _halvings(bound, MAX_TESTED << coarse) if thin is None else thin
         cursor = np.array([0, -1, 0], dtype=np.int64)
         cards, counts = np.zeros(8, dtype=np.int64), np.zeros(32, dtype=np.int64)
-        parts: list[tuple[Any, ...]] = []
+        room = int(min(bound, most + _ROOM)) + 1  # what is never written takes no memory
+        hands = np.empty(room, dtype=self.hands.dtype)
+        likes = np.empty(room if stochastic else 0)
+        parents = np.empty(room if len(self.hands) > 1 else 0, dtype=np.int32)
+        n = 0
         while cursor[kernels.PARENT] < len(self.hands):
-            out = np.empty(_CHUNK, dtype=np.int64)
-            out_likes = np.empty(_CHUNK if stochastic else 0)
-            parents = np.empty(_CHUNK, dtype=np.int32)
-            n = kernels.filter_hands(
-                dims, row, self.seat, self.hands, self.likes, self.groups, memory,
-                self.known, self.present, self.unseen, allowed, bot, self.epsilon, action, thin,
-                cursor, cards, counts, out, out_likes, parents,
+            n += kernels.filter_hands(
+                self.game.dims, row, self.seat, self.hands, self.likes, self.groups, memory,
+                self.known, self.present, self.unseen, allowed, bot, self.epsilon, action, coarse,
+                thin, salt, cursor, cards, counts, hands[n:], likes[n:], parents[n:],
             )  # fmt: skip
-            parts.append((out[:n].copy(), out_likes[:n].copy(), parents[:n].copy()))
-        hands, likes, origin = (np.concatenate(part) for part in zip(*parts, strict=True))
+            while n > most:
+                thin += 1
+                n = kernels.thin_out(hands[:n], likes[:n], parents[:n], thin, salt)
+        if n == 0 and thin > 0 and bot == kernels.NOBODY:
+            return self.enumerate(allowed, thin=thin - 1)
+        origin = parents[:n].astype(np.int64) if len(parents) else np.zeros(n, dtype=np.int64)
+        few = n < room // 4  # a copy lets the room go
         return replace(
             self,
-            hands=hands,
-            likes=likes,
+            hands=hands[:n].copy() if few else hands[:n],
+            likes=likes[:n].copy() if few else likes[:n],
             groups=self.groups[origin] if len(self.groups) else NO_INTS,
             partners=self.partners.kept(origin),
             known=self.present,
             likelihoods=self.likelihoods + int(cursor[kernels.EVALUATED]),
-            exact=self.exact and thin == 0,
+            exact=self.exact and thin == 0 and coarse == 0,
         )
 
-    def _thinning(self, allowed: IntArray, limit: int) -> int:
-        """How often to halve the hands so that at most ``limit`` are considered."""
+    def _bound(self, allowed: IntArray) -> float:
+        """At least as many as there are hands within ``allowed``."""
         kinds = np.arange(32)
         bound = float(len(self.hands))
         for mask in allowed[self.known : self.present].tolist():
             bound *= int((((mask >> kinds) & 1) * (self.unseen > 0)).sum())
-        return max(0, int(np.ceil(np.log2(max(bound, 1.0) / limit))))
+        return bound
 
     def spelled_out(self) -> HandBelief:
         """The same belief without pending slots."""
         if self.known == self.present:
             return self
-        everything = np.full(self.present, (1 << self.game.config.max_score) - 1, dtype=np.int64)
-        return self.enumerate(everything)
+        return self.enumerate(np.full(self.game.config.hand_size, _all_kinds(self.game)))
 
     # ------------------------------------------------------------------------------- queries
 
     def weights(self) -> FloatArray:
         """[N] unnormalised probabilities of the hands (of their known slots)."""
-        weights = np.empty(len(self.hands))
+        weights = np.empty(len(self.hands))  # not needed to sample
         kernels.weigh_hands(self.hands, self.likes, self.known, self.unseen, weights)
         return weights
 
     def sample(self, rng: np.random.Generator, n: int) -> tuple[HanabiWorlds, tuple[Memory, ...]]:
         """See ``Belief.sample``: takes 2 n draws from ``rng``."""
-        cumulative = self._cumulative
-        pick = np.searchsorted(cumulative, rng.random(n) * cumulative[-1], side="right")
-        return self._worlds(np.minimum(pick, len(self.hands) - 1), Streams.spawn(rng, n))
+        blocks = self._blocks
+        draw = rng.random(n) * blocks[-1]
+        at = np.minimum(np.searchsorted(blocks, draw, side="right") - 1, len(blocks) - 2)
+        pick = np.zeros(n, dtype=np.int64)
+        kernels.pick_hands(
+            self.hands, self.likes, self.known, self.unseen, at, draw - blocks[at], pick
+        )
+        return self._worlds(pick, Streams.spawn(rng, n))
 
     @cached_property
-    def _cumulative(self) -> FloatArray:
-        return np.cumsum(self.weights())
+    def _blocks(self) -> FloatArray:
+        """[K + 1] the weight of all hands before each block of them, and of all."""
+        sums = np.empty(-(-len(self.hands) // kernels.BLOCK))
+        kernels.weigh_blocks(self.hands, self.likes, self.known, self.unseen, sums)
+        return np.append(0.0, np.cumsum(sums))
 
     def support(self) -> tuple[HanabiWorlds, FloatArray]:
         """See ``ExplicitBelief.support``. The hands of the worlds are ``spelled_out().hands``."""
@@ -309,3 +327,13 @@ def _count(game: HanabiGame, view: HanabiView) -> tuple[IntArray, int]:
     unseen = np.zeros(32, dtype=np.int64)
     present = kernels.count_unseen(game.dims, view.rows[0], view.player, unseen)
     return unseen, int(present)
+
+
+def _all_kinds(game: HanabiGame) -> int:
+    """The set of all identities."""
+    return (1 << game.config.max_score) - 1
+
+
+def _halvings(count: float, limit: int) -> int:
+    """How often to halve so that at most ``limit`` are left."""
+    return max(0, int(np.ceil(np.log2(max(count, 1.0) / limit))))

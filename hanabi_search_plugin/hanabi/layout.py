@@ -79,7 +79,7 @@ def extent(entry: Any) -> int:
     return len(entry) if isinstance(entry, tuple) else int(entry)
 
 
-@overload(extent)  # type: ignore[untyped-decorator]
+@overload(extent)
 def _extent(entry):  # type: ignore[no-untyped-def]  # Numba compares the signatures
     if isinstance(entry, types.BaseTuple):
         return lambda entry: len(entry)

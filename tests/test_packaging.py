@@ -20,6 +20,8 @@ OUTSIDE = ("algorithms", "wrappers")
 """Packages that live at the top level of the repository and are installed inside the package."""
 
 COMMAND_LINE = (
+    *("__main__", "bench", "cli", "cli_commands", "cli_game", "cli_options", "cli_run", "render"),
+)
     "__main__",
     "bench",
     "cli",

@@ -14,6 +14,7 @@ Letters: N hands, G groups of hands under which the other seats' memories are th
 from __future__ import annotations
 
 import logging
+import zlib
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -214,20 +215,22 @@ class HandBelief(ExplicitBelief):
         bot: int = kernels.NOBODY,
         action: int = -1,
         memories: NDArray[np.int32] | None = None,
-        thin: int | None = None,
+        relax: int = 0,
     ) -> HandBelief:
         """Spell the pending slots out within ``allowed`` [H]; keep what lets ``bot`` move so.
 
-        ``thin`` keeps 1 in 2**thin of the hands, or fewer; by default as many as the limits allow.
+        ``relax`` halves the hands less often than the limits ask, where none was left.
         """
-        row, salt = self.view.rows[0].copy(), int(self.view.rows[0, MOVES])
+        row = self.view.rows[0].copy()
+        salt = zlib.crc32(row.tobytes())  # every position leaves other hands out
         words = self.game.config.players * self.game.config.hand_size
         memory = np.zeros((1, words), dtype=np.int32) if memories is None else memories
         stochastic = len(self.likes) > 0 or bot == RANDOM or self.epsilon > 0.0
         most = self.partners.most
         bound = self._bound(allowed)
-        coarse = _halvings(bound, MAX_WALKED) if self.present - self.known > 2 else 0
-        thin = _halvings(bound, MAX_TESTED << coarse) if thin is None else thin
+        coarse = _halvings(bound, MAX_WALKED) - relax if self.present - self.known > 2 else 0
+        coarse = max(coarse, 0)
+        thin = max(_halvings(bound, MAX_TESTED << coarse) - relax, 0)
         cursor = np.array([0, -1, 0], dtype=np.int64)
         cards, counts = np.zeros(8, dtype=np.int64), np.zeros(32, dtype=np.int64)
         room = int(min(bound, most + _ROOM)) + 1  # what is never written takes no memory
@@ -244,8 +247,8 @@ class HandBelief(ExplicitBelief):
             while n > most:
                 thin += 1
                 n = kernels.thin_out(hands[:n], likes[:n], parents[:n], thin, salt)
-        if n == 0 and thin > 0 and bot == kernels.NOBODY:
-            return self.enumerate(allowed, thin=thin - 1)
+        if n == 0 and thin + coarse > 0 and bot == kernels.NOBODY:
+            return self.enumerate(allowed, relax=relax + 1)
         origin = parents[:n].astype(np.int64) if len(parents) else np.zeros(n, dtype=np.int64)
         few = n < room // 4  # a copy lets the room go
         return replace(

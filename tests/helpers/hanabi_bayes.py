@@ -133,7 +133,7 @@ class Record:
         return ways
 
     def decks(self, seat: int, hands: list[Hand], rest: list[list[int]] | None = None) -> IntArray:
-        """[N, deck size] the decks in which the seat holds these hands; ``rest`` is still to come."""
+        """[N, deck size] the decks in which the seat holds these hands; ``rest`` comes after."""
         decks = np.repeat(self.deck[None], len(hands), axis=0)
         for n, hand in enumerate(hands):
             left = sorted((self.unseen(seat) - Counter(hand)).elements())
@@ -157,7 +157,8 @@ class Record:
                 uniform = view.legal / view.legal.sum(axis=1, keepdims=True)
                 chance = chance * ((1 - epsilon) * policy + epsilon * uniform)[:, action]
             worlds.step(np.full(len(worlds), action))
-            same = np.array([key == keys[seat] for key in worlds.view(seat).keys()], dtype=bool)
+            seen = worlds.view(seat).keys()
+            same = np.array([key == keys[seat] for key in seen], dtype=np.bool_)
             on = np.flatnonzero(same & (chance > 0))
             worlds, kept, chance = worlds.select(on), kept[on], chance[on]
             memories = tuple(take(memory, on) for memory in memories)

@@ -233,7 +233,7 @@ def filter_hands(
 
 @kernel
 def thin_out(hands: Any, likes: Any, parents: Any, thin: int, salt: int) -> int:
-    """Keep 1 in 2**thin of the hands, in place at the front; returns how many."""
+    """Keep 1 in 2**thin of the hands, but one at least, at the front; returns how many."""
     n = 0
     for i in range(len(hands)):
         if kept(np.int64(hands[i]), thin, salt):
@@ -243,7 +243,7 @@ def thin_out(hands: Any, likes: Any, parents: Any, thin: int, salt: int) -> int:
             if len(likes) > 0:
                 likes[n] = likes[i]
             n += 1
-    return n
+    return max(n, 1)
 
 
 @inline

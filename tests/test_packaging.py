@@ -19,7 +19,9 @@ PACKAGE = "hanabi_search_plugin"
 OUTSIDE = ("algorithms", "wrappers")
 """Packages that live at the top level of the repository and are installed inside the package."""
 
-COMMAND_LINE = tuple("__main__ bench cli cli_commands cli_game cli_options cli_run render".split())
+COMMAND_LINE = tuple(
+    ["__main__", "bench", "cli", "cli_commands", "cli_game", "cli_options", "cli_run", "render"]
+)
 """Modules that only the command line uses: they may load what draws on a terminal."""
 
 FRAMEWORKS = ("gymnasium", "open_spiel", "pettingzoo", "pyspiel", "safetensors", "shimmy", "torch")

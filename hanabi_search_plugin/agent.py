@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from hanabi_search_plugin.belief import Belief
+from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.game import BoolArray, Event, Game, IntArray, View
 from hanabi_search_plugin.policy import Blueprint, Memory, Policy, as_blueprint
 from hanabi_search_plugin.result import SearchResult
@@ -18,6 +20,9 @@ class Search(Protocol):
     """A search: a function of (rng, belief). Its configuration is the object itself."""
 
     def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult: ...
+
+
+MakeBelief = Callable[[Blueprint, View], Belief]
 
 
 @dataclass(frozen=True)
@@ -31,12 +36,21 @@ class SearchAgent(Policy):
     game: Game
     blueprint: Blueprint
     search: Search
-    epsilon: float = 0.0  # probability that a partner moves at random, in the belief
+    epsilon: float = 0.0  # probability that a partner moves at random, in the game's own belief
+    belief: MakeBelief | None = None  # None: the game's own
 
     deterministic = False  # it takes its randomness from the stream it is given
 
+    def __post_init__(self) -> None:
+        if self.belief is not None and self.epsilon != 0.0:
+            raise ConfigError(
+                f"epsilon must be 0 where a belief is given, which has its own, got {self.epsilon}"
+            )
+
     def start(self, view: View) -> Memory:
         rows = [view.select(np.array([b])) for b in range(len(view))]
+        if self.belief is not None:
+            return [self.belief(self.blueprint, row) for row in rows]
         return [self.game.belief(self.blueprint, row, epsilon=self.epsilon) for row in rows]
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
@@ -66,9 +80,13 @@ def upgrade(
     search: Search,
     *,
     epsilon: float = 0.0,
+    belief: MakeBelief | None = None,
 ) -> SearchAgent:
     """An agent that plays ``policy`` upgraded by ``search``.
 
-    ``policy`` is what everybody plays, or a tuple of one policy a seat.
+    ``policy`` is what everybody plays, or a tuple of one policy a seat. The belief is the game's
+    own, in which partners move at random with probability ``epsilon``, or what ``belief`` makes of
+    (blueprint, first view): for example a ``ParticleBelief`` where worlds are too many to list.
+    Raises UnsupportedError for a wrong number of policies, ConfigError for epsilon with a belief.
     """
-    return SearchAgent(game, as_blueprint(policy, game.num_players), search, epsilon)
+    return SearchAgent(game, as_blueprint(policy, game.num_players), search, epsilon, belief)

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 from hanabi_search_plugin._check_tools import joint
+from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief import EnumeratedBelief
 from hanabi_search_plugin.blueprints.compiled import SmartBot
 from hanabi_search_plugin.errors import ConfigError, ContractError, UnsupportedError
-from hanabi_search_plugin.game import Event, Game
+from hanabi_search_plugin.game import Event, Game, View
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.particles import ParticleBelief
-from hanabi_search_plugin.policy import Policy, UniformPolicy, memory_from
+from hanabi_search_plugin.policy import Blueprint, Policy, UniformPolicy, memory_from
 from hanabi_search_plugin.rollout import observe_all, start_memories
 from hanabi_search_plugin.streams import Streams
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
@@ -256,3 +257,21 @@ def test_refuses_what_it_cannot_do():
         ParticleBelief.start(game, blueprint, one, rng=rng, epsilon=2.0)
     with pytest.raises(ContractError, match="one view, got 2"):
         ParticleBelief.start(game, blueprint, worlds.view(0), rng=rng)
+
+
+def test_an_agent_can_be_given_particles() -> None:
+    game = OpenSpielGame("tiny_bridge_2p")
+
+    def particles(blueprint: Blueprint, view: View) -> ParticleBelief:
+        return ParticleBelief.start(
+            game, blueprint, view, particles=200, rng=np.random.default_rng(1)
+        )
+
+    agent = upgrade(UniformPolicy(), game, search=Sparta(rollouts=200), belief=particles)
+    view = game.deal(np.random.default_rng(0), 2).view(0)
+    beliefs = agent.start(view)
+    assert [type(belief) for belief in beliefs] == [ParticleBelief, ParticleBelief]
+    action = agent.act(view, view.legal, beliefs, Streams.spawn(np.random.default_rng(2), 2))
+    assert view.legal[np.arange(2), action].all()
+    with pytest.raises(ConfigError, match="epsilon must be 0"):
+        upgrade(UniformPolicy(), game, search=Sparta(), belief=particles, epsilon=0.1)

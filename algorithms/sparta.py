@@ -78,7 +78,9 @@ class Sparta:
         choice = policy.act(belief.view, legal, belief.memory, Streams.spawn(rng, 1))
         base = int(np.searchsorted(actions, choice[0]))
         tally = Tally(len(actions))
-        notes = [f"the belief had to recover {belief.recovered} times"] if belief.recovered else []
+        notes = [] if belief.exact else ["the belief is a sample of the worlds"]
+        if belief.recovered:
+            notes.append(f"the belief had to recover {belief.recovered} times")
         share = self.rollouts // len(actions)
         if len(actions) == 1:
             return _result(belief, actions, base, base, "single_move", tally, notes)

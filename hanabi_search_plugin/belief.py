@@ -47,6 +47,7 @@ class Belief(ABC):
     blueprint: Blueprint
     view: View  # what the seat sees now, a batch of one
     likelihoods: int  # policy evaluations since the game began
+    exact: bool = True  # False: a sample of the worlds stands for all
     recovered: int  # how often no world was left and the policy's evidence had to be dropped
 
     @property

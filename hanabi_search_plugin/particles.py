@@ -51,6 +51,8 @@ class ParticleBelief(Belief):
     of another that of their particle, so that copies of one particle meet the same.
     """
 
+    exact = False
+
     def __init__(
         self,
         game: Game,

@@ -213,7 +213,10 @@ def test_sparta_runs_on_it():
             exact = search(np.random.default_rng(1), reference)
             margin = 5 * np.hypot(found.stderr, exact.stderr)
             assert (abs(found.mean - exact.mean) <= margin + 1e-9).all()
-            assert found.belief_size == belief.size and found.note == ""
+            assert (
+                found.belief_size == belief.size
+                and found.note == "the belief is a sample of the worlds"
+            )
             assert found.likelihoods == belief.likelihoods
 
 
@@ -239,7 +242,7 @@ def test_recovers_when_the_partner_leaves_its_policy(kind, caplog):
     cards = Counter(state.history()[0] for state in after.tracked.worlds.states)
     assert set(cards) == {0, 1} and min(cards.values()) > 150
     note = Sparta(rollouts=10)(rng, after).note
-    assert note.startswith("the belief had to recover 1 times")
+    assert "the belief had to recover 1 times" in note
     # What cannot have been seen is no reason to invent anything.
     with pytest.raises(UnsupportedError, match="10 times 400 new particles"):
         belief.update(Event(np.array([1]), event.action), worlds.view(1))

@@ -37,7 +37,7 @@ from hanabi_search_plugin.streams import Streams
 logger = logging.getLogger("hanabi_search_plugin")
 
 MAX_WALKED = 1 << 28  # hands listed by one update, about 3 ns each
-MAX_TESTED = 1 << 24  # hands of those that a bot is asked about, 150 ns each
+MAX_TESTED = 1 << 25  # hands of those that a bot is asked about, 150 ns each
 _ROOM = 1 << 20  # hands beyond ``partners.most`` found before some are dropped
 NO_INTS = np.empty(0, dtype=np.int64)
 NO_FLOATS = np.empty(0)

@@ -249,7 +249,7 @@ class HandBelief(ExplicitBelief):
                 n = kernels.thin_out(hands[:n], likes[:n], parents[:n], thin, salt)
         if n == 0 and thin + coarse > 0 and bot == kernels.NOBODY:
             return self.enumerate(allowed, relax=relax + 1)
-        origin = parents[:n].astype(np.int64) if len(parents) else np.zeros(n, dtype=np.int64)
+        origin = parents[:n] if len(parents) else np.zeros(n, dtype=np.int32)
         few = n < room // 4  # a copy lets the room go
         return replace(
             self,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hanabi_search_plugin.errors import UnsupportedError
 from hanabi_search_plugin.game import BoolArray, Event, FloatArray, History, IntArray, View
@@ -26,7 +27,7 @@ class Shared:
     row: Any
 
 
-def take(memory: Memory, index: IntArray | BoolArray) -> Memory:
+def take(memory: Memory, index: NDArray[np.integer | np.bool_]) -> Memory:
     """The memory rows at ``index``, for arrays (and tensors) and containers of them."""
     if memory is None or isinstance(memory, Shared):
         return memory

@@ -18,7 +18,7 @@ from hanabi_search_plugin.blueprints import hands as kernels
 from hanabi_search_plugin.blueprints.compiled import bot_of, pack_memories
 from hanabi_search_plugin.blueprints.kernels import RANDOM
 from hanabi_search_plugin.errors import UnsupportedError
-from hanabi_search_plugin.game import BoolArray, Event, IntArray
+from hanabi_search_plugin.game import Event, IntArray
 from hanabi_search_plugin.policy import Blueprint, Memory, Shared, join, take
 from hanabi_search_plugin.streams import Streams
 
@@ -58,7 +58,7 @@ class Partners(ABC):
         """With memories after the event that led to ``belief.view``; and the groups [N]."""
 
     @abstractmethod
-    def kept(self, keep: IntArray | BoolArray) -> Partners:
+    def kept(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
         """On the hands at ``keep``."""
 
     @abstractmethod
@@ -103,7 +103,7 @@ class CompiledPartners(Partners):
         new = replace(self, table=table[:n].copy())
         return new, groups if n > 1 else np.empty(0, dtype=np.int64)
 
-    def kept(self, keep: IntArray | BoolArray) -> Partners:
+    def kept(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
         return self
 
     def alone(self, before: HandBelief, hand: int) -> Partners:
@@ -182,7 +182,7 @@ class PolicyPartners(Partners):
             )
         return replace(self, seats=seats), np.empty(0, dtype=np.int64)
 
-    def kept(self, keep: IntArray | BoolArray) -> Partners:
+    def kept(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
         return replace(self, seats=tuple(take(memory, keep) for memory in self.seats))
 
     def alone(self, before: HandBelief, hand: int) -> Partners:

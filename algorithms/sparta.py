@@ -8,9 +8,11 @@ gain above a threshold. M = legal moves, n = worlds of a round.
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from dataclasses import dataclass
+from functools import cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -20,6 +22,8 @@ from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.game import BoolArray, FloatArray, IntArray
 from hanabi_search_plugin.result import Reason, SearchResult
 from hanabi_search_plugin.streams import Streams
+
+_logger = logging.getLogger("hanabi_search_plugin")
 
 Pruning = Literal["paired", "independent", "off"]
 
@@ -87,6 +91,7 @@ class Sparta:
         if share < 1:
             return _result(belief, actions, base, base, "budget_too_small", tally, notes)
         if self.pruning != "off" and share < self.min_rollouts:
+            _warn_of_noise(self.rollouts, self.min_rollouts)
             notes.append(
                 f"{self.rollouts} rollouts are {share} a move, below min_rollouts="
                 f"{self.min_rollouts}: no move was dropped"
@@ -138,6 +143,17 @@ class Sparta:
             return best, "improved"
         better = (tally.difference(base)[0] < 0).any()
         return base, "below_threshold" if better else "blueprint_best"
+
+
+@cache
+def _warn_of_noise(rollouts: int, min_rollouts: int) -> None:
+    """Once for each pair of numbers: the SearchResult says it every time."""
+    _logger.warning(
+        "%d rollouts are fewer than min_rollouts=%d for each legal move: moves are compared by "
+        "noise, and such a search can score below its blueprint",
+        rollouts,
+        min_rollouts,
+    )
 
 
 class Tally:

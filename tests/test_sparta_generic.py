@@ -167,14 +167,16 @@ def test_paired_pruning_needs_fewer_rollouts():
     assert results["paired"].gain_stderr == 0.0
 
 
-def test_states_when_the_budget_is_small():
+def test_states_when_the_budget_is_small(caplog):
     rng = np.random.default_rng(0)
     none = Sparta(rollouts=2)(rng, tiny_belief(0))
     assert (none.reason, none.action, none.rollouts) == ("budget_too_small", 1, 0)
     assert np.isnan(none.mean).all()
-    few = Sparta(rollouts=30)(rng, tiny_belief(0))
-    assert few.count.tolist() == [10] * 3
-    assert "no move was dropped" in few.note
+    for _ in range(2):
+        few = Sparta(rollouts=30, min_rollouts=37)(rng, tiny_belief(0))
+        assert few.count.tolist() == [10] * 3
+        assert "no move was dropped" in few.note
+    assert caplog.text.count("30 rollouts are fewer than min_rollouts=37") == 1
     assert Sparta(rollouts=30, pruning="off")(rng, tiny_belief(0)).note == ""
 
 

@@ -24,15 +24,17 @@ from hanabi_search_plugin.hanabi.layout import (
     LEFT1,
     LEFT2,
     NO_CARD,
+    color_plane,
     colors,
     deck_at,
     hand_at,
     hand_size,
     players,
     popcount,
+    rank_plane,
     ranks,
 )
-from hanabi_search_plugin.hanabi.rules import legal_mask, next_below
+from hanabi_search_plugin.hanabi.rules import legal_mask, shuffle
 from hanabi_search_plugin.jit import inline, kernel
 
 PARENT, DEPTH, EVALUATED = 0, 1, 2  # words of an enumeration's cursor
@@ -346,9 +348,7 @@ def fill_worlds(
                 rest[size] = card
                 size += 1
         state[0] = seeds[b]
-        for i in range(size - 1, 0, -1):
-            j = next_below(state, i + 1)
-            rest[i], rest[j] = rest[j], rest[i]
+        shuffle(rest, 0, size, state)
         used = present - known
         for i in range(used):
             row[mine + known + i] = rest[i]
@@ -430,7 +430,7 @@ def regroup(
 @kernel
 def touch_identities(dims: Any, row: Any, value: int, by_rank: bool, allowed: Any) -> None:
     """allowed[i] = identities that fit the last move, a hint of ``value``, in slot i."""
-    plane = smartbot.rank_plane(dims, value) if by_rank else smartbot.color_plane(dims, value)
+    plane = rank_plane(dims, value) if by_rank else color_plane(dims, value)
     everything = np.int64(row[ALL])
     hit = np.int64(row[LAST_TOUCHED])
     for i in range(len(allowed)):

@@ -12,29 +12,18 @@ from typing import Any
 import numpy as np
 
 from hanabi_search_plugin.blueprints import smartbot
+from hanabi_search_plugin.hanabi.kernels import random_action
 from hanabi_search_plugin.hanabi.layout import (
     INFO,
     LAST_CARD,
     TURN,
-    lowest_bit,
     players,
-    popcount,
 )
-from hanabi_search_plugin.hanabi.rules import final_return, legal_mask, next_uniform, step
+from hanabi_search_plugin.hanabi.rules import final_return, legal_mask, step
 from hanabi_search_plugin.jit import inline, kernel
 
 RANDOM = 0  # uniform over the legal moves, no memory
 SMARTBOT = 1
-
-
-@inline
-def random_legal(dims: Any, row: Any, state: Any) -> int:
-    """The k-th legal action, k = floor(u * count): as ``UniformPolicy`` chooses."""
-    mask = legal_mask(dims, row)
-    k = np.int64(next_uniform(state) * popcount(mask))
-    for _ in range(k):
-        mask &= mask - 1
-    return lowest_bit(mask)
 
 
 @kernel
@@ -49,7 +38,7 @@ def act_rows(dims: Any, bot: int, rows: Any, memory: Any, streams: Any, out: Any
             out[b] = smartbot.decide(dims, rows[b], mem, board, due)
         else:
             state[0] = streams[b]
-            out[b] = random_legal(dims, rows[b], state)
+            out[b] = random_action(legal_mask(dims, rows[b]), state)
             streams[b] = state[0]
 
 
@@ -84,7 +73,7 @@ def play_on(
         elif bots[seat] == SMARTBOT:
             action = smartbot.decide(dims, row, mem[0 if one_mind else seat], board, due)
         else:
-            action = random_legal(dims, row, state)
+            action = random_action(legal_mask(dims, row), state)
         tokens = np.int64(row[INFO])
         step(dims, row, action)
         if row[TURN] < 0:

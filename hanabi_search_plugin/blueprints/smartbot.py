@@ -44,12 +44,14 @@ from hanabi_search_plugin.hanabi.layout import (
     PLAYED,
     SCORED,
     TURN,
+    color_plane,
     colors,
     hand_at,
     hand_size,
     lowest_bit,
     players,
     popcount,
+    rank_plane,
     ranks,
 )
 from hanabi_search_plugin.hanabi.rules import legal_mask
@@ -101,21 +103,6 @@ def planes_before(row: Any) -> tuple[int, int, int]:
             play = (play & ~((bit << 1) & above0)) | bit
     worth = worthless_plane(played, left0, above0, np.int64(row[ABOVE1]))
     return play, worth, left1 & ~left0 & ~worth
-
-
-@inline
-def color_plane(dims: Any, color: int) -> int:
-    r = ranks(dims)
-    return ((1 << r) - 1) << (r * color)
-
-
-@inline
-def rank_plane(dims: Any, rank: int) -> int:
-    r = ranks(dims)
-    first = 0
-    for k in range(colors(dims)):
-        first |= 1 << (r * k)
-    return first << rank
 
 
 @inline

@@ -30,6 +30,7 @@ from hanabi_search_plugin.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.layout import LAST_CARD, MOVES
+from hanabi_search_plugin.hanabi.text import action_to_dict
 from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
 from hanabi_search_plugin.policy import Blueprint, Memory, take
 from hanabi_search_plugin.streams import Streams
@@ -154,15 +155,11 @@ class HandBelief(ExplicitBelief):
     def _after_other_move(self, actor: int, action: int, view: HanabiView) -> HandBelief:
         config = self.game.config
         allowed = np.full(config.hand_size, _all_kinds(self.game))
-        hint = action - 2 * config.hand_size
-        if hint >= 0:
-            by_rank = hint >= (config.players - 1) * config.colors
-            hint -= (config.players - 1) * config.colors if by_rank else 0
-            values = config.ranks if by_rank else config.colors
-            if (actor + 1 + hint // values) % config.players == self.seat:
-                kernels.touch_identities(
-                    self.game.dims, view.rows[0], hint % values, bool(by_rank), allowed
-                )
+        move = action_to_dict(config, action)
+        if "target" in move and (actor + move["target"]) % config.players == self.seat:
+            by_rank = "rank" in move
+            value = move["rank"] if by_rank else move["color"]
+            kernels.touch_identities(self.game.dims, view.rows[0], value, by_rank, allowed)
         new = self.partners.explain(self, actor, action, allowed)
         return replace(new, told=self.told & allowed)
 

@@ -124,6 +124,23 @@ def deck_at(dims: Any) -> int:
     return HANDS + 2 * players(dims) * hand_size(dims)
 
 
+@inline
+def color_plane(dims: Any, color: Any) -> Any:
+    """The identities of a colour."""
+    r = ranks(dims)
+    return ((1 << r) - 1) << (r * color)
+
+
+@inline
+def rank_plane(dims: Any, rank: Any) -> Any:
+    """The identities of a rank."""
+    r = ranks(dims)
+    first = 0
+    for k in range(colors(dims)):
+        first |= 1 << (r * k)
+    return first << rank
+
+
 def row_width(config: HanabiConfig) -> int:
     """Words in a world's row."""
     return HANDS + 2 * config.players * config.hand_size + config.deck_size

@@ -38,6 +38,7 @@ from hanabi_search_plugin.hanabi.layout import (
     TOLD_RANK,
     TOP,
     TURN,
+    color_plane,
     colors,
     deck_at,
     hand_at,
@@ -45,6 +46,7 @@ from hanabi_search_plugin.hanabi.layout import (
     knowledge_at,
     players,
     popcount,
+    rank_plane,
     ranks,
 )
 from hanabi_search_plugin.jit import inline
@@ -109,13 +111,7 @@ def final_return(row: Any) -> int:
 def touched(dims: Any, row: Any, target: int, value: int, by_rank: bool) -> int:
     """Bit i set where slot i of ``target`` has that colour or rank."""
     hand = hand_at(dims, target)
-    r = ranks(dims)
-    plane = ((1 << r) - 1) << (r * value)
-    if by_rank:
-        plane = 0
-        for k in range(colors(dims)):
-            plane |= 1 << (r * k)
-        plane <<= value
+    plane = rank_plane(dims, value) if by_rank else color_plane(dims, value)
     mask = 0
     for i in range(hand_size(dims)):
         mask |= ((plane >> (np.int64(row[hand + i]) & 31)) & 1) << i

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hanabi_search_plugin.blueprints import rollouts
-from hanabi_search_plugin.blueprints.compiled import SmartBot, bots_of
+from hanabi_search_plugin.blueprints.compiled import SmartBot, scripts_of
 from hanabi_search_plugin.hanabi import kernels
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.rollout import start_memories
@@ -60,12 +60,12 @@ def smartbot_games(players: int, n: int = 20_000) -> Callable[[], int]:
     worlds = game.deal(np.random.default_rng(0), n)
     blueprint = (SmartBot(),) * players
     memories = start_memories(worlds, blueprint)
-    bots = bots_of(blueprint)
-    assert bots is not None
+    scripts = scripts_of(blueprint, worlds.game)
+    assert scripts is not None
     streams = Streams(np.zeros(n, dtype=np.uint64))
 
     def work() -> int:
-        rollouts.play_out(worlds, bots, memories, streams)
+        rollouts.play_out(worlds, scripts, memories, streams)
         return n
 
     return work

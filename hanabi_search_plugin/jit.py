@@ -45,7 +45,14 @@ from numba.core.sigutils import normalize_signature
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["compile_progress", "compile_seconds", "inline", "kernel", "use_cache_dir"]
+__all__ = [
+    "compile_progress",
+    "compile_seconds",
+    "inline",
+    "kernel",
+    "routine",
+    "use_cache_dir",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -76,11 +83,27 @@ def inline(function: Function) -> Function:
     arrays passed along (they would stay in the machine code after inlining). So a helper must not
     allocate, return an array, or assign one array to a slice of another: do that in the kernel.
     """
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False}
-    dispatcher = _register(njit(forceinline=True, nogil=True, **options)(function))
+    return _unwrapped(function, "is inlined into kernels", forceinline=True, _nrt=False)
+
+
+def routine(function: Function) -> Function:
+    """Compile a function that kernels call by its address, as `blueprints.routines` does.
+
+    One specialisation is compiled for each signature asked for, and cached like those of kernels.
+    Not callable from Python.
+    """
+    dispatcher = _unwrapped(function, "is called by kernels")
+    _keep_compiled(dispatcher, function)
+    return dispatcher
+
+
+def _unwrapped(function: Function, what: str, **options: Any) -> Function:
+    """Compile without wrappers for Python."""
+    options |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    dispatcher = _register(njit(nogil=True, **options)(function))
 
     def refuse(*arguments: Any, **keywords: Any) -> None:
-        raise TypeError(f"{function.__qualname__} is inlined into kernels: call it from a kernel")
+        raise TypeError(f"{function.__qualname__} {what}: call it from a kernel")
 
     if isinstance(dispatcher, Dispatcher):
         # What a call from Python looks for: without a wrapper to find, it would crash.
@@ -104,11 +127,15 @@ def kernel(function: Function) -> Function:
         names = ", ".join(function.__code__.co_freevars)
         raise TypeError(f"kernel {function.__qualname__} closes over {names}: pass arguments")
     dispatcher = _register(njit(nogil=True)(function))
+    _keep_compiled(dispatcher, function)
+    return dispatcher  # type: ignore[no-any-return]  # Numba is untyped
+
+
+def _keep_compiled(dispatcher: Any, function: Callable[..., Any]) -> None:
     # With NUMBA_DISABLE_JIT=1, njit hands back the plain Python function.
     if isinstance(dispatcher, Dispatcher) and _is_kernel_source(function.__code__.co_filename):
         _source_hash()  # of the sources as they are imported, not as they are at the first call
         dispatcher._cache = _KernelCache(function)
-    return dispatcher  # type: ignore[no-any-return]  # Numba is untyped
 
 
 def _register(dispatcher: Any) -> Any:

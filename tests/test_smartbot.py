@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from hanabi_search_plugin.blueprints import kernels, rollouts
-from hanabi_search_plugin.blueprints.compiled import SmartBot, bots_of
+from hanabi_search_plugin.blueprints.compiled import SmartBot, scripts_of
 from hanabi_search_plugin.blueprints.smartbot import ABSENT
 from hanabi_search_plugin.errors import UnsupportedError
 from hanabi_search_plugin.game import IntArray
@@ -395,6 +395,7 @@ def test_what_a_seat_cannot_see_changes_nothing(players: int) -> None:
     game = HanabiGame(players=players)
     rng = np.random.default_rng(players)
     table = Table(game.deal(rng, 100))
+    script = SmartBot().script(game)
     changed = 0
     while len(table):
         mover = int(table.worlds.current_player[0])
@@ -402,14 +403,14 @@ def test_what_a_seat_cannot_see_changes_nothing(players: int) -> None:
         changed += int((rows != table.worlds.rows).any(axis=1).sum())
         found = np.empty(len(table), dtype=np.int64)
         unused = np.zeros(len(table), dtype=np.uint64)
-        kernels.act_rows(game.dims, kernels.SMARTBOT, rows, table.memories[mover], unused, found)
+        kernels.act_rows(game.dims, script, rows, table.memories[mover], unused, found)
         assert found.tolist() == table.proposals().tolist()
         before = table.memories
         on = table.step(table.mixed(rng, 0.7))
         for seat in range(players):
             memory = take(before[seat], on)
             rows = hidden_shuffled(table.worlds, seat, rng)
-            kernels.observe_rows(game.dims, kernels.SMARTBOT, rows, seat, memory)
+            kernels.observe_rows(game.dims, script, rows, seat, memory)
             assert np.array_equal(memory, table.memories[seat])
     assert changed > 1000
 
@@ -467,7 +468,7 @@ def test_compiled_values_equal_plain_ones(parameters: dict[str, Any], mix: str) 
     rng = np.random.default_rng(5)
     table = midgame(game, rng, 40, moves=5, smart=0.5)
     blueprint = tuple(MIXES[mix](seat) for seat in range(game.num_players))
-    assert bots_of(blueprint) is not None
+    assert scripts_of(blueprint, game) is not None
     hints = rng.choice(np.arange(2 * game.config.hand_size, game.num_actions), 2, replace=False)
     actions = np.concatenate([[0, game.config.hand_size], hints])
     assert check_values(table, blueprint, actions, rng) >= 60
@@ -524,12 +525,12 @@ def test_compiled_games_are_the_plain_ones(parameters: dict[str, Any]) -> None:
     rng = np.random.default_rng(3)
     worlds = game.deal(rng, 100)
     blueprint = (*(SmartBot(),) * (game.num_players - 1), UniformPolicy())
-    bots = bots_of(blueprint)
-    assert bots is not None
+    scripts = scripts_of(blueprint, game)
+    assert scripts is not None
     streams = Streams.spawn(rng, len(worlds))
     moves = self_play(worlds, blueprint, streams).actions
     memories = start_memories(worlds, blueprint)
-    ends = rollouts.play_out(worlds, bots, memories, streams)
+    ends = rollouts.play_out(worlds, scripts, memories, streams)
     plain = worlds.select(np.arange(len(worlds)))
     for t in range(moves.shape[1]):
         playing = np.flatnonzero(moves[:, t] >= 0)
@@ -538,7 +539,7 @@ def test_compiled_games_are_the_plain_ones(parameters: dict[str, Any]) -> None:
         plain.rows[playing] = part.rows
     assert plain.terminal.all()
     assert np.array_equal(ends.rows, plain.rows)
-    threaded = rollouts.play_out(worlds, bots, memories, streams, threads=3)
+    threaded = rollouts.play_out(worlds, scripts, memories, streams, threads=3)
     assert np.array_equal(threaded.rows, plain.rows)
 
 
@@ -570,12 +571,14 @@ MEASURED = {
 def test_self_play_scores(players: int) -> None:
     keep, zero, perfect, bombed = MEASURED[players]
     n = 20_000
-    bots = np.full(players, kernels.SMARTBOT)
     for bomb, (mean, error) in (("keep", keep), ("zero", zero)):
         game = HanabiGame(players=players, bomb=bomb)
         worlds = game.deal(np.random.default_rng(2017), n)
-        memories = start_memories(worlds.select(np.arange(1)), (SmartBot(),) * players)
-        ends = rollouts.play_out(worlds, bots, memories, Streams(np.zeros(n, dtype=np.uint64)))
+        blueprint = (SmartBot(),) * players
+        memories = start_memories(worlds.select(np.arange(1)), blueprint)
+        scripts = scripts_of(blueprint, game)
+        assert scripts is not None
+        ends = rollouts.play_out(worlds, scripts, memories, Streams(np.zeros(n, dtype=np.uint64)))
         points = ends.returns[:, 0]
         spread = math.hypot(points.std() / math.sqrt(n), error)
         assert abs(points.mean() - mean) < 3 * spread, bomb

@@ -1,13 +1,35 @@
-"""Policies of native Hanabi that run compiled: the Python face of the bots in ``kernels``."""
+"""Policies of native Hanabi that run compiled: the Python face of the bots in ``kernels``.
+
+Letters: B worlds, A actions, P players.
+"""
 
 from __future__ import annotations
 
+import functools
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.blueprints import kernels
-from hanabi_search_plugin.errors import UnsupportedError
-from hanabi_search_plugin.game import BoolArray, Event, IntArray, View
+from hanabi_search_plugin.blueprints.routines import address_of
+from hanabi_search_plugin.blueprints.script import (
+    COMMON,
+    DECIDE,
+    KIND,
+    OBSERVE,
+    PARAMS,
+    RANDOM,
+    ROUTINES,
+    SCRIPT,
+    SMARTBOT,
+    STOCHASTIC,
+    WORDS,
+)
+from hanabi_search_plugin.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.layout import ALL
 from hanabi_search_plugin.hanabi.worlds import HanabiView
@@ -15,30 +37,128 @@ from hanabi_search_plugin.policy import Memory, Policy, UniformPolicy
 from hanabi_search_plugin.streams import Streams
 
 
-class SmartBot(Policy):
-    """SmartBot at one seat of native Hanabi, any configuration; see ``smartbot`` for how it plays.
+@dataclass(frozen=True)
+class Routines:
+    """What a bot does, as functions under ``jit.routine`` on rows of ``hanabi.layout``.
 
-    Memory: int32 [B, players * hand size], the seat's own copy of the public knowledge masks.
+    ``decide(dims, row, memory, script)``: the action of the player to move, or a code of ``script``
+    that leaves it to chance. The row may be a view: a bot never reads its own cards or the deck.
+    ``observe(dims, row, seat, memory, script)``: bring the seat's memory over the last move of
+    ``row``, in place; True where that took cards that some player does not see.
+    ``common(dims, row, memory, script)``: the same for one memory that serves every seat. False,
+    and the memory as it was, where the seats would read the move differently.
     """
 
-    bot = kernels.SMARTBOT
+    decide: Any
+    observe: Any = None
+    common: Any = None
+
+
+class CompiledBot(Policy):
+    """A bot of compiled routines at one seat of native Hanabi.
+
+    ``words``: int32 words of memory a seat, zeros at the start of a game; 0: no memory.
+    ``parameters``: whole numbers that the routines find in the script from PARAMS on.
+    ``deterministic`` False where ``decide`` may leave a move to chance.
+
+    Raises ConfigError for more parameters than a script holds.
+    """
+
+    kind = ROUTINES
+
+    def __init__(
+        self,
+        name: str,
+        routines: Routines,
+        *,
+        words: int = 0,
+        parameters: tuple[int, ...] = (),
+        deterministic: bool = True,
+    ) -> None:
+        if len(parameters) > SCRIPT - PARAMS:
+            raise ConfigError(
+                f"a bot takes at most {SCRIPT - PARAMS} parameters, got {len(parameters)}"
+            )
+        self.name = name
+        self.routines = routines
+        self.parameters = parameters
+        self.deterministic = deterministic
+        self._words = words
+
+    def words(self, game: HanabiGame) -> int:
+        """Words of a seat's memory."""
+        return self._words
+
+    def blank(self, game: HanabiGame) -> NDArray[np.int32]:
+        """int32 [words], a seat's memory at the first decision."""
+        return np.zeros(self.words(game), dtype=np.int32)
+
+    def script(self, game: HanabiGame) -> IntArray:
+        """int64 [SCRIPT], what the loops read. Compiles the routines where they are new."""
+        script = np.zeros(SCRIPT, dtype=np.int64)
+        script[KIND] = self.kind
+        if self.kind == ROUTINES:
+            script[DECIDE], script[OBSERVE], script[COMMON] = _addresses(self.routines, game.dims)
+        script[WORDS] = self.words(game)
+        script[STOCHASTIC] = not self.deterministic
+        script[PARAMS : PARAMS + len(self.parameters)] = self.parameters
+        return script
 
     def start(self, view: View) -> Memory:
-        game = _native(view).game.config
-        words = game.players * game.hand_size
-        return np.repeat(_native(view).rows[:, ALL, None], words, axis=1)
+        native = _native(view)
+        blank = self.blank(native.game)
+        return np.repeat(blank[None], len(view), axis=0) if len(blank) else None
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
-        memory = memory.copy()
+        if memory is None:
+            return None
+        memory = np.array(memory, order="C")
         native = _native(view)
-        kernels.observe_rows(native.game.dims, self.bot, native.rows, view.player, memory)
+        script = self.script(native.game)
+        kernels.observe_rows(native.game.dims, script, native.rows, view.player, memory)
         return memory
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
         native = _native(view)
         actions = np.empty(len(view), dtype=np.int64)
-        kernels.act_rows(native.game.dims, self.bot, native.rows, memory, rng.state, actions)
+        mine = NO_MEMORY if memory is None else np.ascontiguousarray(memory)
+        script = self.script(native.game)
+        kernels.act_rows(native.game.dims, script, native.rows, mine, rng.state, actions)
         return actions
+
+    def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
+        if self.deterministic:
+            return super().probabilities(view, legal, memory)
+        native = _native(view)
+        chance = np.empty(legal.shape)
+        mine = NO_MEMORY if memory is None else np.ascontiguousarray(memory)
+        script = self.script(native.game)
+        kernels.chance_rows(native.game.dims, script, native.rows, mine, chance)
+        return chance
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+
+NO_MEMORY = np.zeros((1, 1), dtype=np.int32)
+
+
+class SmartBot(CompiledBot):
+    """SmartBot at one seat of native Hanabi, any configuration; see ``smartbot`` for how it plays.
+
+    Memory: int32 [B, players * hand size], the seat's own copy of the public knowledge masks.
+    """
+
+    kind = SMARTBOT
+
+    def __init__(self) -> None:
+        super().__init__("smartbot", Routines(decide=None))
+
+    def words(self, game: HanabiGame) -> int:
+        return game.config.players * game.config.hand_size
+
+    def blank(self, game: HanabiGame) -> NDArray[np.int32]:
+        return np.full(self.words(game), game.template[ALL], dtype=np.int32)
 
     def __repr__(self) -> str:
         return "SmartBot()"
@@ -52,22 +172,40 @@ def _native(view: View) -> HanabiView:
     return view
 
 
-def bot_of(policy: Policy) -> int | None:
-    """The compiled bot that plays as ``policy`` does, or None."""
-    if isinstance(policy, SmartBot):
-        return policy.bot
-    return kernels.RANDOM if type(policy) is UniformPolicy else None
+@functools.cache
+def _addresses(routines: Routines, dims: tuple[Any, ...]) -> tuple[int, int, int]:
+    return (
+        address_of(routines.decide, dims, seat=False, returns=types.int64),
+        address_of(routines.observe, dims, seat=True, returns=types.boolean),
+        address_of(routines.common, dims, seat=False, returns=types.boolean),
+    )
 
 
-def bots_of(blueprint: tuple[Policy, ...]) -> IntArray | None:
-    """A bot a seat, int64 [P], or None unless every seat's policy is compiled."""
-    bots = [bot_of(policy) for policy in blueprint]
-    return None if None in bots else np.array(bots, dtype=np.int64)
+def script_of(policy: Policy, game: HanabiGame) -> IntArray | None:
+    """int64 [SCRIPT], the compiled bot that plays as ``policy`` does, or None."""
+    if isinstance(policy, CompiledBot):
+        return policy.script(game)
+    if type(policy) is not UniformPolicy:
+        return None
+    script = np.zeros(SCRIPT, dtype=np.int64)
+    script[KIND], script[STOCHASTIC] = RANDOM, 1
+    return script
 
 
-def pack_memories(game: HanabiGame, memories: tuple[Memory, ...]) -> NDArray[np.int32]:
-    """[B, P, words]; seats without a memory get zeros."""
-    words = game.config.players * game.config.hand_size
-    rows = next((len(memory) for memory in memories if memory is not None), 1)
-    blank = np.zeros((rows, words), dtype=np.int32)
-    return np.stack([blank if memory is None else memory for memory in memories], axis=1)
+def scripts_of(blueprint: tuple[Policy, ...], game: HanabiGame) -> IntArray | None:
+    """A script a seat, int64 [P, SCRIPT], or None unless every seat's policy is compiled."""
+    scripts = [script_of(policy, game) for policy in blueprint]
+    compiled = [script for script in scripts if script is not None]
+    return np.stack(compiled) if len(compiled) == len(blueprint) else None
+
+
+def pack_memories(memories: tuple[Memory, ...]) -> NDArray[np.int32]:
+    """[B or 1, P, words] of the longest memory; the others end in zeros."""
+    known = [memory for memory in memories if memory is not None]
+    rows = max((len(memory) for memory in known), default=1)
+    words = max((memory.shape[1] for memory in known), default=1)
+    packed = np.zeros((rows, len(memories), words), dtype=np.int32)
+    for p, memory in enumerate(memories):
+        if memory is not None:
+            packed[:, p, : memory.shape[1]] = memory
+    return packed

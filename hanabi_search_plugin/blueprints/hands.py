@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from hanabi_search_plugin.blueprints import smartbot
-from hanabi_search_plugin.blueprints.kernels import RANDOM, SMARTBOT
+from hanabi_search_plugin.blueprints.kernels import decide_as, observe_as
+from hanabi_search_plugin.blueprints.script import KIND, NOBODY, SMARTBOT, chance_of_code
 from hanabi_search_plugin.hanabi.layout import (
     ALL,
     DECK_NEXT,
@@ -39,7 +40,6 @@ from hanabi_search_plugin.jit import inline, kernel
 
 PARENT, DEPTH, EVALUATED = 0, 1, 2  # words of an enumeration's cursor
 BLOCK = 64  # hands whose weights are kept as a sum alone
-NOBODY = -1  # in place of a bot: no move to explain, every hand passes
 
 
 @kernel
@@ -134,22 +134,20 @@ def load_hand(hand: int, cards: Any, counts: Any, unseen: Any, allowed: Any, kno
 
 @inline
 def chance_of(
-    dims: Any, bot: int, epsilon: float, row: Any, mem: Any, board: Any, action: int
+    dims: Any, script: Any, epsilon: float, row: Any, mem: Any, board: Any, action: int
 ) -> float:
     """Probability that the player to move plays ``action``, which is legal."""
-    if bot == NOBODY:
+    if script[KIND] == NOBODY:
         return 1.0
-    if bot == SMARTBOT:
+    due = -1
+    if script[KIND] == SMARTBOT:
         due = smartbot.expected_discard(dims, row, mem, board)
-        chance = 1.0 if smartbot.decide(dims, row, mem, board, due) == action else 0.0
-        if epsilon == 0.0:
-            return chance
-    else:
-        chance = 0.0
-    uniform = 1.0 / popcount(legal_mask(dims, row))
-    if bot == RANDOM:
-        return uniform
-    return (1.0 - epsilon) * chance + epsilon * uniform
+    code = decide_as(dims, script, row, mem, board, due)
+    if code >= 0 and epsilon == 0.0:
+        return 1.0 if code == action else 0.0
+    legal = legal_mask(dims, row)
+    uniform = 1.0 / popcount(legal)
+    return (1.0 - epsilon) * chance_of_code(dims, row, code, legal, action) + epsilon * uniform
 
 
 @kernel
@@ -165,7 +163,7 @@ def filter_hands(
     present: int,
     unseen: Any,
     allowed: Any,
-    bot: int,
+    script: Any,
     epsilon: float,
     action: int,
     coarse: int,
@@ -217,8 +215,8 @@ def filter_hands(
         group = groups[parent] if len(groups) > 0 else 0
         like = likes[parent] if len(likes) > 0 else 1.0
         if thin == 0 or kept(packed, thin, salt):
-            cursor[EVALUATED] += np.int64(bot != NOBODY)
-            like *= chance_of(dims, bot, epsilon, row, memories[group], board, action)
+            cursor[EVALUATED] += np.int64(script[KIND] != NOBODY)
+            like *= chance_of(dims, script, epsilon, row, memories[group], board, action)
             if like > 0.0:
                 out_hands[n] = packed
                 if len(out_parents) > 0:
@@ -357,14 +355,6 @@ def fill_worlds(
             row[deck + start + i] = rest[used + i]
 
 
-@inline
-def observe_as(dims: Any, bot: int, row: Any, seat: int, mem: Any) -> bool:
-    """One seat's memory over the last move. True: it may depend on cards others do not see."""
-    if bot != SMARTBOT:
-        return False
-    return smartbot.observe_alone(dims, row, seat, mem)
-
-
 @kernel
 def regroup(
     dims: Any,
@@ -374,7 +364,7 @@ def regroup(
     known: int,
     groups: Any,
     memories: Any,
-    bots: Any,
+    scripts: Any,
     new_groups: Any,
     new_memories: Any,
 ) -> int:
@@ -402,7 +392,7 @@ def regroup(
         scratch[:] = memories[old]
         for other in range(p):
             if other != seat:
-                hidden[old] |= observe_as(dims, bots[other], row, other, scratch[other])
+                hidden[old] |= observe_as(dims, scripts[other], row, other, scratch[other])
         found = -1
         for g in range(size):
             if found < 0 and parents[g] == old:

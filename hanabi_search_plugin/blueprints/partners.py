@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.blueprints import hands as kernels
-from hanabi_search_plugin.blueprints.compiled import bot_of, pack_memories
-from hanabi_search_plugin.blueprints.kernels import RANDOM
+from hanabi_search_plugin.blueprints.compiled import pack_memories, script_of
+from hanabi_search_plugin.blueprints.script import SCRIPT, WORDS
 from hanabi_search_plugin.errors import UnsupportedError
 from hanabi_search_plugin.game import Event, IntArray
 from hanabi_search_plugin.policy import Blueprint, Memory, Shared, join, take
@@ -74,7 +74,7 @@ class Partners(ABC):
 class CompiledPartners(Partners):
     """Bots of ``kernels``: memories int32 [G, P, words]."""
 
-    bots: IntArray  # [P]
+    scripts: IntArray  # [P, SCRIPT]
     table: NDArray[np.int32]
 
     see_new_cards = False
@@ -85,7 +85,7 @@ class CompiledPartners(Partners):
 
     def explain(self, belief: HandBelief, actor: int, action: int, allowed: IntArray) -> HandBelief:
         mine = np.ascontiguousarray(self.table[:, actor])
-        return belief.enumerate(allowed, bot=int(self.bots[actor]), action=action, memories=mine)
+        return belief.enumerate(allowed, script=self.scripts[actor], action=action, memories=mine)
 
     def observed(self, belief: HandBelief, event: Event) -> tuple[Partners, IntArray]:
         room = 2 * len(self.table) + 2
@@ -95,7 +95,7 @@ class CompiledPartners(Partners):
             table = np.empty((room, *self.table.shape[1:]), dtype=np.int32)
             n = kernels.regroup(
                 belief.game.dims, row, belief.seat, belief.hands, belief.known, belief.groups,
-                self.table, self.bots, groups, table,
+                self.table, self.scripts, groups, table,
             )  # fmt: skip
             if n >= 0:
                 break
@@ -113,8 +113,8 @@ class CompiledPartners(Partners):
     def memories(self, belief: HandBelief, pick: IntArray) -> tuple[Memory, ...]:
         groups = belief.groups[pick] if len(belief.groups) else np.zeros(len(pick), dtype=np.int64)
         return tuple(
-            None if bot == RANDOM else self.table[groups, p]
-            for p, bot in enumerate(self.bots.tolist())
+            self.table[groups, p, :words] if words else None
+            for p, words in enumerate(self.scripts[:, WORDS].tolist())
         )
 
 
@@ -204,11 +204,12 @@ def make_partners(game: HanabiGame, blueprint: Blueprint, seat: int, epsilon: fl
     """Compiled where every other seat's policy is; memories come with ``started``."""
     worlds = game.deal(np.random.default_rng(0), 1)  # any: only the shape of memories matters
     starts = tuple(policy.start(worlds.view(p)) for p, policy in enumerate(blueprint))
-    others = [0 if p == seat else bot_of(policy) for p, policy in enumerate(blueprint)]
-    if None not in others:
-        mine = tuple(None if p == seat else memory for p, memory in enumerate(starts))
-        return CompiledPartners(np.array(others, dtype=np.int64), pack_memories(game, mine))
     seats = tuple(None if p == seat else memory for p, memory in enumerate(starts))
+    nobody = np.zeros(SCRIPT, dtype=np.int64)
+    scripts = [nobody if p == seat else script_of(blueprint[p], game) for p in range(len(seats))]
+    compiled = [script for script in scripts if script is not None]
+    if len(compiled) == len(seats):
+        return CompiledPartners(np.stack(compiled), pack_memories(seats))
     if _alike(seats):
         return PolicyPartners(epsilon, seats, see_new_cards=False)
     return PolicyPartners(epsilon, (None,) * len(seats), see_new_cards=True)

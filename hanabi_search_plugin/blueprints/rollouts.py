@@ -31,41 +31,49 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 def action_values(
     worlds: HanabiWorlds,
     actions: IntArray,
-    bots: IntArray,
+    scripts: IntArray,
     memories: tuple[Memory, ...],
     rng: Streams,
     *,
     threads: int = 1,
 ) -> FloatArray:
-    """[M, B] the return if actions[m] is played in world b and then the bots [P] play on."""
-    values, _ = _play(worlds, actions, bots, memories, rng, threads, keep=False)
+    """[M, B] the return if actions[m] is played in world b and then the bots play on.
+
+    ``scripts`` int64 [P, SCRIPT] says who they are.
+    """
+    values, _ = _play(worlds, actions, scripts, memories, rng, threads, keep=False, resign=False)
     return values.T
 
 
 def play_out(
     worlds: HanabiWorlds,
-    bots: IntArray,
+    scripts: IntArray,
     memories: tuple[Memory, ...],
     rng: Streams,
     *,
     threads: int = 1,
+    resign: bool = False,
 ) -> HanabiWorlds:
-    """The worlds after the bots have played them to the end."""
-    _, final = _play(worlds, PLAY_ON, bots, memories, rng, threads, keep=True)
+    """The worlds after the bots have played them to the end.
+
+    ``resign``: or until a bot has no move to make (its rules are silent), as they then stand.
+    """
+    _, final = _play(worlds, PLAY_ON, scripts, memories, rng, threads, keep=True, resign=resign)
     return HanabiWorlds(worlds.game, final)
 
 
 def _play(
     worlds: HanabiWorlds,
     actions: IntArray,
-    bots: IntArray,
+    scripts: IntArray,
     memories: tuple[Memory, ...],
     rng: Streams,
     threads: int,
     keep: bool,
+    resign: bool,
 ) -> tuple[FloatArray, NDArray[np.int32]]:
     rows = worlds.rows
-    packed = pack_memories(worlds.game, memories)
+    packed = pack_memories(memories)
     values = np.empty((len(rows), len(actions)))
     final = np.empty((len(rows) * len(actions), rows.shape[1]), np.int32) if keep else NO_ROWS
 
@@ -74,8 +82,9 @@ def _play(
             worlds.game.dims,
             rows[start:stop],
             actions,
-            bots,
+            scripts,
             packed[start:stop] if len(packed) > 1 else packed,
+            resign,
             rng.state[start:stop],
             values[start:stop],
             final[start * len(actions) : stop * len(actions)] if keep else final,

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.belief import ExplicitBelief
 from hanabi_search_plugin.blueprints import hands as kernels
-from hanabi_search_plugin.blueprints.kernels import RANDOM
 from hanabi_search_plugin.blueprints.partners import Partners, make_partners
+from hanabi_search_plugin.blueprints.script import KIND, NOBODY, SCRIPT, STOCHASTIC
 from hanabi_search_plugin.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View
 from hanabi_search_plugin.hanabi.game import HanabiGame
@@ -209,20 +209,25 @@ class HandBelief(ExplicitBelief):
         self,
         allowed: IntArray,
         *,
-        bot: int = kernels.NOBODY,
+        script: IntArray | None = None,
         action: int = -1,
         memories: NDArray[np.int32] | None = None,
         relax: int = 0,
     ) -> HandBelief:
-        """Spell the pending slots out within ``allowed`` [H]; keep what lets ``bot`` move so.
+        """Spell the pending slots out within ``allowed`` [H]; keep what lets a bot move so.
+
+        ``script`` and ``memories`` int32 [G, words] are the bot's; None: no move to explain.
 
         ``relax`` halves the hands less often than the limits ask, where none was left.
         """
         row = self.view.rows[0].copy()
         salt = zlib.crc32(row.tobytes())  # every position leaves other hands out
-        words = self.game.config.players * self.game.config.hand_size
-        memory = np.zeros((1, words), dtype=np.int32) if memories is None else memories
-        stochastic = len(self.likes) > 0 or bot == RANDOM or self.epsilon > 0.0
+        memory = np.zeros((1, 1), dtype=np.int32) if memories is None else memories
+        nobody = script is None
+        if script is None:
+            script = np.zeros(SCRIPT, dtype=np.int64)
+            script[KIND] = NOBODY
+        stochastic = len(self.likes) > 0 or bool(script[STOCHASTIC]) or self.epsilon > 0.0
         most = self.partners.most
         bound = self._bound(allowed)
         coarse = _halvings(bound, MAX_WALKED) - relax if self.present - self.known > 2 else 0
@@ -238,13 +243,13 @@ class HandBelief(ExplicitBelief):
         while cursor[kernels.PARENT] < len(self.hands):
             n += kernels.filter_hands(
                 self.game.dims, row, self.seat, self.hands, self.likes, self.groups, memory,
-                self.known, self.present, self.unseen, allowed, bot, self.epsilon, action, coarse,
-                thin, salt, cursor, cards, counts, hands[n:], likes[n:], parents[n:],
+                self.known, self.present, self.unseen, allowed, script, self.epsilon, action,
+                coarse, thin, salt, cursor, cards, counts, hands[n:], likes[n:], parents[n:],
             )  # fmt: skip
             while n > most:
                 thin += 1
                 n = kernels.thin_out(hands[:n], likes[:n], parents[:n], thin, salt)
-        if n == 0 and thin + coarse > 0 and bot == kernels.NOBODY:
+        if n == 0 and thin + coarse > 0 and nobody:
             return self.enumerate(allowed, relax=relax + 1)
         origin = parents[:n] if len(parents) else np.zeros(n, dtype=np.int32)
         few = n < room // 4  # a copy lets the room go

@@ -241,14 +241,14 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays):
     ) -> FloatArray:
         """See ``Game.action_values``: one compiled loop where every policy is compiled."""
         from hanabi_search_plugin.blueprints import rollouts
-        from hanabi_search_plugin.blueprints.compiled import bots_of
+        from hanabi_search_plugin.blueprints.compiled import scripts_of
 
-        bots = bots_of(blueprint)
-        if bots is None or not isinstance(worlds, HanabiWorlds):
+        scripts = scripts_of(blueprint, self)
+        if scripts is None or not isinstance(worlds, HanabiWorlds):
             return super().action_values(
                 worlds, actions, blueprint, memories, seat, rng, threads=threads
             )
-        return rollouts.action_values(worlds, actions, bots, memories, rng, threads=threads)
+        return rollouts.action_values(worlds, actions, scripts, memories, rng, threads=threads)
 
     def _hand(self, player: int) -> slice:
         start = HANDS + player * self.config.hand_size

@@ -93,7 +93,8 @@ def settle(dims: Any, row: Any, code: int, legal: int, state: Any) -> int:
             action = tell_action(dims, row, k)
         else:
             pair = -code - COIN
-            action = pair // COIN if next_uniform(state) < 0.5 else pair % COIN
+            either = pair // COIN if next_uniform(state) < 0.5 else pair % COIN
+            action = either if pair >= 0 else np.int64(-1)
     if action < 0 or action >= 63 or not (legal >> action) & 1:
         raise IllegalActionError("a compiled bot chose an action that is not legal")
     return action

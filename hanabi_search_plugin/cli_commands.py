@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hanabi_search_plugin import cli_run, render
-from hanabi_search_plugin.blueprints.registry import policies
+from hanabi_search_plugin.blueprints.registry import policies, self_play_scores
 from hanabi_search_plugin.evaluation import Evaluation
 from hanabi_search_plugin.evaluation import evaluate as run_evaluation
 from hanabi_search_plugin.files import atomic_write
@@ -201,8 +201,11 @@ def list_names() -> None:
     for heading in ("policy", "what it is", "source"):
         table.add_column(heading)
     for entry in policies():
-        table.add_row(entry.name, entry.description, entry.source)
+        options = "".join(f"\n  :{name}  {text}" for name, text in entry.options.items())
+        table.add_row(entry.name, entry.description + options, entry.source)
     console.print(table)
+    console.print()
+    console.print(_self_play_table())
     console.print()
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("search", "what it is", "source"):
@@ -212,3 +215,22 @@ def list_names() -> None:
     )
     table.add_row("none", "the policies as they are", "")
     console.print(table)
+
+
+def _self_play_table() -> Table:
+    """Means of the policies by themselves, both conventions of the last life."""
+    table = Table(
+        title="mean scores in self-play: a lost game counts nothing / keeps its points",
+        title_justify="left",
+        box=None,
+        padding=(0, 2, 0, 0),
+    )
+    table.add_column("policy")
+    scores = self_play_scores()
+    for players in ("2", "3", "4", "5"):
+        table.add_column(f"{players} players", justify="right")
+    for entry in policies():
+        rows = scores.get(entry.name, {})
+        cells = [f"{rows[p]['zero'][0]:.2f} / {rows[p]['keep'][0]:.2f}" for p in sorted(rows)]
+        table.add_row(entry.name, *cells)
+    return table

@@ -1,10 +1,17 @@
-"""Blueprints by name. A policy's module is imported when the policy is asked for."""
+"""Blueprints by name. A policy's module is imported when the policy is asked for.
+
+A name may carry options: ``risky:threshold=0.6:strict`` is ``risky`` with a threshold of 0.6 and
+``strict`` set.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from importlib import import_module
+import functools
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module, resources
+from typing import Any
 
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
@@ -18,43 +25,108 @@ class Entry:
     name: str
     description: str  # one line
     source: str  # who made it, where
-    load: Callable[[HanabiConfig], Policy]
+    load: Callable[..., Policy]  # (config, **options)
+    options: Mapping[str, str] = field(default_factory=dict)  # what each one is
 
 
-def _smartbot(config: HanabiConfig) -> Policy:
-    return _make("hanabi_search_plugin.blueprints.compiled", "SmartBot")
+_entries: dict[str, Entry] = {}
 
 
-def _random(config: HanabiConfig) -> Policy:
-    return _make("hanabi_search_plugin.policy", "UniformPolicy")
+def register(
+    name: str,
+    load: Callable[..., Policy],
+    *,
+    description: str,
+    source: str,
+    options: Mapping[str, str] | None = None,
+) -> None:
+    """Make ``load(config, **options)`` known as ``name``, for ``load_policy`` and listings.
 
-
-def _make(module: str, name: str) -> Policy:
-    policy = getattr(import_module(module), name)()
-    assert isinstance(policy, Policy)
-    return policy
-
-
-_ENTRIES = (
-    Entry(
-        "smartbot",
-        "hand-written conventions with public knowledge; the SPARTA paper's blueprint",
-        "Arthur O'Dwyer, github.com/Quuxplusone/Hanabi",
-        _smartbot,
-    ),
-    Entry("random", "uniformly random legal moves", "this package", _random),
-)
+    ``options`` says in a few words what each option is that may follow the name; values arrive as
+    bool, int, float or str. Raises ConfigError for a name that is taken or cannot be one.
+    """
+    if not name or not name.replace("-", "").replace("_", "").isalnum():
+        raise ConfigError(f"a policy's name must be of letters, digits, - and _, got {name!r}")
+    if name in _entries:
+        raise ConfigError(f"a policy's name must be new, got {name!r}, which is taken")
+    _entries[name] = Entry(name, description, source, load, dict(options or {}))
 
 
 def policies() -> tuple[Entry, ...]:
     """Every policy that ``load_policy`` knows."""
-    return _ENTRIES
+    return tuple(_entries.values())
 
 
-def load_policy(name: str, config: HanabiConfig) -> Policy:
-    """The policy of that name for a configuration. Raises ConfigError for an unknown name."""
-    for entry in _ENTRIES:
-        if entry.name == name:
-            return entry.load(config)
-    known = ", ".join(entry.name for entry in _ENTRIES)
-    raise ConfigError(f"policy must be one of {known}, got {name!r}")
+def load_policy(name: str, config: HanabiConfig | None = None) -> Policy:
+    """The policy of that name, with its options, for a configuration (default: 2 players).
+
+    Raises ConfigError for an unknown name, an unknown option or a bad value.
+    """
+    config = HanabiConfig() if config is None else config
+    head, *words = name.split(":")
+    if head not in _entries:
+        known = ", ".join(_entries)
+        raise ConfigError(f"policy must be one of {known}, got {head!r}")
+    entry = _entries[head]
+    options: dict[str, Any] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if key not in entry.options:
+            known = ", ".join(entry.options) or "none"
+            raise ConfigError(f"options of policy {head} are {known}, got {key!r}")
+        options[key] = _value(value) if equals else True
+    return entry.load(config, **options)
+
+
+def _value(text: str) -> bool | int | float | str:
+    if text in ("true", "false"):
+        return text == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+@functools.cache
+def self_play_scores() -> dict[str, dict[str, Any]]:
+    """Measured self-play of the policies of this package, by name and number of players.
+
+    ``[name][str(players)]`` = {"games", "seed", "zero": [mean, standard error], "keep": [...],
+    "perfect", "bombs"}: score points where a lost game is worth nothing, and where it keeps its
+    points; ``python -m benchmarks.blueprints self-play`` measures them.
+    """
+    file = resources.files("hanabi_search_plugin.blueprints") / "scores.json"
+    scores = json.loads(file.read_text())
+    assert isinstance(scores, dict)
+    return scores
+
+
+# ------------------------------------------------------------------------- those of this package
+
+
+def _built_in(module: str, make: str, *arguments: str) -> Callable[..., Policy]:
+    def load(config: HanabiConfig, **options: Any) -> Policy:
+        home = import_module(f"hanabi_search_plugin.{module}")
+        policy = getattr(home, make)(*arguments, **options)
+        assert isinstance(policy, Policy)
+        return policy
+
+    return load
+
+
+_ODWYER = "Arthur O'Dwyer, github.com/Quuxplusone/Hanabi"
+
+register(
+    "smartbot",
+    _built_in("blueprints.compiled", "SmartBot"),
+    description="hand-written conventions with public knowledge; the SPARTA paper's blueprint",
+    source=_ODWYER,
+)
+register(
+    "random",
+    _built_in("policy", "UniformPolicy"),
+    description="uniformly random legal moves",
+    source="this package",
+)

@@ -35,7 +35,7 @@ from hanabi_search_plugin.hanabi.layout import (
     popcount,
     ranks,
 )
-from hanabi_search_plugin.hanabi.rules import next_uniform
+from hanabi_search_plugin.hanabi.rules import hint_action, next_uniform
 from hanabi_search_plugin.jit import inline
 
 SCRIPT = 64  # words
@@ -64,11 +64,11 @@ def cards_held(dims: Any, row: Any, player: int) -> int:
 @inline
 def tell_action(dims: Any, row: Any, k: int) -> int:
     """The k-th of TELL_ANY's hints: card k // 2 of the next player, its colour or (odd) rank."""
-    p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
+    c, r = colors(dims), ranks(dims)
     me = np.int64(row[TURN]) & 7
-    after = me + 1 if me + 1 < p else 0
+    after = me + 1 if me + 1 < players(dims) else 0
     card = np.int64(row[hand_at(dims, after) + (k >> 1)]) & 31
-    return 2 * h + (p - 1) * c + card % r if k & 1 else 2 * h + card // r
+    return hint_action(dims, 1, c + card % r if k & 1 else card // r)
 
 
 @inline

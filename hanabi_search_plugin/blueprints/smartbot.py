@@ -54,7 +54,7 @@ from hanabi_search_plugin.hanabi.layout import (
     rank_plane,
     ranks,
 )
-from hanabi_search_plugin.hanabi.rules import legal_mask
+from hanabi_search_plugin.hanabi.rules import hint_action, legal_mask
 from hanabi_search_plugin.jit import inline
 
 ABSENT = 1 << 25  # the mask of a slot without a card: known, and in no plane
@@ -229,11 +229,7 @@ def best_hint(
     offset = target - me
     if offset < 0:
         offset += p
-    if choice >= c:
-        action = 2 * h + (p - 1) * c + (offset - 1) * r + choice - c
-    else:
-        action = 2 * h + (offset - 1) * c + choice
-    return best, action
+    return best, hint_action(dims, offset, choice)
 
 
 @inline
@@ -402,14 +398,14 @@ def decide(dims: Any, row: Any, mem: Any, board: tuple[int, int, int], due: int)
         if choice >= 0:
             return choice
         if warn:
-            return 2 * h + (p - 1) * c + warned_card % r
+            return hint_action(dims, 1, c + warned_card % r)
     if mystery >= 0:
         return h + mystery
     if info == row[MAX_INFO]:
         right = me - 1 if me > 0 else p - 1
         card = np.int64(row[hand_at(dims, right)]) & 31
         if card != NO_CARD and info > 0:
-            return 2 * h + (p - 1) * c + (p - 2) * r + card % r
+            return hint_action(dims, p - 1, c + card % r)
     else:
         slot = find_discard(dims, mem, me, gone, everything, play, worth, value)
         if slot >= 0:

@@ -141,6 +141,18 @@ def rank_plane(dims: Any, rank: Any) -> Any:
     return first << rank
 
 
+@inline
+def plausible(dims: Any, word: int) -> int:
+    """The identities that hints leave open for a card, from its word of hint knowledge."""
+    of_colors = 0
+    for k in range(colors(dims)):
+        of_colors |= color_plane(dims, k) & -((word >> k) & 1)
+    of_ranks = 0
+    for k in range(ranks(dims)):
+        of_ranks |= rank_plane(dims, k) & -((word >> (5 + k)) & 1)
+    return of_colors & of_ranks
+
+
 def row_width(config: HanabiConfig) -> int:
     """Words in a world's row."""
     return HANDS + 2 * config.players * config.hand_size + config.deck_size

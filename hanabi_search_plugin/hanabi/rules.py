@@ -151,6 +151,15 @@ def legal_mask(dims: Any, row: Any) -> int:
 
 
 @inline
+def hint_action(dims: Any, offset: int, attribute: int) -> int:
+    """The hint to the player ``offset`` seats on: of colour ``attribute``, or rank from C on."""
+    p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
+    if attribute >= c:
+        return 2 * h + (p - 1) * c + (offset - 1) * r + attribute - c
+    return 2 * h + (offset - 1) * c + attribute
+
+
+@inline
 def see_card(row: Any, bit: int) -> None:
     """One more copy of a card has left the hands for the table."""
     row[LEFT0] |= row[LEFT1] & bit

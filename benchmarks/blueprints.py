@@ -1,8 +1,9 @@
 """How good are the hand-written blueprints, by themselves and with SPARTA on top?
 
-    python -m benchmarks.blueprints self-play              # 20,000 games a policy and player count
-    python -m benchmarks.blueprints sparta --threads 2     # 200 paired games a row, resumable
-    python -m benchmarks.blueprints tables                 # docs/blueprints.md from what was measured
+python -m benchmarks.blueprints self-play              # 20,000 games a policy and player count
+python -m benchmarks.blueprints sparta --threads 2     # 200 paired games a row, resumable
+python -m benchmarks.blueprints original               # the rule agents beside the original ones
+python -m benchmarks.blueprints tables                 # docs/blueprints.md from what was measured
 """
 
 from __future__ import annotations
@@ -19,17 +20,42 @@ import typer
 from rich.console import Console
 
 from hanabi_search_plugin import HanabiGame, Sparta, evaluate, load_policy, upgrade
+from hanabi_search_plugin.blueprints.compiled import scripts_of
 from hanabi_search_plugin.blueprints.registry import policies
+from hanabi_search_plugin.blueprints.rollouts import play_out
 from hanabi_search_plugin.files import atomic_write
+from hanabi_search_plugin.rollout import start_memories
+from hanabi_search_plugin.streams import Streams
 
 ROOT = Path(__file__).resolve().parents[1]
 SCORES = ROOT / "hanabi_search_plugin" / "blueprints" / "scores.json"
 SEARCHED = ROOT / "docs" / "results" / "sparta-blueprints.json"
 PAGE = ROOT / "docs" / "blueprints.md"
+ORIGINAL = ROOT / "docs" / "results" / "rule-agents.json"
 PLAYERS = (2, 3, 4, 5)
+STRICT = [f"{entry.name}:strict" for entry in policies() if "strict" in entry.options]
+NAMES = [entry.name for entry in policies()] + STRICT
 ROWS = [(entry.name, 2) for entry in policies()] + [
     (name, players) for name in ("hatbot", "hatbot-b") for players in (3, 4, 5)
 ]
+
+# Means and standard errors of the original Java agents, 2,000 games a cell, 2 to 5 players; a lost
+# game keeps its points, and a game in which no rule fires ends with the points it has.
+JAVA = {
+    "random": ((1.20, 0.03), (1.21, 0.03), (1.20, 0.03), (1.24, 0.03)),
+    "flawed": ((1.43, 0.04), (1.57, 0.04), (1.70, 0.04), (1.77, 0.04)),
+    "internal": ((11.19, 0.05), (10.97, 0.05), (10.16, 0.05), (10.02, 0.04)),
+    "outer": ((14.49, 0.05), (14.42, 0.05), (13.08, 0.05), (12.63, 0.04)),
+    "clivej2": ((14.25, 0.05), (14.12, 0.04), (13.26, 0.04), (12.41, 0.04)),
+    "cautious": ((16.66, 0.05), (17.18, 0.03), (16.35, 0.03), (15.20, 0.03)),
+    "iggi": ((17.14, 0.04), (16.77, 0.03), (16.12, 0.03), (15.04, 0.03)),
+    "iggi2": ((17.64, 0.05), (17.42, 0.03), (16.61, 0.03), (15.35, 0.03)),
+    "piers": ((17.28, 0.04), (17.53, 0.04), (17.04, 0.03), (16.25, 0.03)),
+    "vdb": ((13.68, 0.08), (17.75, 0.05), (17.30, 0.04), (16.22, 0.04)),
+    "risky:threshold=0.6": ((10.77, 0.18), (16.21, 0.10), (16.34, 0.08), (15.86, 0.06)),
+    "risky:threshold=0.75": ((11.05, 0.18), (16.72, 0.08), (16.53, 0.05), (15.69, 0.04)),
+    "risky2": ((12.47, 0.08), (17.68, 0.05), (17.05, 0.04), (15.95, 0.04)),
+}
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 console = Console(highlight=False)
@@ -41,7 +67,7 @@ Threads = Annotated[int, typer.Option(help="Threads.")]
 def self_play(games: int = 20_000, seed: int = 1, threads: Threads = 1, only: Names = "") -> None:
     """Measure every policy in self-play and keep the figures for `hanabi-search list`."""
     scores = _read(SCORES)
-    for name in only.split(",") if only else [entry.name for entry in policies()]:
+    for name in only.split(",") if only else NAMES:
         rows: dict[str, Any] = scores.setdefault(name, {})
         for players in PLAYERS:
             # No policy knows the rule of the last life, so one run serves both conventions.
@@ -93,6 +119,30 @@ def sparta(
 
 
 @app.command()
+def original(games: int = 20_000, seed: int = 3, threads: Threads = 1, only: Names = "") -> None:
+    """The rule agents as their originals play, beside the originals' scores."""
+    measured = _read(ORIGINAL)
+    for name in only.split(",") if only else JAVA:
+        for players, (mean, error) in zip(PLAYERS, JAVA[name], strict=True):
+            game = HanabiGame(players=players, bomb="keep")
+            blueprint = (load_policy(name, game.config),) * players
+            rng = np.random.default_rng([seed, players])
+            worlds, streams = game.deal(rng, games), Streams.spawn(rng, games)
+            memories = start_memories(worlds, blueprint)
+            scripts = scripts_of(blueprint, game)
+            assert scripts is not None
+            ends = play_out(worlds, scripts, memories, streams, threads=threads, resign=True)
+            ours, sem = _mean_and_error(ends.returns[:, 0])
+            row = {"games": games, "seed": seed, "mean": ours, "sem": sem}
+            row |= {"original": mean, "original_sem": error}
+            row["errors_apart"] = round((ours - mean) / math.hypot(sem, error), 2)
+            row["no_rule_fired"] = round(float((~ends.terminal).mean()), 5)
+            measured[f"{name}/{players}"] = row
+            _write(ORIGINAL, measured)
+            console.print(name, players, row)
+
+
+@app.command()
 def tables() -> None:
     """Write the measured figures into docs/blueprints.md."""
     with atomic_write(PAGE) as file:
@@ -101,7 +151,13 @@ def tables() -> None:
 
 def page(text: str) -> str:
     """docs/blueprints.md with its tables made anew from what was measured."""
-    for name, lines in (("self-play", self_play_table()), ("sparta", sparta_table())):
+    sections = {
+        "self-play": self_play_table(NAMES[: len(policies())]),
+        "strict": self_play_table(STRICT),
+        "original": original_table(),
+        "sparta": sparta_table(),
+    }
+    for name, lines in sections.items():
         begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
         before, _, rest = text.partition(begin)
         _, _, after = rest.partition(end)
@@ -109,21 +165,38 @@ def page(text: str) -> str:
     return text
 
 
-def self_play_table() -> Iterable[str]:
+def self_play_table(names: Iterable[str]) -> Iterable[str]:
     """Markdown: both conventions of the last life, 2 to 5 players."""
     yield "| policy | 2 players | 3 | 4 | 5 | what it is |"
     yield "|---|---|---|---|---|---|"
     scores = _read(SCORES)
-    for entry in policies():
+    about = {entry.name: f"{entry.description}; {entry.source}" for entry in policies()}
+    for name in names:
         cells = []
         for players in PLAYERS:
-            row = scores[entry.name][str(players)]
+            row = scores[name][str(players)]
             (zero, zero_sem), (keep, keep_sem) = row["zero"], row["keep"]
             cell = f"{zero:.2f} ± {zero_sem:.2f}"
             if row["bombs"] > 0:
                 cell += f" / {keep:.2f} ± {keep_sem:.2f}"
             cells.append(cell)
-        yield f"| `{entry.name}` | {' | '.join(cells)} | {entry.description}; {entry.source} |"
+        yield f"| `{name}` | {' | '.join(cells)} | {about.get(name, '')} |"
+
+
+def original_table() -> Iterable[str]:
+    """Markdown: ours beside the original agents', and how many standard errors they are apart."""
+    yield "| policy | 2 players | 3 | 4 | 5 | no rule fired |"
+    yield "|---|---|---|---|---|---|"
+    measured = _read(ORIGINAL)
+    for name in JAVA:
+        rows = [measured[f"{name}/{players}"] for players in PLAYERS]
+        cells = [
+            f"{row['mean']:.2f} ({row['original']:.2f} ± {row['original_sem']:.2f}, "
+            f"{row['errors_apart']:+.1f})"
+            for row in rows
+        ]
+        silent = " / ".join(f"{100 * row['no_rule_fired']:.1f}" for row in rows)
+        yield f"| `{name}` | {' | '.join(cells)} | {silent} % |"
 
 
 def sparta_table() -> Iterable[str]:

@@ -1,0 +1,100 @@
+"""Blueprints by name: options, registration, and the measured scores that listings show."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hanabi_search_plugin import ConfigError, HanabiConfig, HanabiGame, UniformPolicy, evaluate
+from hanabi_search_plugin.blueprints import registry
+from hanabi_search_plugin.blueprints.registry import (
+    load_policy,
+    policies,
+    register,
+    self_play_scores,
+)
+from hanabi_search_plugin.policy import Policy
+
+
+@pytest.fixture
+def empty_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a test registers is forgotten."""
+    monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+
+
+class Remembers(UniformPolicy):
+    def __init__(self, config: HanabiConfig, **options: Any) -> None:
+        self.config, self.options = config, options
+
+
+def test_a_policy_of_ones_own_is_found_by_name_with_its_options(empty_place: None) -> None:
+    options = {name: "an option" for name in ("real", "whole", "word", "flag", "other")}
+    register("my-own", Remembers, description="mine", source="me", options=options)
+    assert policies()[-1].name == "my-own"
+    config = HanabiConfig(players=4)
+    found = load_policy("my-own:real=0.5:whole=3:word=any giver:flag:other=false", config)
+    assert isinstance(found, Remembers)
+    assert found.config == config
+    assert found.options == {
+        "real": 0.5,
+        "whole": 3,
+        "word": "any giver",
+        "flag": True,
+        "other": False,
+    }
+
+
+def test_errors_say_what_there_is(empty_place: None) -> None:
+    with pytest.raises(ConfigError, match=r"policy must be one of smartbot, .*, got 'smartboot'"):
+        load_policy("smartboot")
+    with pytest.raises(ConfigError, match="options of policy smartbot are none, got 'strict'"):
+        load_policy("smartbot:strict")
+    for name, reason in (("smartbot", "taken"), ("a:b", "letters"), ("", "letters")):
+        with pytest.raises(ConfigError, match=reason):
+            register(name, Remembers, description="", source="")
+
+
+def test_every_policy_says_what_it_is_in_a_line() -> None:
+    for entry in policies():
+        assert entry.description and entry.source
+        assert "\n" not in entry.description + entry.source
+        assert len(entry.description) < 100
+        assert isinstance(entry.load(HanabiConfig()), Policy)
+        repr(entry.load(HanabiConfig()))
+
+
+def test_scores_are_there_for_every_policy_and_nothing_else() -> None:
+    scores = self_play_scores()
+    assert set(scores) == {entry.name for entry in policies()}
+    for name, rows in scores.items():
+        assert set(rows) == {"2", "3", "4", "5"}, name
+        for row in rows.values():
+            assert row["games"] >= 20_000
+            assert 0 <= row["zero"][0] <= row["keep"][0] <= 25
+
+
+@pytest.mark.parametrize("players", [2, 5])
+@pytest.mark.parametrize("name", [entry.name for entry in policies()])
+def test_scores_are_those_of_the_policies_as_they_are(name: str, players: int) -> None:
+    """On other decks than those measured."""
+    game = HanabiGame(players=players, bomb="keep")
+    played = evaluate(game, load_policy(name, game.config), games=500, seed=99)
+    lives = np.array([result.lives_left for result in played.games])
+    row = self_play_scores()[name][str(players)]
+    for convention, scores in (
+        ("keep", played.scores),
+        ("zero", np.where(lives > 0, played.scores, 0.0)),
+    ):
+        mean, error = row[convention]
+        spread = math.hypot(scores.std(ddof=1) / math.sqrt(500), error)
+        assert abs(scores.mean() - mean) <= 4 * spread, convention
+
+
+def test_the_documented_tables_are_those_measured() -> None:
+    benchmarks = pytest.importorskip("benchmarks.blueprints")
+    text = Path(benchmarks.PAGE).read_text()
+    assert benchmarks.page(text) == text

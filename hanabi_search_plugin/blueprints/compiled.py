@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.blueprints import kernels
+from hanabi_search_plugin.blueprints import hatbot, hatbot_b, kernels
 from hanabi_search_plugin.blueprints.routines import address_of
 from hanabi_search_plugin.blueprints.script import (
     COMMON,
@@ -143,7 +143,23 @@ class CompiledBot(Policy):
 NO_MEMORY = np.zeros((1, 1), dtype=np.int32)
 
 
-class SmartBot(CompiledBot):
+class _MaskBot(CompiledBot):
+    """One that remembers public knowledge.
+
+    Memory: int32 [B, players * hand size], the seat's own copy of the public knowledge masks.
+    """
+
+    def words(self, game: HanabiGame) -> int:
+        return game.config.players * game.config.hand_size
+
+    def blank(self, game: HanabiGame) -> NDArray[np.int32]:
+        return np.full(self.words(game), game.template[ALL], dtype=np.int32)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class SmartBot(_MaskBot):
     """SmartBot at one seat of native Hanabi, any configuration; see ``smartbot`` for how it plays.
 
     Memory: int32 [B, players * hand size], the seat's own copy of the public knowledge masks.
@@ -154,14 +170,27 @@ class SmartBot(CompiledBot):
     def __init__(self) -> None:
         super().__init__("smartbot", Routines(decide=None))
 
-    def words(self, game: HanabiGame) -> int:
-        return game.config.players * game.config.hand_size
 
-    def blank(self, game: HanabiGame) -> NDArray[np.int32]:
-        return np.full(self.words(game), game.template[ALL], dtype=np.int32)
+class HatBot(_MaskBot):
+    """The hat-guessing bot of the SPARTA paper, any configuration; see ``hatbot``.
 
-    def __repr__(self) -> str:
-        return "SmartBot()"
+    Memory: int32 [B, players * hand size], the seat's own copy of the public knowledge masks.
+    """
+
+    def __init__(self) -> None:
+        routines = Routines(hatbot.decide, hatbot.observe, hatbot.observe_common)
+        super().__init__("hatbot", routines)
+
+
+class HatBotB(_MaskBot):
+    """The stronger hat-guessing bot of 2023, any configuration; see ``hatbot_b``.
+
+    Memory: int32 [B, players * hand size], the seat's own copy of the public knowledge masks.
+    """
+
+    def __init__(self) -> None:
+        routines = Routines(hatbot_b.decide, hatbot_b.observe, hatbot_b.observe_common)
+        super().__init__("hatbot_b", routines)
 
 
 def _native(view: View) -> HanabiView:

@@ -1,8 +1,8 @@
 """How good are the hand-written blueprints, by themselves and with SPARTA on top?
 
-    python -m benchmarks.blueprints self-play              # 20,000 games a policy and player count
-    python -m benchmarks.blueprints sparta --threads 2     # 200 paired games a row, resumable
-    python -m benchmarks.blueprints tables                 # docs/blueprints.md from what was measured
+python -m benchmarks.blueprints self-play              # 20,000 games a policy and player count
+python -m benchmarks.blueprints sparta --threads 2     # 200 paired games a row, resumable
+python -m benchmarks.blueprints tables                 # docs/blueprints.md from what was measured
 """
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ class HatBotB(_MaskBot):
 
     def __init__(self) -> None:
         routines = Routines(hatbot_b.decide, hatbot_b.observe, hatbot_b.observe_common)
-        super().__init__("hatbot_b", routines)
+        super().__init__("hatbot-b", routines)
 
 
 def _native(view: View) -> HanabiView:

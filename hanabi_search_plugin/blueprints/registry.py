@@ -117,6 +117,22 @@ def _built_in(module: str, make: str, *arguments: str) -> Callable[..., Policy]:
 
 
 _ODWYER = "Arthur O'Dwyer, github.com/Quuxplusone/Hanabi"
+_FOSSGALAXY = "github.com/fossgalaxy/hanabi v0.2.4"
+_GOODMAN = "J. Goodman, github.com/hopshackle/fireworks"
+_RULE_OPTIONS = {
+    "strict": "without the faults of the original; see docs/blueprints.md",
+    "convention": "hints that touch one card say it scores: 'any giver', 'previous player'",
+}
+_THRESHOLD = {"threshold": "play a card that scores with this probability"}
+
+
+def _register_rule_agent(
+    name: str, description: str, source: str = _FOSSGALAXY, options: Mapping[str, str] | None = None
+) -> None:
+    load = _built_in("blueprints.agents", "rule_agent", name)
+    options = {**(options or {}), **_RULE_OPTIONS}
+    register(name, load, description=description, source=source, options=options)
+
 
 register(
     "smartbot",
@@ -124,6 +140,33 @@ register(
     description="hand-written conventions with public knowledge; the SPARTA paper's blueprint",
     source=_ODWYER,
 )
+register(
+    "hatbot",
+    _built_in("blueprints.compiled", "HatBot"),
+    description="hat guessing: a hint tells every other player something; of the SPARTA paper",
+    source="WuTheFWasThat, hanabi.rs; in C++ by Arthur O'Dwyer (InfoBot)",
+)
+register(
+    "hatbot-b",
+    _built_in("blueprints.compiled", "HatBotB"),
+    description="the stronger hat-guessing bot of 2023: adaptive questions, telling discards",
+    source="WuTheFWasThat, hanabi.rs, ef77311; from a description of its behaviour",
+)
+_register_rule_agent("cautious", "rules: plays what is certain, tells of what scores")
+_register_rule_agent(
+    "iggi", "rules: cautious, but discards its oldest card", "Walton-Rivers et al."
+)
+_register_rule_agent("internal", "rules: knows only its own cards' hints and tells at random")
+_register_rule_agent("outer", "rules: tells the next player what it does not know yet", "Osawa")
+_register_rule_agent("piers", "rules: iggi that takes chances and tells of useless cards")
+_register_rule_agent("flawed", "rules: plays far too readily, for tests of adaptation")
+_register_rule_agent(
+    "risky", "rules: plays what probably scores; an unfinished list", options=_THRESHOLD
+)
+_register_rule_agent("risky2", "rules: risky with a finished list", _GOODMAN, options=_THRESHOLD)
+_register_rule_agent("vdb", "rules: the agent of Van den Bergh et al.; rollouts of RIS-MCTS")
+_register_rule_agent("iggi2", "rules: iggi that completes hints and takes chances", _GOODMAN)
+_register_rule_agent("clivej2", "rules: tells what is unknown, unblocks, never gambles", _GOODMAN)
 register(
     "random",
     _built_in("policy", "UniformPolicy"),

@@ -473,6 +473,24 @@ def test_what_was_playable_when_it_was_told(convention: Convention, strict: bool
     assert watch.proposals()[0][:2] == [SILENT, 0 if useless else SILENT]
 
 
+def test_the_tables_at_which_a_card_was_singled_out() -> None:
+    agent = RuleAgent([PlaySafe()], convention="any giver")
+    hands = [[R1, Y3, G2, B3, R4], [R3, Y2, G3, B2, Y4]]
+    watch = watching(agent, *hands, information_tokens=40)
+    ones = 1 << R1 | 1 << Y1 | 1 << G1 | 1 << B1 | 1 << 20
+    for _ in range(3):
+        watch.step([RED])
+        watch.step([YELLOW])
+    watch.step([5])  # R1
+    watch.step([YELLOW])
+    for _ in range(6):
+        watch.step([RED])
+        watch.step([YELLOW])
+    at = 2 * 5 + 5 * ops.PLANES
+    later = ones ^ 1 << R1 | 1 << R2
+    assert watch.memory[0, at : at + 4].tolist() == [later, ones, 0, 0]
+
+
 def test_unblocking() -> None:
     """No tokens left: who knows a useless card discards it if the next player is stuck."""
     for agent, slot in zip(both([TryToUnblock()]), (4, 0), strict=True):

@@ -218,13 +218,12 @@ def banned(
     pool1, _, _, play, _, _ = board
     h = hand_size(dims)
     hand = hand_at(dims, target)
-    count = held = 0
+    count = 0
     only = word = np.int64(0)
     for q in range(h):
         at = np.int64(mem[target * h + q])
         bit = 1 << (np.int64(row[hand + (slot_of(at) & 7)]) & 31)
         bit = bit if slot_of(at) != EMPTY else 0
-        held |= bit
         hit = (bit & plane) != 0
         count += np.int64(hit)
         only = bit if hit else only
@@ -233,7 +232,8 @@ def banned(
         return False
     if (script[SETTINGS] & 3) == PREVIOUS_PLAYER:
         return offset == 1
-    misread = plausible(dims, word) & plane & play & (pool1 | held)
+    # Its other cards would have been touched: what the giver does not see is all it could be.
+    misread = plausible(dims, word) & plane & play & pool1
     return (only & play) == 0 and misread != 0
 
 
@@ -641,13 +641,10 @@ def remember_hint(
         if convention == ANY_GIVER and single and hit:
             at = planes_at(dims, target, q)
             plane = np.int64(row[PLAYABLE])
-            above = plane
-            for j in range(PLANES):
-                below = np.int64(mem[at + j])
-                mem[at + j] = above
-                if below == plane or below == 0:
-                    break
-                above = below
+            if mem[at] != plane:  # what was playable never comes back: no other can be equal
+                for j in range(PLANES - 1, 0, -1):
+                    mem[at + j] = mem[at + j - 1]
+                mem[at] = plane
 
 
 @inline

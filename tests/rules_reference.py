@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from hanabi_search_plugin.blueprints import agents
-from hanabi_search_plugin.blueprints.agents import Convention, Rule
+from hanabi_search_plugin.blueprints import rulebook
+from hanabi_search_plugin.blueprints.rulebook import Convention, Rule
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 
 Proposal = int | str | tuple[int, int] | None  # an action, a random one, a coin, or nothing
@@ -215,7 +215,7 @@ class Table:
             held: Counter({c: n for c, n in pool.items() if held.allows(c)})
             for held in self.cards(player)
         }
-        if convention == "any giver":
+        if convention == "any-giver":
             piles = list(self.piles)
             tables: dict[Held, list[list[int]]] = {held: [] for held in cards}
             for event in reversed(self.history):
@@ -226,7 +226,7 @@ class Table:
                     if held in cards and piles not in tables[held] and len(tables[held]) < 4:
                         tables[held].append(list(piles))
                         self._narrow(cards, held, piles)
-        if convention == "previous player":
+        if convention == "previous-player":
             for event in reversed(self.history):
                 if isinstance(event, Left):
                     if event.played:
@@ -253,7 +253,7 @@ class Table:
         ]
         if len(touched) != 1 or convention == "off":
             return False
-        if convention == "previous player":
+        if convention == "previous-player":
             return target == (self.turn + 1) % self.config.players
         (held,) = touched
         return not self.playable(held.card) and any(
@@ -338,10 +338,10 @@ class Reader:
                 return self._play(held)
         return None
 
-    def _PlayProbablySafe(self, rule: agents.PlayProbablySafe) -> Proposal:
+    def _PlayProbablySafe(self, rule: rulebook.PlayProbablySafe) -> Proposal:
         return self._play(self._likeliest(rule, rule.threshold, self.table.playable))
 
-    def _DiscardProbablyUseless(self, rule: agents.DiscardProbablyUseless) -> Proposal:
+    def _DiscardProbablyUseless(self, rule: rulebook.DiscardProbablyUseless) -> Proposal:
         held = self._likeliest(rule, rule.threshold, self.table.useless)
         if held is None and rule.falls_back and not self.strict:
             held = self.mine[0]
@@ -448,7 +448,7 @@ class Reader:
         """Not banned, as far as this rule minds bans."""
         name = type(rule).__name__
         minds = name not in ("TellPlayable", "TellForPlayableNewCard", "TellRandomly")
-        if self.convention == "previous player":
+        if self.convention == "previous-player":
             minds = name in (
                 "TellMostInformation",
                 "TellMostNewInformation",
@@ -579,7 +579,7 @@ class Reader:
                         return found
         return None
 
-    def _TellAboutSingleUseful(self, rule: agents.TellAboutSingleUseful) -> Proposal:
+    def _TellAboutSingleUseful(self, rule: rulebook.TellAboutSingleUseful) -> Proposal:
         for player in list(self._others(by_id=False))[: 1 if rule.next_only else None]:
             cards = self.table.cards(player)
             for held in cards:
@@ -599,7 +599,7 @@ class Reader:
         return None
 
     def _unless_told(
-        self, rule: agents.TellAboutSingleUseful, player: int, held: Held, by_rank: bool
+        self, rule: rulebook.TellAboutSingleUseful, player: int, held: Held, by_rank: bool
     ) -> int | None:
         value = held.card.rank if by_rank else held.card.color
         if not rule.next_only:
@@ -642,7 +642,7 @@ class Reader:
                         chosen = table.hint(player, by_rank, value) if touched else None
         return chosen
 
-    def _TellMostInformation(self, rule: agents.TellMostInformation) -> Proposal:
+    def _TellMostInformation(self, rule: rulebook.TellMostInformation) -> Proposal:
         return self._most(rule, 0 if rule.at_least or self.strict else -1, False)
 
     def _TellMostNewInformation(self, rule: Rule) -> Proposal:

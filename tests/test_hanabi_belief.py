@@ -11,7 +11,8 @@ from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief import EnumeratedBelief
 from hanabi_search_plugin.blueprints import partners
-from hanabi_search_plugin.blueprints.compiled import SmartBot
+from hanabi_search_plugin.blueprints.agents import rule_agent
+from hanabi_search_plugin.blueprints.compiled import HatBot, HatBotB, SmartBot
 from hanabi_search_plugin.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.hanabi import belief as belief_module
 from hanabi_search_plugin.hanabi.config import HanabiConfig
@@ -41,6 +42,10 @@ POLICIES = {
     "uniform": UniformPolicy(),
     "plain": PLANNED,
     "plain-stochastic-with-memory": NOISY,
+    "hatbot": HatBot(),
+    "hatbot-b": HatBotB(),
+    "cautious": rule_agent("cautious"),  # leaves moves to chance
+    "vdb": rule_agent("vdb", convention="any-giver"),
 }
 DETERMINISTIC = {"smartbot": SmartBot(), "plain": PLANNED, "plain-with-memory": REMEMBERING}
 
@@ -119,13 +124,18 @@ def test_equals_bayes_at_every_step(config, policy, epsilon):
             sizes.append(len(expected))
             cards.append(len(record.hand(seat)))
     assert max(sizes) > 10
-    assert min(cards) < game.config.hand_size or config != "2p"
+    # Bots that end their games early never see a hand shrink.
+    assert min(cards) < game.config.hand_size or (config, policy) != ("2p", "uniform")
 
 
-def test_equals_bayes_with_partners_of_several_kinds():
+@pytest.mark.parametrize(
+    "kinds", [("smartbot", "plain", "uniform"), ("hatbot-b", "vdb", "cautious")]
+)
+def test_equals_bayes_with_partners_of_several_kinds(kinds):
     game = HanabiGame(**SMALL["3p"])
     rng = np.random.default_rng(2)
-    for seat, blueprint in enumerate(itertools.permutations((SmartBot(), PLANNED, NOISY))):
+    for seat, names in enumerate(itertools.permutations(kinds)):
+        blueprint = tuple(POLICIES[name] for name in names)
         seat %= 3
         for record, belief in games(game, blueprint, seat, rng, epsilon=0.1, surprises=0.1):
             assert_equal(chances(belief), record.bayes(blueprint, seat, 0.1))
@@ -207,11 +217,14 @@ def compare_action_values(theirs, record, belief, rng, n=6):
 # SmartBot
 
 
-@pytest.mark.parametrize("players", [2, 3, 4, 5])
-def test_the_true_hand_stays_possible_in_full_games(players):
+@pytest.mark.parametrize(
+    ("policy", "players"),
+    [*(("smartbot", p) for p in (2, 3, 4, 5)), ("hatbot", 2), ("hatbot", 5), ("hatbot-b", 4)],
+)
+def test_the_true_hand_stays_possible_in_full_games(policy, players):
     """The searching seat moves at random; memories are those of games played again."""
     game = HanabiGame(players=players)
-    blueprint = as_blueprint(SmartBot(), players)
+    blueprint = as_blueprint(POLICIES[policy], players)
     rng = np.random.default_rng(players)
     sizes = []
     for record, belief in games(game, blueprint, 1, rng, n=2):
@@ -244,10 +257,11 @@ def test_check_belief(policy):
     check_belief(game, POLICIES[policy], games=1, epsilon=0.1)
 
 
-def test_check_agent():
+@pytest.mark.parametrize("policy", ["smartbot", "hatbot", "hatbot-b", "cautious", "vdb"])
+def test_check_agent(policy):
     game = HanabiGame(players=2, colors=2, ranks=3, hand_size=3)
     search = Sparta(rollouts=60, min_rollouts=5, round_size=5)
-    check_agent(upgrade(SmartBot(), game, search), game)
+    check_agent(upgrade(POLICIES[policy], game, search), game)
 
 
 # Samples

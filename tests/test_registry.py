@@ -36,13 +36,13 @@ def test_a_policy_of_ones_own_is_found_by_name_with_its_options(empty_place: Non
     register("my-own", Remembers, description="mine", source="me", options=options)
     assert policies()[-1].name == "my-own"
     config = HanabiConfig(players=4)
-    found = load_policy("my-own:real=0.5:whole=3:word=any giver:flag:other=false", config)
+    found = load_policy("my-own:real=0.5:whole=3:word=any-giver:flag:other=false", config)
     assert isinstance(found, Remembers)
     assert found.config == config
     assert found.options == {
         "real": 0.5,
         "whole": 3,
-        "word": "any giver",
+        "word": "any-giver",
         "flag": True,
         "other": False,
     }

@@ -14,8 +14,9 @@ import pytest
 
 from hanabi_search_plugin.blueprints import rollouts
 from hanabi_search_plugin.blueprints import rules as ops
-from hanabi_search_plugin.blueprints.agents import (
-    AGENTS,
+from hanabi_search_plugin.blueprints.agents import AGENTS, RuleAgent, rule_agent
+from hanabi_search_plugin.blueprints.compiled import CompiledBot, script_of, scripts_of
+from hanabi_search_plugin.blueprints.rulebook import (
     RULES,
     SHIPPED_2018,
     TABLE_II,
@@ -37,7 +38,6 @@ from hanabi_search_plugin.blueprints.agents import (
     PlayProbablySafe,
     PlaySafe,
     Rule,
-    RuleAgent,
     TellAboutSingleUseful,
     TellAnyoneAboutUseful,
     TellAnyoneAboutUseless,
@@ -52,10 +52,8 @@ from hanabi_search_plugin.blueprints.agents import (
     TellRandomly,
     TellUnknown,
     TryToUnblock,
-    rule_agent,
     rule_set,
 )
-from hanabi_search_plugin.blueprints.compiled import CompiledBot, script_of, scripts_of
 from hanabi_search_plugin.blueprints.script import COIN, DISCARD_ANY, SILENT, TELL_ANY
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.game import Event
@@ -431,7 +429,7 @@ def test_the_own_hand_counts_as_deck(left: int) -> None:
 
 def test_a_hint_that_would_be_misread_is_banned() -> None:
     rules: list[Rule] = [TellUnknown(), TellUnknown(literal=True)]
-    agent = RuleAgent(rules, convention="any giver")
+    agent = RuleAgent(rules, convention="any-giver")
     watch = watching(agent, MIXED, [R3, Y2, Y3, G2, G3])
     assert watch.proposals()[0] == [YELLOW, RED]  # a single red card could be R1
     # P2 holds every R1: the next red card is not to be had, so there is nothing to misread.
@@ -469,12 +467,12 @@ def test_what_was_playable_when_it_was_told(convention: Convention, strict: bool
     assert watch.proposals()[0][:2] == [SILENT if convention == "off" else 5, SILENT]
     watch.step([RED])
     watch.step([5])
-    useless = convention == "any giver"
+    useless = convention == "any-giver"
     assert watch.proposals()[0][:2] == [SILENT, 0 if useless else SILENT]
 
 
 def test_the_tables_at_which_a_card_was_singled_out() -> None:
-    agent = RuleAgent([PlaySafe()], convention="any giver")
+    agent = RuleAgent([PlaySafe()], convention="any-giver")
     hands = [[R1, Y3, G2, B3, R4], [R3, Y2, G3, B2, Y4]]
     watch = watching(agent, *hands, information_tokens=40)
     ones = 1 << R1 | 1 << Y1 | 1 << G1 | 1 << B1 | 1 << 20
@@ -519,8 +517,8 @@ def test_an_agent_of_your_own() -> None:
     game = HanabiGame(players=2)
     script = script_of(agent, game)
     assert script is not None and script[ops.RULES] == 4
-    assert repr(rule_agent("vdb", convention="any giver", strict=True)) == (
-        "<vdb, convention='any giver', strict>"
+    assert repr(rule_agent("vdb", convention="any-giver", strict=True)) == (
+        "<vdb, convention='any-giver', strict>"
     )
     assert rule_set("9|13") == (RULES[9], RULES[13])
     assert len(TABLE_II) == 9

@@ -121,7 +121,7 @@ _FOSSGALAXY = "github.com/fossgalaxy/hanabi v0.2.4"
 _GOODMAN = "J. Goodman, github.com/hopshackle/fireworks"
 _RULE_OPTIONS = {
     "strict": "without the faults of the original; see docs/blueprints.md",
-    "convention": "hints that touch one card say it scores: 'any giver', 'previous player'",
+    "convention": "a hint that touches one card says it scores: any-giver or previous-player",
 }
 _THRESHOLD = {"threshold": "play a card that scores with this probability"}
 

@@ -1,9 +1,9 @@
 """Rules of thumb for Hanabi, compiled: each looks at the table and proposes a move, or none.
 
-A rule is one word (``Rule.word`` of ``blueprints.agents`` builds them), ``propose`` the one entry
-to all of them, and a bot is a list of words in its ``script`` of which the first to propose moves.
+A rule is one word (``Rule.word`` of ``blueprints.rulebook`` builds them), ``propose`` the one
+entry to all of them, and a bot is a list of words in its ``script`` of which the first to propose moves.
 Which rules and which lists there are, whose they are, and how the two readings of them differ, is
-said in ``blueprints.agents``.
+said there and in ``blueprints.agents``.
 
 A seat's memory is public, so it is the same for all seats. Hands are kept by *position*: a card
 stays where it was drawn, and a new one comes where a card has just left ("first", "last" and ties

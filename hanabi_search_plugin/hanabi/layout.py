@@ -144,13 +144,12 @@ def rank_plane(dims: Any, rank: Any) -> Any:
 @inline
 def plausible(dims: Any, word: int) -> int:
     """The identities that hints leave open for a card, from its word of hint knowledge."""
-    of_colors = 0
+    r = ranks(dims)
+    of_one_color = (word >> 5) & ((1 << r) - 1)
+    plane = 0
     for k in range(colors(dims)):
-        of_colors |= color_plane(dims, k) & -((word >> k) & 1)
-    of_ranks = 0
-    for k in range(ranks(dims)):
-        of_ranks |= rank_plane(dims, k) & -((word >> (5 + k)) & 1)
-    return of_colors & of_ranks
+        plane |= (of_one_color << (r * k)) & -((word >> k) & 1)
+    return plane
 
 
 def row_width(config: HanabiConfig) -> int:

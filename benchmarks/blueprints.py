@@ -34,7 +34,12 @@ PAGE = ROOT / "docs" / "blueprints.md"
 ORIGINAL = ROOT / "docs" / "results" / "rule-agents.json"
 PLAYERS = (2, 3, 4, 5)
 STRICT = [f"{entry.name}:strict" for entry in policies() if "strict" in entry.options]
-NAMES = [entry.name for entry in policies()] + STRICT
+CONVENTION = [
+    f"{name}:convention={kind}"
+    for name in ("iggi", "piers", "vdb")
+    for kind in ("any-giver", "previous-player")
+]
+NAMES = [entry.name for entry in policies()] + STRICT + CONVENTION
 ROWS = [(entry.name, 2) for entry in policies()] + [
     (name, players) for name in ("hatbot", "hatbot-b") for players in (3, 4, 5)
 ]
@@ -152,8 +157,10 @@ def tables() -> None:
 def page(text: str) -> str:
     """docs/blueprints.md with its tables made anew from what was measured."""
     sections = {
+        "names": names_table(),
         "self-play": self_play_table(NAMES[: len(policies())]),
         "strict": self_play_table(STRICT),
+        "convention": self_play_table(CONVENTION),
         "original": original_table(),
         "sparta": sparta_table(),
     }
@@ -167,10 +174,9 @@ def page(text: str) -> str:
 
 def self_play_table(names: Iterable[str]) -> Iterable[str]:
     """Markdown: both conventions of the last life, 2 to 5 players."""
-    yield "| policy | 2 players | 3 | 4 | 5 | what it is |"
-    yield "|---|---|---|---|---|---|"
+    yield "| policy | 2 players | 3 | 4 | 5 |"
+    yield "|---|---|---|---|---|"
     scores = _read(SCORES)
-    about = {entry.name: f"{entry.description}; {entry.source}" for entry in policies()}
     for name in names:
         cells = []
         for players in PLAYERS:
@@ -180,7 +186,17 @@ def self_play_table(names: Iterable[str]) -> Iterable[str]:
             if row["bombs"] > 0:
                 cell += f" / {keep:.2f} ± {keep_sem:.2f}"
             cells.append(cell)
-        yield f"| `{name}` | {' | '.join(cells)} | {about.get(name, '')} |"
+        yield f"| `{name}` | {' | '.join(cells)} |"
+
+
+def names_table() -> Iterable[str]:
+    """Markdown: what there is."""
+    yield "| name | what it is | whose |"
+    yield "|---|---|---|"
+    for entry in policies():
+        options = ", ".join(f"`:{name}`" for name in entry.options)
+        told = f" ({options})" if options else ""
+        yield f"| `{entry.name}` | {entry.description}{told} | {entry.source} |"
 
 
 def original_table() -> Iterable[str]:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hanabi_search_plugin.blueprints import rollouts
-from hanabi_search_plugin.blueprints.compiled import SmartBot, scripts_of
+from hanabi_search_plugin.blueprints.compiled import scripts_of
+from hanabi_search_plugin.blueprints.registry import load_policy
 from hanabi_search_plugin.hanabi import kernels
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.rollout import start_memories
@@ -54,11 +55,11 @@ def random_games(players: int, n: int = 200_000) -> Callable[[], int]:
     return work
 
 
-def smartbot_games(players: int, n: int = 20_000) -> Callable[[], int]:
-    """SmartBot in self-play."""
+def bot_games(name: str, players: int, n: int = 20_000) -> Callable[[], int]:
+    """A compiled bot in self-play."""
     game = HanabiGame(players=players)
     worlds = game.deal(np.random.default_rng(0), n)
-    blueprint = (SmartBot(),) * players
+    blueprint = (load_policy(name, game.config),) * players
     memories = start_memories(worlds, blueprint)
     scripts = scripts_of(blueprint, worlds.game)
     assert scripts is not None
@@ -190,8 +191,9 @@ def run(console: Console) -> None:
             rate(random_games(players)),
             *((games, compiled) if players == 2 else ()),
         )
-    for players in (2, 3, 4, 5):
-        row(f"SmartBot games, {players}p", rate(smartbot_games(players)))
+    for name in ("smartbot", "hatbot", "hatbot-b", "vdb"):
+        for players in (2, 3, 4, 5):
+            row(f"{name} games, {players}p", rate(bot_games(name, players)))
     row("observations, 2p", rate(observations(2)), seen)
     console.print(table)
     searched = searched_games()

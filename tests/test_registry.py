@@ -67,9 +67,11 @@ def test_every_policy_says_what_it_is_in_a_line() -> None:
         repr(entry.load(HanabiConfig()))
 
 
-def test_scores_are_there_for_every_policy_and_nothing_else() -> None:
+def test_scores_are_there_for_every_policy() -> None:
     scores = self_play_scores()
-    assert set(scores) == {entry.name for entry in policies()}
+    assert {entry.name for entry in policies()} <= set(scores)
+    for name in scores:
+        load_policy(name)  # with its options
     for name, rows in scores.items():
         assert set(rows) == {"2", "3", "4", "5"}, name
         for row in rows.values():

@@ -91,7 +91,7 @@ def _value(text: str) -> bool | int | float | str:
 
 @functools.cache
 def self_play_scores() -> dict[str, dict[str, Any]]:
-    """Measured self-play of the policies of this package, by name and number of players.
+    """Measured self-play of the policies of this package, some with options, by name and players.
 
     ``[name][str(players)]`` = {"games", "seed", "zero": [mean, standard error], "keep": [...],
     "perfect", "bombs"}: score points where a lost game is worth nothing, and where it keeps its

@@ -1,8 +1,8 @@
 """Rules of thumb for Hanabi, compiled: each looks at the table and proposes a move, or none.
 
 A rule is one word (``Rule.word`` of ``blueprints.rulebook`` builds them), ``propose`` the one
-entry to all of them, and a bot is a list of words in its ``script`` of which the first to propose moves.
-Which rules and which lists there are, whose they are, and how the two readings of them differ, is
+entry to all of them, and a bot is a list of words in its ``script`` of which the first to propose
+moves. Which rules and lists there are, whose they are, and how the two readings of them differ, is
 said there and in ``blueprints.agents``.
 
 A seat's memory is public, so it is the same for all seats. Hands are kept by *position*: a card

@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SCORES = ROOT / "hanabi_search_plugin" / "blueprints" / "scores.json"
 SEARCHED = ROOT / "docs" / "results" / "sparta-blueprints.json"
 PAGE = ROOT / "docs" / "blueprints.md"
-ORIGINAL = ROOT / "docs" / "results" / "rule-agents.json"
+ORIGINAL = ROOT / "docs" / "results" / "originals.json"
 PLAYERS = (2, 3, 4, 5)
 STRICT = [f"{entry.name}:strict" for entry in policies() if "strict" in entry.options]
 CONVENTION = [
@@ -44,9 +44,13 @@ ROWS = [(entry.name, 2) for entry in policies()] + [
     (name, players) for name in ("hatbot", "hatbot-b") for players in (3, 4, 5)
 ]
 
-# Means and standard errors of the original Java agents, 2,000 games a cell, 2 to 5 players; a lost
-# game keeps its points, and a game in which no rule fires ends with the points it has.
-JAVA = {
+# Means and standard errors of the original programs, 2 to 5 players; a lost game keeps its points,
+# and a game in which no rule fires ends with the points it has. The first two from 20,000 games a
+# cell, the others from 2,000.
+ORIGINALS = {
+    "smartbot": ((23.082, 0.013), (23.312, 0.010), (22.443, 0.010), (20.664, 0.010)),
+    "hatbot": ((19.988, 0.015), (24.251, 0.007), (24.852, 0.003), (24.890, 0.003)),
+    "hatbot-b": ((22.545, 0.039), (24.792, 0.012), (24.936, 0.007), (24.914, 0.008)),
     "random": ((1.20, 0.03), (1.21, 0.03), (1.20, 0.03), (1.24, 0.03)),
     "flawed": ((1.43, 0.04), (1.57, 0.04), (1.70, 0.04), (1.77, 0.04)),
     "internal": ((11.19, 0.05), (10.97, 0.05), (10.16, 0.05), (10.02, 0.04)),
@@ -125,10 +129,10 @@ def sparta(
 
 @app.command()
 def original(games: int = 20_000, seed: int = 3, threads: Threads = 1, only: Names = "") -> None:
-    """The rule agents as their originals play, beside the originals' scores."""
+    """The bots and agents as their originals play, beside the originals' scores."""
     measured = _read(ORIGINAL)
-    for name in only.split(",") if only else JAVA:
-        for players, (mean, error) in zip(PLAYERS, JAVA[name], strict=True):
+    for name in only.split(",") if only else ORIGINALS:
+        for players, (mean, error) in zip(PLAYERS, ORIGINALS[name], strict=True):
             game = HanabiGame(players=players, bomb="keep")
             blueprint = (load_policy(name, game.config),) * players
             rng = np.random.default_rng([seed, players])
@@ -182,9 +186,9 @@ def self_play_table(names: Iterable[str]) -> Iterable[str]:
         for players in PLAYERS:
             row = scores[name][str(players)]
             (zero, zero_sem), (keep, keep_sem) = row["zero"], row["keep"]
-            cell = f"{zero:.2f} ± {zero_sem:.2f}"
+            cell = f"{zero:.3f} ± {zero_sem:.3f}"
             if row["bombs"] > 0:
-                cell += f" / {keep:.2f} ± {keep_sem:.2f}"
+                cell += f" / {keep:.3f} ± {keep_sem:.3f}"
             cells.append(cell)
         yield f"| `{name}` | {' | '.join(cells)} |"
 
@@ -204,10 +208,10 @@ def original_table() -> Iterable[str]:
     yield "| policy | 2 players | 3 | 4 | 5 | no rule fired |"
     yield "|---|---|---|---|---|---|"
     measured = _read(ORIGINAL)
-    for name in JAVA:
+    for name in ORIGINALS:
         rows = [measured[f"{name}/{players}"] for players in PLAYERS]
         cells = [
-            f"{row['mean']:.2f} ({row['original']:.2f} ± {row['original_sem']:.2f}, "
+            f"{row['mean']:.3f} ({row['original']} ± {row['original_sem']}, "
             f"{row['errors_apart']:+.1f})"
             for row in rows
         ]

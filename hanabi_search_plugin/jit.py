@@ -373,7 +373,7 @@ def _to_stderr(message: str) -> None:
 class _Announcer(Protocol):
     """Says that a kernel compiles: `start` and `stop` surround each outermost compilation."""
 
-    def start(self, name: str, first: bool) -> None: ...
+    def start(self, name: str, first: bool, kept: bool) -> None: ...
 
     def stop(self) -> None: ...
 
@@ -384,11 +384,10 @@ class _Once:
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write = write
 
-    def start(self, name: str, first: bool) -> None:
+    def start(self, name: str, first: bool, kept: bool) -> None:
         if first:
-            self._write(
-                f"compiling {name} (first use takes some tens of seconds in all; cached afterwards)"
-            )
+            some = "first use takes some tens of seconds in all; cached afterwards"
+            self._write(f"compiling {name} ({some if kept else 'in every process: not cached'})")
 
     def stop(self) -> None:
         pass
@@ -400,7 +399,7 @@ class _Spinner:
         self._shown = contextlib.ExitStack()
         self._lock = threading.Lock()  # the context may end while another thread compiles
 
-    def start(self, name: str, first: bool) -> None:
+    def start(self, name: str, first: bool, kept: bool) -> None:
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
         with self._lock:
@@ -408,7 +407,8 @@ class _Spinner:
             progress = Progress(
                 SpinnerColumn(), text, TimeElapsedColumn(), console=self._console, transient=True
             )
-            progress.add_task(f"compiling {name} (first use, cached afterwards)", total=None)
+            when = "first use, cached afterwards" if kept else "in every process: not cached"
+            progress.add_task(f"compiling {name} ({when})", total=None)
             self._shown.enter_context(progress)
             progress.refresh()  # inside another display, the first turn would come too late
 
@@ -442,7 +442,8 @@ class _Monitor(event.Listener):  # type: ignore[misc]  # Numba is untyped
             self._began = time.thread_time()
             first, self._announced = not self._announced, True
             self._current = self.announcer
-            self._current.start(dispatcher.py_func.__qualname__, first)
+            kept = isinstance(dispatcher._cache, _KernelCache)
+            self._current.start(dispatcher.py_func.__qualname__, first, kept)
 
     def on_end(self, compilation: Any) -> None:
         if compilation.data["dispatcher"] not in _dispatchers:

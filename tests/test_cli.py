@@ -174,14 +174,21 @@ def test_a_person_leaves(tmp_path: Path, typed: str) -> None:
 
 def test_list_names_what_can_be_named() -> None:
     text = good("list").stdout
-    for name in ("smartbot", "random", "sparta", "none"):
+    for name in ("smartbot", "hatbot-b", "vdb", "random", "sparta", "none"):
         assert re.search(rf"^{name} ", text, re.MULTILINE)
+    assert ":threshold" in text  # an option
+    assert re.search(r"^hatbot +20\.\d\d / 20\.\d\d +24\.\d\d / ", text, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ("evaluate --policy clever", "policy must be one of smartbot, random, got 'clever'"),
+        ("evaluate --policy clever", "policy must be one of smartbot, hatbot, "),
+        ("evaluate --policy smartbot:strict", "options of policy smartbot are none, got 'strict'"),
+        ("evaluate --policy vdb:strict=2", "strict must be true or false, got 2"),
+        ("evaluate --policy vdb:convention=some", "convention must be one of off, any-giver"),
+        ("evaluate --policy risky:threshold=2", "threshold must be from 0 to 1"),
+        ("evaluate --policy risky:threshold=high", "threshold must be from 0 to 1"),
         ("evaluate --policy smartbot,random,random", "policy must be one name or 2"),
         ("evaluate --players 7", "players must be from 2 to 5, got 7"),
         ("evaluate --players two", "Invalid value for '--players'"),

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numba import njit
 
-from hanabi_search_plugin import HanabiGame, SmartBot, Streams, UniformPolicy
+from hanabi_search_plugin import (
+    HanabiGame,
+    SmartBot,
+    Sparta,
+    Streams,
+    UniformPolicy,
+    load_policy,
+    upgrade,
+)
 from hanabi_search_plugin.blueprints import rollouts
 from hanabi_search_plugin.blueprints.compiled import CompiledBot, Routines, scripts_of
 from hanabi_search_plugin.blueprints.script import (
@@ -25,7 +38,7 @@ from hanabi_search_plugin.errors import ConfigError, IllegalActionError, Unsuppo
 from hanabi_search_plugin.hanabi.layout import LAST_ACTION, LAST_PLAYER, TURN, hand_size
 from hanabi_search_plugin.jit import routine
 from hanabi_search_plugin.policy import Policy
-from hanabi_search_plugin.rollout import action_values, start_memories
+from hanabi_search_plugin.rollout import action_values, observe_all, start_memories
 from hanabi_search_plugin.selfplay import self_play
 from hanabi_search_plugin.testing import check_policy
 
@@ -187,3 +200,33 @@ def test_what_is_not_a_routine_is_refused() -> None:
         CompiledBot("long", Routines(always), parameters=(0,) * (SCRIPT - PARAMS + 1))
     with pytest.raises(TypeError, match="called by kernels"):
         always(None, None, None, None)
+
+
+IN_ANOTHER_PROCESS = """
+import pickle, sys
+import numpy as np
+agent, beliefs = pickle.load(open(sys.argv[1], "rb"))
+print(agent.decide(beliefs[0], np.random.default_rng(7)).to_dict())
+"""
+
+
+@pytest.mark.parametrize("name", ["smartbot", "hatbot-b", "vdb:strict:convention=any-giver"])
+def test_agents_are_copied_and_pickled_in_mid_game(name: str, tmp_path: Path) -> None:
+    """They go on identically, in another process too: no address travels."""
+    game = HanabiGame(players=2, colors=2, ranks=3, hand_size=3)
+    policy = load_policy(name, game.config)
+    agent = upgrade(policy, game, search=Sparta(rollouts=200, min_rollouts=10))
+    worlds = game.deal(np.random.default_rng(3), 1)
+    memories = start_memories(worlds, (policy, agent))
+    for _ in range(3):
+        actions = np.flatnonzero(worlds.legal[0])[-1:]
+        event = worlds.step(actions)
+        memories = observe_all(worlds, event.player, event.action, (policy, agent), memories)
+    expected = agent.decide(memories[1][0], np.random.default_rng(7)).to_dict()
+    again, copied = copy.deepcopy((agent, memories[1]))
+    assert again.decide(copied[0], np.random.default_rng(7)).to_dict() == expected
+    file = tmp_path / "agent.pickle"
+    file.write_bytes(pickle.dumps((agent, memories[1])))
+    run = [sys.executable, "-c", IN_ANOTHER_PROCESS, str(file)]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == str(expected)

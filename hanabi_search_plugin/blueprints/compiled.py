@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,17 @@ class Routines:
     decide: Any
     observe: Any = None
     common: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by name, as functions are: what is compiled lives in one process."""
+        return _find_routines, tuple(
+            routine and (routine.py_func.__module__, routine.py_func.__qualname__)
+            for routine in (self.decide, self.observe, self.common)
+        )
+
+
+def _find_routines(*names: tuple[str, str] | None) -> Routines:
+    return Routines(*(name and getattr(import_module(name[0]), name[1]) for name in names))
 
 
 class CompiledBot(Policy):
@@ -210,12 +222,17 @@ def _addresses(routines: Routines, dims: tuple[Any, ...]) -> tuple[int, int, int
     )
 
 
+def is_compiled(policy: Policy) -> bool:
+    """Is there a compiled bot that plays as ``policy`` does?"""
+    return isinstance(policy, CompiledBot) or type(policy) is UniformPolicy
+
+
 def script_of(policy: Policy, game: HanabiGame) -> IntArray | None:
     """int64 [SCRIPT], the compiled bot that plays as ``policy`` does, or None."""
+    if not is_compiled(policy):
+        return None
     if isinstance(policy, CompiledBot):
         return policy.script(game)
-    if type(policy) is not UniformPolicy:
-        return None
     script = np.zeros(SCRIPT, dtype=np.int64)
     script[KIND], script[STOCHASTIC] = RANDOM, 1
     return script

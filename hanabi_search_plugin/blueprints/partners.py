@@ -9,13 +9,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.blueprints import hands as kernels
-from hanabi_search_plugin.blueprints.compiled import pack_memories, script_of
+from hanabi_search_plugin.blueprints.compiled import is_compiled, pack_memories, script_of
 from hanabi_search_plugin.blueprints.script import SCRIPT, WORDS
 from hanabi_search_plugin.errors import UnsupportedError
 from hanabi_search_plugin.game import Event, IntArray
@@ -74,7 +75,8 @@ class Partners(ABC):
 class CompiledPartners(Partners):
     """Bots of ``kernels``: memories int32 [G, P, words]."""
 
-    scripts: IntArray  # [P, SCRIPT]
+    game: HanabiGame
+    blueprint: Blueprint
     table: NDArray[np.int32]
 
     see_new_cards = False
@@ -82,6 +84,17 @@ class CompiledPartners(Partners):
     @property
     def most(self) -> int:
         return MAX_STORED
+
+    @cached_property
+    def scripts(self) -> IntArray:
+        """[P, SCRIPT] of all seats; the belief's own may be any policy and is not asked."""
+        nobody = np.zeros(SCRIPT, dtype=np.int64)
+        scripts = [script_of(policy, self.game) for policy in self.blueprint]
+        return np.stack([nobody if script is None else script for script in scripts])
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without the scripts: they hold addresses of this process."""
+        return {key: value for key, value in vars(self).items() if key != "scripts"}
 
     def explain(self, belief: HandBelief, actor: int, action: int, allowed: IntArray) -> HandBelief:
         mine = np.ascontiguousarray(self.table[:, actor])
@@ -205,11 +218,8 @@ def make_partners(game: HanabiGame, blueprint: Blueprint, seat: int, epsilon: fl
     worlds = game.deal(np.random.default_rng(0), 1)  # any: only the shape of memories matters
     starts = tuple(policy.start(worlds.view(p)) for p, policy in enumerate(blueprint))
     seats = tuple(None if p == seat else memory for p, memory in enumerate(starts))
-    nobody = np.zeros(SCRIPT, dtype=np.int64)
-    scripts = [nobody if p == seat else script_of(blueprint[p], game) for p in range(len(seats))]
-    compiled = [script for script in scripts if script is not None]
-    if len(compiled) == len(seats):
-        return CompiledPartners(np.stack(compiled), pack_memories(seats))
+    if all(is_compiled(policy) for p, policy in enumerate(blueprint) if p != seat):
+        return CompiledPartners(game, blueprint, pack_memories(seats))
     if _alike(seats):
         return PolicyPartners(epsilon, seats, see_new_cards=False)
     return PolicyPartners(epsilon, (None,) * len(seats), see_new_cards=True)

@@ -72,8 +72,9 @@ def from_callable(
     told of those alone at which the seat is to move.
 
     A PyTorch module gets tensors on its device, observations in its dtype, and runs in evaluation
-    mode without gradients. Its flags and the global generators are left as they were. States in
-    tensors stay tensors.
+    mode without gradients, one thread at a time. Its flags and the global generators are left as
+    they were. States in tensors stay tensors. The last digits of what networks return vary with the
+    batch: where ``greedy`` meets near ties, a belief with an ``epsilon`` of noise forgives that.
 
     Raises ConfigError for options that do not fit together; the policy raises UnsupportedError
     where a game lacks the encoding, and ContractError where ``f`` does not keep to the above.

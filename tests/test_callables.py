@@ -2,7 +2,10 @@
 
 import copy
 import functools
+import itertools
 import pickle
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
@@ -90,6 +93,7 @@ class Pair(NamedTuple):
 def structured(obs, mask, pair):
     """A state of many parts, the batch on axis 1, in single precision."""
     assert isinstance(pair, Pair) and pair.more["none"] is None
+    assert pair.state.flags.c_contiguous
     output, state = remembering(obs, mask, pair.state[0].astype(np.float64))
     return output, Pair(state[None], {"count": [pair.more["count"][0] + 1], "none": None})
 
@@ -331,6 +335,28 @@ def test_an_initial_state_by_batch_size():
 
     columns = recurrent(turned, initial_state=lambda n: np.tile(row, (n, 1)).T, state_axis=1)
     assert same(given.start(view), columns.start(view), rtol=0, atol=1e-12)
+
+
+def test_nothing_is_shared_with_the_caller():
+    """Who writes on a move, on the legal moves, or on an output changes nothing else."""
+    view = SMALL.deal(np.random.default_rng(0), 3).view(0)
+    legal, streams = view.legal, Streams(np.zeros(3, dtype=np.uint64))
+
+    def f(obs, mask):
+        mask[:] = False
+        return output
+
+    for returns, output in (("actions", legal.argmax(axis=1)), ("logits", np.zeros(legal.shape))):
+        before = output.copy()
+        policy = from_callable(f, returns=returns)
+        policy.act(view, legal, None, streams)[:] = -9
+        policy.probabilities(view, legal, None)[:] = np.nan
+        assert np.array_equal(legal, view.legal) and np.array_equal(output, before)
+    policy = POLICIES["recurrent, actions"]
+    memory = policy.start(view)
+    kept = pickle.dumps(memory)
+    policy.act(view, legal, memory, streams)[:] = -9
+    assert pickle.dumps(memory) == kept
 
 
 # Beliefs and search
@@ -619,6 +645,7 @@ def lstm(torch, game):
             self.say = torch.nn.Linear(8, game.num_actions)
 
         def forward(self, obs, mask, state):
+            assert state is None or state[0].is_contiguous()
             read = self.read(obs.flatten(1))
             said, state = self.remember(read[None], state)
             return self.say(said[0]) * 4, state
@@ -668,14 +695,23 @@ def test_modules_are_left_as_they_were(torch):
 
 
 def test_modules_in_several_threads(torch):
-    """One module plays all seats of all games; where it trains, its flags would be mixed up."""
-    module = mlp(torch, SMALL).train()
+    """One module plays all seats of all games; where it trains, its flags must not be mixed up."""
+
+    seconds = itertools.cycle([0.001, 0.02])
+
+    class Slow(torch.nn.Linear):
+        def forward(self, obs, mask):
+            time.sleep(next(seconds))
+            assert not self.training
+            return super().forward(obs)
+
+    module = Slow(inputs(SMALL), SMALL.num_actions).train()
     policy = from_callable(module, returns="logits")
-    results = [
-        evaluate(SMALL, (policy, policy), games=12, seed=0, threads=threads).scores.tolist()
-        for threads in (1, 3)
-    ]
-    assert results[0] == results[1] and all(part.training for part in module.modules())
+    view = SMALL.deal(np.random.default_rng(0), 2).view(0)
+    with ThreadPoolExecutor(4) as pool:
+        asked = [pool.submit(policy.probabilities, view, view.legal, None) for _ in range(12)]
+        chances = [future.result() for future in asked]
+    assert module.training and all(np.array_equal(chances[0], chance) for chance in chances)
 
 
 def test_modules_of_another_game(torch):

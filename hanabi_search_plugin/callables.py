@@ -259,7 +259,8 @@ class _Call:
         obs, mask = self._inputs(view, legal)
         if self.batched:
             return self._run(obs, mask)
-        return _stack([_as_array(self._run(obs[b], mask[b])) for b in range(len(view))], self.name)
+        outputs = [_copied(_as_array(self._run(obs[b], mask[b]))) for b in range(len(view))]
+        return _stack(outputs, self.name)
 
     def recurrent(self, view: View, start: _Start, leaves: tuple[Leaf, ...]) -> tuple[Any, Any]:
         """The output, and the leaves of the new state with the batch first."""
@@ -267,21 +268,19 @@ class _Call:
         if self.batched:
             moved = [_contiguous(_moved(leaf, 0, self.axis)) for leaf in leaves]
             output, after = self._pair(self._run(obs, mask, _filled(start.like, iter(moved))))
-            fresh = list(_leaves(start.like, after, f"the state of {self.name}"))
-            fresh = [_moved(_like(leaf, new), self.axis, 0, self.name)
-                     for leaf, new in zip(leaves, fresh, strict=True)]  # fmt: skip
+            parts = _leaves(start.like, after, f"the state of {self.name}")
+            pairs = zip(leaves, parts, strict=True)
+            fresh = [_moved(_like(*pair), self.axis, 0, self.name) for pair in pairs]
         else:
             outputs, states = [], []
             for b in range(len(view)):
                 state = _filled(start.like, (leaf[b] for leaf in leaves))
                 one, after = self._pair(self._run(obs[b], mask[b], state))
-                outputs.append(_as_array(one))
-                states.append(list(_leaves(start.like, after, f"the state of {self.name}")))
+                outputs.append(_copied(_as_array(one)))
+                parts = _leaves(start.like, after, f"the state of {self.name}")
+                states.append([_copied(_like(*pair)) for pair in zip(leaves, parts, strict=True)])
             output = _stack(outputs, self.name)
-            fresh = [
-                _stack([_like(leaf, new) for new in column], self.name)
-                for leaf, column in zip(leaves, zip(*states, strict=True), strict=True)
-            ]
+            fresh = [_stack(list(column), self.name) for column in zip(*states, strict=True)]
         for leaf, new in zip(leaves, fresh, strict=True):
             _require_fit(leaf, new, self.axis, self.name)
         return output, fresh
@@ -471,7 +470,7 @@ def _require_fit(leaf: Leaf, new: Leaf, axis: int, name: str) -> None:
 
 def _put(leaf: Leaf, new: Leaf, rows: IntArray) -> Leaf:
     """A copy of a leaf with other rows."""
-    after = leaf.clone() if _is_tensor(leaf) else leaf.copy()
+    after = _copied(leaf)
     after[rows] = new
     return after
 
@@ -484,6 +483,10 @@ def _moved(leaf: Leaf, source: int, target: int, name: str = "") -> Leaf:
         )
     moved = _torch().movedim if _is_tensor(leaf) else np.moveaxis
     return moved(leaf, source, target)
+
+
+def _copied(leaf: Leaf) -> Leaf:
+    return leaf.clone() if _is_tensor(leaf) else leaf.copy()
 
 
 def _contiguous(leaf: Leaf) -> Leaf:

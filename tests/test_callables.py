@@ -117,6 +117,20 @@ def rude():
     return f
 
 
+def rude_one():
+    """Returns the same arrays for every world."""
+    said, kept = np.zeros(0), np.zeros(WIDTH)
+
+    def f(obs, mask, state):
+        nonlocal said
+        output, new = one_remembering(obs, mask, state)
+        said = said if said.shape == output.shape else np.zeros_like(output)
+        said[:], kept[:], state[:], mask[:] = output, new, np.nan, False
+        return said, kept
+
+    return f
+
+
 class Recorder:
     """What a recurrent function was given."""
 
@@ -144,6 +158,7 @@ POLICIES = {
     "recurrent, one": recurrent(one_remembering, batched=False, sees="own turns"),
     "recurrent, structured": recurrent(structured, initial_state=EMPTY, state_axis=1),
     "rude": recurrent(rude()),
+    "rude, one": recurrent(rude_one(), batched=False),
     "rude, own turns": recurrent(rude(), sees="own turns"),
 }
 

@@ -283,27 +283,39 @@ def test_agents_that_remember_are_replayed(game):
     check_policy(policy, game, games=2)
 
 
-@pytest.mark.parametrize("game", [KUHN, SMALL], ids=repr)
-def test_pytorch_agents(game):
-    torch = pytest.importorskip("torch")
-    pytest.importorskip("tree", reason="OpenSpiel's DQN needs dm-tree")
-    from open_spiel.python.pytorch import dqn, ppo
-
+def tensor_size(game):
     spiel = spiel_of(game) if isinstance(game, HanabiGame) else game.spiel
     infos = spiel.get_type().provides_information_state_tensor
-    size = (spiel.information_state_tensor_size if infos else spiel.observation_tensor_size)()
-    drawn = torch.get_rng_state()
-    agent = dqn.DQN(0, size, game.num_actions, hidden_layers_sizes=[8])
-    check_policy(as_policy(agent, game, any_seat=True), game, games=1)
-    many = ppo.PPO((size,), game.num_actions, 2, agent_fn=ppo.PPOAgent)
-    policy = as_policy(many, game, any_seat=True)
+    return (spiel.information_state_tensor_size if infos else spiel.observation_tensor_size)()
+
+
+@pytest.mark.parametrize("game", [KUHN, SMALL], ids=repr)
+def test_dqn(game):
+    pytest.importorskip("torch")
+    dqn = pytest.importorskip(
+        "open_spiel.python.pytorch.dqn", reason="needs dm-tree", exc_type=ImportError
+    )
+    agent = dqn.DQN(0, tensor_size(game), game.num_actions, hidden_layers_sizes=[8])
+    policy = as_policy(agent, game, any_seat=True)
+    check_policy(policy, game, games=1)
+    check_agent(policy, game)
+
+
+@pytest.mark.parametrize("game", [KUHN, SMALL], ids=repr)
+def test_ppo(game):
+    torch = pytest.importorskip("torch")
+    ppo = pytest.importorskip("open_spiel.python.pytorch.ppo", exc_type=ImportError)
+    agent = ppo.PPO((tensor_size(game),), game.num_actions, 2, agent_fn=ppo.PPOAgent)
+    policy = as_policy(agent, game, any_seat=True)
     before = torch.get_rng_state()
-    worlds = game.deal(np.random.default_rng(0), 4)
-    view = worlds.view(0)
+    view = game.deal(np.random.default_rng(0), 4).view(0)
     chance = policy.probabilities(view, view.legal, policy.start(view))
     assert torch.equal(torch.get_rng_state(), before)
-    assert np.allclose(chance.sum(axis=1), 1) and (chance[~view.legal] == 0).all()
-    torch.set_rng_state(drawn)
+    seen = view.observation("openspiel" if game is SMALL else "tensor").reshape(4, -1)
+    logits = agent.network.actor(torch.tensor(seen, dtype=torch.float32)).detach().numpy()
+    expected = np.exp(np.where(view.legal, logits, -np.inf))
+    assert np.allclose(chance, expected / expected.sum(axis=1, keepdims=True), atol=1e-5)
+    check_agent(policy, game)
 
 
 # ----------------------------------------------------------------------------------------- errors
@@ -370,6 +382,34 @@ def test_policies_of_ours_stay_and_others_travel():
     for copied in (pickle.loads(pickle.dumps(policy)), copy.deepcopy(policy)):
         again = copied.probabilities(view, view.legal, None)
         assert np.array_equal(again, policy.probabilities(view, view.legal, None))
+
+
+def test_agents_over_bots_are_copied_and_say_why_they_are_not_pickled():
+    made = as_policy(make_counter, SMALL)
+    for policy in (as_policy(Counter(0), SMALL), made):
+        copied = copy.deepcopy(policy)
+        view = SMALL.deal(np.random.default_rng(0), 1).view(0)
+        rows = [p.probabilities(view, view.legal, p.start(view)) for p in (policy, copied)]
+        assert np.array_equal(*rows)
+    assert pickle.loads(pickle.dumps(made)).make is make_counter
+    with pytest.raises(UnsupportedError, match="a Counter cannot be pickled; give as_policy a fun"):
+        pickle.dumps(as_policy(Counter(0), SMALL))
+
+
+def make_counter(player, seed):
+    return Counter(player)
+
+
+@pytest.mark.parametrize("game", [TINY, SMALL], ids=repr)
+def test_upgraded_bots_and_agents_do_not_peek(game):
+    """What is searched over reads whole states, remembers, or is a learning agent."""
+    spiel = spiel_of(game) if isinstance(game, HanabiGame) else game.spiel
+    for blueprint in (
+        as_policy(Peeker(spiel, [0, 1]), game),
+        as_policy(make_counter, game),
+        as_policy(random_agent.RandomAgent(0, game.num_actions), game, any_seat=True),
+    ):
+        check_agent(upgrade(blueprint, game, Sparta(rollouts=12, min_rollouts=2)), game)
 
 
 def test_a_simultaneous_game_with_a_whole_state_policy():

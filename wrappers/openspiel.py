@@ -288,6 +288,16 @@ def digest_of(key: Hashable) -> int:
     return int.from_bytes(hashed, "little")
 
 
+def same_spiel(a: Any, b: Any) -> bool:
+    """Are two games of OpenSpiel the same, with the same parameters, given or by default?"""
+    kinds = a.get_type(), b.get_type()
+    given = [
+        {**k.parameter_specification, **g.get_parameters()}
+        for k, g in zip(kinds, (a, b), strict=True)
+    ]
+    return kinds[0].short_name == kinds[1].short_name and given[0] == given[1]
+
+
 def load_spiel(text: str) -> Any:
     """OpenSpiel's game of a string. Raises ConfigError where it cannot be loaded."""
     try:

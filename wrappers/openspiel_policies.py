@@ -8,6 +8,7 @@ history. Letters: B worlds, A actions.
 
 from __future__ import annotations
 
+import copy
 import functools
 import sys
 from abc import abstractmethod
@@ -26,7 +27,7 @@ from hanabi_search_plugin.game import BoolArray, Event, FloatArray, Game, IntArr
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.policy import Memory, Policy, sample_actions
 from hanabi_search_plugin.streams import Streams
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, digest
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, digest, same_spiel
 from hanabi_search_plugin.wrappers.openspiel_hanabi import (
     Record,
     config_of,
@@ -132,7 +133,7 @@ class _Adapted(Policy):
     def _check_view(self, view: View) -> None:
         same = view.game == self.game
         if isinstance(self.game, OpenSpielGame) and isinstance(view.game, OpenSpielGame):
-            same = view.game.name == self.game.name
+            same = view.game is self.game or same_spiel(view.game.spiel, self.game.spiel)
         if not same:
             raise UnsupportedError(f"{self!r} got a view of {view.game!r}")
 
@@ -179,6 +180,13 @@ class _ReadsStates(_Adapted):
         super().__init__(thing, game)
         self.reads = reads
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Policy:
+        """Bots and compiled policies cannot be copied; asked anew each time, they can be shared."""
+        shared = isinstance(self.thing, pyspiel.Bot | pyspiel.Policy)
+        twin = copy.copy(self)
+        twin.thing = self.thing if shared else copy.deepcopy(self.thing, memo)
+        return twin
+
     def start(self, view: View) -> Memory:
         self._check_view(view)
         if isinstance(self.game, OpenSpielGame):
@@ -196,8 +204,9 @@ class _ReadsStates(_Adapted):
 
     def _states(
         self, view: View, memory: Memory
-    ) -> Iterator[tuple[list[int], State, Callable[[], int]]]:
-        """Rows that share what their seat saw, the state to ask by, and the digest of what it saw.
+    ) -> Iterator[tuple[list[int], Callable[[], State], Callable[[], int]]]:
+        """Rows that share what their seat saw; what makes the state to ask by; and a digest of
+        what it saw.
 
         Copies of a world are asked about once.
         """
@@ -205,14 +214,14 @@ class _ReadsStates(_Adapted):
         if isinstance(view, OpenSpielView):
             states = view.states()
             for rows in _equal([id(state) for state in states]):
-                state = states[rows[0]]
-                seen = functools.partial(_digest_of, view.game, state, seat)
-                yield rows, self._hypothetical(view.game, state, seat), seen
+                which = (view.game, states[rows[0]], seat)
+                make = functools.partial(self._hypothetical, *which)
+                yield rows, make, functools.partial(_digest_of, *which)
             return
         for rows in _equal(memory):
             record = memory[rows[0]]
-            state = record.state(view.select(np.array(rows[:1])))
-            yield rows, state, functools.partial(record.digest, 0)
+            make = functools.partial(record.state, view.select(np.array(rows[:1])))
+            yield rows, make, functools.partial(record.digest, 0)
 
     def _hypothetical(self, game: OpenSpielGame, state: State, seat: int) -> State:
         if self.reads == "information_state":
@@ -230,7 +239,7 @@ class SpielPolicy(_ReadsStates):
         self.python = isinstance(thing, spiel_policy.Policy)
         made_for = getattr(thing, "game", None)
         ours = spiel_of(game) if isinstance(game, HanabiGame) else game.spiel
-        if isinstance(made_for, pyspiel.Game) and _shape(made_for) != _shape(ours):
+        if isinstance(made_for, pyspiel.Game) and not _fits(made_for, ours):
             raise UnsupportedError(
                 f"expected a policy for {_said(ours)}, got a {type(thing).__name__} for "
                 f"{_said(made_for)}"
@@ -246,7 +255,8 @@ class SpielPolicy(_ReadsStates):
 
     def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
         chance = np.zeros(legal.shape)
-        for rows, state, _ in self._states(view, memory):
+        for rows, make_state, _ in self._states(view, memory):
+            state = make_state()
             try:
                 if self.python:
                     answer = self.thing.action_probabilities(state, view.player)
@@ -279,9 +289,23 @@ class BotPolicy(_ReadsStates):
         self.memoryless = memoryless
         self._answers: dict[tuple[int, int], FloatArray] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        if isinstance(self.thing, pyspiel.Bot) and not _has_reduce(self.thing):
+            raise UnsupportedError(
+                f"a {type(self.thing).__name__} cannot be pickled; give as_policy a function "
+                "(player, seed) that makes the bot"
+            )
+        return self.__dict__
+
+    def __copy__(self) -> BotPolicy:
+        return BotPolicy(
+            None if self.make else self.thing, self.make, self.game, self.reads, self.memoryless,
+            self.seed,
+        )  # fmt: skip
+
     def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
         chance = np.zeros(legal.shape)
-        for rows, state, seen in self._states(view, memory):
+        for rows, make_state, seen in self._states(view, memory):
             b = rows[0]
             if legal[b].sum() == 1:
                 chance[rows] = legal[b]
@@ -290,7 +314,7 @@ class BotPolicy(_ReadsStates):
             if key not in self._answers:
                 if len(self._answers) >= ANSWERS_KEPT:
                     self._answers.clear()
-                self._answers[key] = self._ask(state, *key, legal[b])
+                self._answers[key] = self._ask(make_state(), *key, legal[b])
             chance[rows] = self._answers[key]
         return chance
 
@@ -467,18 +491,18 @@ def _attribute(agent: Any, name: str) -> int | None:
     return int(value) if isinstance(value, int | np.integer) else None
 
 
-def _shape(spiel: Any) -> tuple[Any, ...]:
-    kind = spiel.get_type()
-    if kind.short_name == "hanabi":
-        return (config_of(spiel),)
-    return (
-        kind.short_name, spiel.num_players(), spiel.num_distinct_actions(),
-        spiel.max_game_length(), spiel.min_utility(), spiel.max_utility(),
-    )  # fmt: skip
+def _fits(spiel: Any, ours: Any) -> bool:
+    if {spiel.get_type().short_name, ours.get_type().short_name} == {"hanabi"}:
+        return config_of(spiel) == config_of(ours)
+    return same_spiel(spiel, ours)
 
 
 def _said(spiel: Any) -> str:
     return f"{spiel} of {spiel.num_players()} players and {spiel.num_distinct_actions()} actions"
+
+
+def _has_reduce(bot: Any) -> bool:
+    return any("__reduce__" in kind.__dict__ for kind in type(bot).__mro__[:-1])
 
 
 def _overrides(bot: Any, method: str) -> bool:

@@ -231,7 +231,8 @@ def hash_of(seen):
 @pytest.mark.parametrize(
     "game",
     [TINY, KUHN, LEDUC, SMALL, PENDING,
-     HanabiGame(players=3, colors=2, ranks=2, hand_size=2, observation_type="minimal")],
+     HanabiGame(players=3, colors=2, ranks=2, hand_size=2, observation_type="minimal",
+                random_start_player=True)],
     ids=repr,
 )  # fmt: skip
 @pytest.mark.parametrize("policy", ["search", "watcher"])
@@ -407,6 +408,15 @@ def test_bad_input_is_named():
         ended.apply_action(0)
     with pytest.raises(UnsupportedError, match="the game is over"):
         as_spiel_policy(UniformPolicy(), TINY).action_probabilities(ended)
+
+
+def test_simultaneous_states_are_refused():
+    game = pyspiel.load_game("goofspiel(num_cards=3)")
+    bots = [as_bot(UniformPolicy(), game, p) for p in range(2)]
+    with pytest.raises(UnsupportedError, match=r"expected a state of turn_based.* got one of goof"):
+        evaluate_bots.evaluate_bots(game.new_initial_state(), bots, np.random.RandomState(0))
+    turns = load_game(game).spiel.new_initial_state()
+    assert len(evaluate_bots.evaluate_bots(turns, bots, np.random.RandomState(0))) == 2
 
 
 def test_a_game_that_does_not_begin_at_its_start_cannot_be_joined():

@@ -206,6 +206,25 @@ def test_bots_that_cannot_be_replayed_say_so():
         policy.probabilities(view, view.legal, None)
 
 
+def test_ismcts_is_a_blueprint():
+    """It resamples what it does not see by a generator of its own, seeded by what its seat saw."""
+
+    def make(player, seed):
+        rollouts = pyspiel.RandomRolloutEvaluator(1, seed)
+        most_visits = pyspiel.ISMCTSFinalPolicyType.MAX_VISIT_COUNT
+        return pyspiel.ISMCTSBot(seed, rollouts, 2.0, 8, 8, most_visits, False, False)
+
+    check_policy(as_policy(make, LEDUC), LEDUC, games=1)
+    check_policy(as_policy(make(0, 1), LEDUC), LEDUC, games=1)  # one bot: its first answer stands
+    with pytest.raises(UnsupportedError, match="must play tiny_hanabi"):
+        view = TINY.deal(np.random.default_rng(0), 1).view(0)
+        as_policy(make, TINY).probabilities(view, view.legal, None)
+    stateful = as_policy(pyspiel.make_stateful_random_bot(LEDUC.spiel, 0, 1), LEDUC)
+    with pytest.raises(UnsupportedError, match="must play leduc_poker"):
+        view = LEDUC.deal(np.random.default_rng(0), 1).view(0)
+        stateful.probabilities(view, view.legal, None)
+
+
 def test_bots_with_a_policy_and_bots_without():
     theirs = table(LEDUC.spiel)
     bot = PolicyBot(0, np.random.RandomState(0), theirs)

@@ -149,8 +149,9 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
     """A policy of ours in loops of ``rl_environment``; it does not learn.
 
     A time step tells a seat its observation and the legal moves. On small games of OpenSpiel whose
-    observations identify the history it is followed from these; otherwise ``attach`` the
-    environment. ``player_id``: the seat.
+    observations identify the history it is followed from these, if the agent is given the last step
+    of every episode, too, as loops do; otherwise ``attach`` the environment. ``player_id``: the
+    seat. Copy an attached agent together with its environment.
     """
 
     def __init__(self, policy: Policy, game: Any, player_id: int, seed: int = 0) -> None:
@@ -300,8 +301,11 @@ class _Mind:
         """What the seat has seen. Raises UnsupportedError where the history does not tell it."""
         if isinstance(self.game, HanabiGame):
             return history_of(state, seat, game=self.game)
-        again = _replayed(self.game, state.history())
-        if str(again) != str(state):
+        try:
+            joined = str(_replayed(self.game, state.history())) == str(state)
+        except IllegalActionError:
+            joined = False
+        if not joined:
             raise UnsupportedError(
                 f"a game of {self.game.name} cannot be joined here: its history does not lead from "
                 "the start of the game to this state"
@@ -365,6 +369,8 @@ def _pairs(state: State, chance: FloatArray) -> list[tuple[int, float]]:
 def _replayed(game: OpenSpielGame, history: list[int]) -> State:
     state = game.spiel.new_initial_state()
     for action in history:
+        if action not in state.legal_actions():  # some games end the process there
+            raise IllegalActionError(f"expected one of {state.legal_actions()}, got {action}")
         state.apply_action(action)
     return state
 

@@ -55,7 +55,9 @@ def load_game(game: Any) -> HanabiGame | OpenSpielGame:
     OpenSpiel's hanabi goes to the native engine; any other sequential game is an ``OpenSpielGame``
     that keeps the object and its parameters; a simultaneous one goes through
     ``pyspiel.convert_to_turn_based``, and nobody sees a move before all have moved. Raises
-    ConfigError for an unknown game or a parameter out of its range.
+    ConfigError for an unknown game or a parameter out of its range, UnsupportedError for what is no
+    game. (Hands of more than 8 cards and more than 50 tokens, which the native engine does not
+    take, ``OpenSpielGame`` takes from a ``pyspiel.Game``.)
     """
     spiel = load_spiel(game) if isinstance(game, str) else game
     if not isinstance(spiel, pyspiel.Game):

@@ -84,7 +84,8 @@ def as_policy(
     are bots, unless they take ``force_action`` or, in Python, have an ``inform_action`` of their
     own. ``any_seat``: an agent may play at another seat than its ``player_id``, and sees its
     observation where it expects its own. ``use_observation``: as of ``rl_environment``, by default
-    the information state where the game gives one.
+    the information state where the game gives one. Deep copies share a bot, which is asked anew
+    anyway; only what a function makes can be pickled.
 
     Raises UnsupportedError for what is none of these, one made for another game or seat, and one
     that cannot be replayed.
@@ -298,10 +299,10 @@ class BotPolicy(_ReadsStates):
         return self.__dict__
 
     def __copy__(self) -> BotPolicy:
-        return BotPolicy(
-            None if self.make else self.thing, self.make, self.game, self.reads, self.memoryless,
-            self.seed,
-        )  # fmt: skip
+        bot = self.thing if self.make is None else None
+        twin = BotPolicy(bot, self.make, self.game, self.reads, self.memoryless, self.seed)
+        twin._answers.update(self._answers)
+        return twin
 
     def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
         chance = np.zeros(legal.shape)
@@ -470,7 +471,8 @@ class RLAgentPolicy(_Adapted):
 
 
 def _digest_of(game: OpenSpielGame, state: State, seat: int) -> int:
-    return digest(game.history(state, seat), 0)
+    hanabi = game.spiel.get_type().short_name == "hanabi"
+    return digest(history_of(state, seat) if hanabi else game.history(state, seat), 0)
 
 
 def _equal(keys: Sequence[Hashable]) -> list[list[int]]:

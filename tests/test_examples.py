@@ -17,6 +17,7 @@ SAYS = {
     "04_your_own_policy.py": r"hopeful (\d+\.\d+), upgraded (\d+\.\d+)\n$",
     "05_compiled_bot.py": r"teller (\d+\.\d+), upgraded (\d+\.\d+)\n$",
     "06_upgrade_a_network.py": r"network (\d+\.\d+), upgraded (\d+\.\d+)\n$",
+    "08_openspiel_bot.py": r"hopeful (\d+\.\d+), upgraded (\d+\.\d+)\n$",
     "03_other_games.py": r"blueprint (\d+\.\d+), upgraded (\d+\.\d+)\ngain \+",
 }
 

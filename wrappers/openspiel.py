@@ -6,6 +6,7 @@ plays large Hanabi some hundred times faster. Letters: B worlds, A actions, P pl
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -72,7 +73,7 @@ class OpenSpielGame(Enumerable, Redeterminizes):
         public_actions: bool | None = None,
         max_deals: int = MAX_WORLDS,
     ) -> None:
-        self.spiel = _load(game) if isinstance(game, str) else game
+        self.spiel = load_spiel(game) if isinstance(game, str) else game
         kind = self.spiel.get_type()
         _require_sequential(kind)
         self.name = str(self.spiel)
@@ -84,6 +85,7 @@ class OpenSpielGame(Enumerable, Redeterminizes):
         self.max_deals = max_deals
         self.scores_early = kind.reward_model == pyspiel.GameType.RewardModel.REWARDS
         perfect = kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION
+        self.perfect_information = perfect
         known = perfect or kind.short_name in PUBLIC_ACTIONS
         self.public_actions = known if public_actions is None else public_actions
         self.remembers = kind.provides_information_state_string and not perfect
@@ -105,6 +107,13 @@ class OpenSpielGame(Enumerable, Redeterminizes):
 
     def __repr__(self) -> str:
         return f"OpenSpielGame({self.name!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by its OpenSpiel game: the observer cannot be, results kept need not be."""
+        return _rebuild, (type(self), self.spiel, self.public_actions, self.max_deals)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> OpenSpielGame:
+        return self  # immutable
 
     def tensor(self, state: State, player: int) -> NDArray[np.float32]:
         """A copy of the tensor that ``player`` sees in one state."""
@@ -232,14 +241,24 @@ class OpenSpielGame(Enumerable, Redeterminizes):
             states.append(state)
         return OpenSpielWorlds(self, states, ours(worlds).streams)
 
+    def hypothetical(self, state: State, player: int, seed: int = 0) -> State:
+        """A state that ``player`` may be in when the game is in ``state``, at a decision or an end.
+
+        Drawn from the player's information set by chance alone, with what the player has seen and
+        ``seed`` as the only randomness: all states of the set give the same one, so nothing hidden
+        passes. With perfect information it is ``state`` itself. Raises UnsupportedError where the
+        game has more than ``max_deals`` deals to list.
+        """
+        if self.perfect_information:
+            return state
+        candidates, cumulative = self._information_set(state, player)
+        u = digest(self.history(state, player), seed) * 2.0**-64
+        return candidates[int(np.searchsorted(cumulative, u * cumulative[-1], side="right"))]
+
     def _information_set(self, state: State, player: int) -> tuple[list[State], FloatArray]:
         """All states ``player`` may be in and their cumulative probability by chance alone."""
         history = self.history(state, player)
-        key = (
-            player,
-            tuple(view.keys()[0] for view in history.views),
-            tuple((int(e.player[0]), int(e.action[0])) for e in history.events),
-        )
+        key = information(history)
         if key not in self._information_sets:
             if len(self._information_sets) >= INFORMATION_SETS_KEPT:
                 self._information_sets.clear()
@@ -249,7 +268,38 @@ class OpenSpielGame(Enumerable, Redeterminizes):
         return self._information_sets[key]
 
 
-def _load(text: str) -> Any:
+def information(history: History) -> tuple[Hashable, ...]:
+    """All that a seat has seen, as a key: equal exactly for equal histories."""
+    return (
+        history.seat,
+        tuple(view.keys()[0] for view in history.views),
+        tuple((int(e.player[0]), int(e.action[0])) for e in history.events),
+    )
+
+
+def digest(history: History, seed: int) -> int:
+    """64 bits that depend on all that a seat has seen and ``seed``, the same in every process."""
+    return digest_of((seed, information(history)))
+
+
+def digest_of(key: Hashable) -> int:
+    """64 bits of a key of numbers, strings and tuples, the same in every process."""
+    hashed = hashlib.blake2b(repr(key).encode(), digest_size=8).digest()
+    return int.from_bytes(hashed, "little")
+
+
+def same_spiel(a: Any, b: Any) -> bool:
+    """Are two games of OpenSpiel the same, with the same parameters, given or by default?"""
+    kinds = a.get_type(), b.get_type()
+    given = [
+        {**k.parameter_specification, **g.get_parameters()}
+        for k, g in zip(kinds, (a, b), strict=True)
+    ]
+    return kinds[0].short_name == kinds[1].short_name and given[0] == given[1]
+
+
+def load_spiel(text: str) -> Any:
+    """OpenSpiel's game of a string. Raises ConfigError where it cannot be loaded."""
     try:
         parameters = pyspiel.game_parameters_from_string(text)
         if parameters["name"] == "hanabi":
@@ -258,6 +308,12 @@ def _load(text: str) -> Any:
     except pyspiel.SpielError as error:
         first = str(error).splitlines()[0]
         raise ConfigError(f"OpenSpiel cannot load {text!r}: {first}") from error
+
+
+def _rebuild(kind: type[OpenSpielGame], spiel: Any, public: bool, deals: int) -> OpenSpielGame:
+    if kind is OpenSpielGame:
+        return kind(spiel, public_actions=public, max_deals=deals)
+    return kind(spiel, public_actions=public)
 
 
 def _check_hanabi(parameters: Mapping[str, Any]) -> None:

@@ -34,6 +34,14 @@ class OpenSpielView(View):
     def __len__(self) -> int:
         return len(self._states)
 
+    def states(self) -> list[State]:
+        """The true states behind the view, hidden parts and all, for adapters alone.
+
+        Not to be changed. What reads a whole state must not get these but what
+        ``OpenSpielGame.hypothetical`` makes of them, or hidden cards leak.
+        """
+        return list(self._states)
+
     def select(self, index: IntArray | BoolArray) -> OpenSpielView:
         return OpenSpielView(self.game, self.player, [self._states[i] for i in _rows(index)])
 

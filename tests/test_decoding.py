@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hanabi_search_plugin.errors import ConfigError, RecordError
 from hanabi_search_plugin.game import IntArray
 from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.decoding import before_first, between, decode, first, follow
+from hanabi_search_plugin.hanabi.decoding import between, decode, first, follow, opening
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.layout import COUNTDOWN, HANDS, LIVES, MOVES, NO_CARD, TURN
 from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
@@ -91,12 +91,10 @@ def test_two_players_need_the_vectors_of_their_own_turns_alone(seed: int) -> Non
         own = np.flatnonzero(rows[:, TURN] == seat)
         if len(own) == 0:
             continue
-        if own[0] == 0:
-            row = first(config, vectors[0], seat, seat)
-        else:
-            start = before_first(config, vectors[1], seat)
-            assert np.array_equal(start, rows[0])
-            row = follow(config, start, vectors[1], seat)
+        row = opening(config, vectors[own[0]], seat)
+        assert np.array_equal(row, rows[0])
+        if own[0] > 0:
+            row = follow(config, row, vectors[own[0]], seat)
         assert np.array_equal(row, rows[own[0]])
         for t in own[1:]:
             middle = between(config, row, int(moves[t - 2]), vectors[t], seat)

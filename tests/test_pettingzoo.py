@@ -9,10 +9,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from pettingzoo.test import api_test, seed_test
+from shimmy import OpenSpielCompatibilityV0
 
-from hanabi_search_plugin.errors import ConfigError, IllegalActionError
+from hanabi_search_plugin import SearchAgent, SmartBot, Sparta, Streams, UniformPolicy, upgrade
+from hanabi_search_plugin.errors import (
+    ConfigError,
+    IllegalActionError,
+    RecordError,
+    UnsupportedError,
+)
+from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
+from hanabi_search_plugin.policy import Policy
 from hanabi_search_plugin.wrappers import pettingzoo as native
+from hanabi_search_plugin.wrappers.pettingzoo_agents import RecordObservations, SeatAgent
 from tests.helpers.pettingzoo_hanabi import SMALL, deck_of, play_random, theirs
 
 CONFIGS: list[dict[str, Any]] = [
@@ -187,3 +199,228 @@ def test_the_board_is_rendered_as_a_text() -> None:
     env.reset(seed=0)
     assert "P0 to move" in env.render()
     assert native.raw_env().render() is None
+
+
+# ------------------------------------------------------------------------------------ the agents
+
+
+def small(players: int, **parameters: Any) -> dict[str, Any]:
+    """A short game that hanabi_v5 allows for so many players."""
+    common = {"players": players, "colors": players, "ranks": 3, "hand_size": 2}
+    return common | {"max_information_tokens": 3, "max_life_tokens": 2} | parameters
+
+
+def sparta(game: HanabiGame) -> SearchAgent:
+    return upgrade(SmartBot(), game, search=Sparta(rollouts=150))
+
+
+def natively(
+    worlds: HanabiWorlds, policies: tuple[Policy, ...], moves: list[int], seed: int
+) -> list[tuple[int, list[NDArray[Any]]]]:
+    """What the policies decide in a native game of the given moves, and all views before each."""
+    memories = [policy.start(worlds.view(p)) for p, policy in enumerate(policies)]
+    decided = []
+    for t, move in enumerate(moves):
+        seat = int(worlds.current_player[0])
+        rng = np.random.default_rng(np.random.SeedSequence([seed, 0, t]))
+        policy, view = policies[seat], worlds.view(seat)
+        if isinstance(policy, SearchAgent):
+            action = policy.decide(memories[seat][0], rng).action
+        else:
+            action = int(policy.act(view, view.legal, memories[seat], Streams.spawn(rng, 1))[0])
+        decided.append((action, [worlds.view(p).rows[0] for p in range(len(policies))]))
+        event = worlds.step(np.array([move]))
+        if not worlds.terminal[0]:
+            for p, policy in enumerate(policies):
+                memories[p] = policy.observe(worlds.view(p), event, memories[p])
+    return decided
+
+
+def dealt(
+    monkeypatch: pytest.MonkeyPatch, which: str, seed: int, parameters: dict[str, Any]
+) -> tuple[Any, HanabiWorlds]:
+    """An environment in its wrapper, and the same deal in the native engine."""
+    config = native.raw_env(**parameters).config
+    deck = deck_of(config, np.random.default_rng(seed))
+    if which == "ours":
+        env: Any = RecordObservations(native.env(**parameters))
+        env.reset(options={"deck": deck})
+    else:
+        env = RecordObservations(theirs(monkeypatch, deck, raw=which == "raw", **parameters))
+        env.reset()
+    return env, HanabiGame(config).from_decks(deck[None])
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+@pytest.mark.parametrize("which", ["theirs", "raw", "ours"])
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        small(2),
+        small(2, observation_type="minimal"),
+        small(2, observation_type="seer"),
+        small(3),
+        small(4),
+        small(5, ranks=2),
+    ],
+    ids=str,
+)
+def test_agents_decide_as_in_the_native_engine(
+    parameters: dict[str, Any], which: str, recorded: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not recorded and parameters["players"] > 2:
+        pytest.skip("needs RecordObservations")
+    env, worlds = dealt(monkeypatch, which, 3, parameters)
+    game = worlds.game
+    searches = parameters.get("observation_type", "card_knowledge") == "card_knowledge"
+    policies = tuple(
+        sparta(game) if searches and p < 2 else UniformPolicy() for p in range(game.num_players)
+    )
+    source = env if recorded else game.config
+    agents = [SeatAgent(policy, source, p, seed=7) for p, policy in enumerate(policies)]
+    rng = np.random.default_rng(0)
+    answers, moves, rows = [], [], []
+    while not any(env.terminations.values()):
+        observation = env.last()[0]
+        agent = agents[env.possible_agents.index(env.agent_selection)]
+        answers.append(agent.act(observation))
+        assert agent.act(observation) == answers[-1]
+        assert agent.view is not None
+        rows.append((agent.seat, agent.view.rows[0]))
+        moves.append(answers[-1])
+        if rng.random() < 0.3:  # a history of random moves, too
+            moves[-1] = int(rng.choice(np.flatnonzero(observation["action_mask"])))
+            agent.acted(moves[-1])
+        env.step(moves[-1])
+    expected = natively(worlds, policies, moves, 7)
+    assert answers == [action for action, _ in expected]
+    for (seat, row), (_, views) in zip(rows, expected, strict=True):
+        assert np.array_equal(row, views[seat])
+
+
+def test_agents_are_not_moved_by_what_they_cannot_see() -> None:
+    parameters = small(3, hand_size=3)
+    rng = np.random.default_rng(0)
+    config = native.raw_env(**parameters).config
+    game, compared = HanabiGame(config), 0
+    actions = np.arange(config.num_actions)  # play and discard, then colour and rank hints by seat
+    to_next = np.isin(actions, [6, 7, 8, 12, 13, 14])
+    tells_nothing = {  # of seat 0's cards
+        "player_0": actions >= 6,
+        "player_1": (actions < 6) | to_next,
+        "player_2": (actions < 6) | ~to_next,
+    }
+    for seed in range(6):
+        deck = deck_of(config, np.random.default_rng(seed))
+        unseen = np.r_[0:3, len(deck) - 4 : len(deck)]  # seat 0's cards and the last of the deck
+        other = deck.copy()
+        other[unseen] = rng.permutation(deck[unseen])
+        decisions: list[list[int]] = []
+        seen: list[list[bytes]] = []
+        for cards in (deck, other):
+            env = RecordObservations(native.env(**parameters))
+            agent = SeatAgent(sparta(game), env, 0)
+            moves = np.random.default_rng(seed)
+            env.reset(options={"deck": cards})
+            decisions.append([])
+            seen.append([])
+            while not any(env.terminations.values()):
+                seen[-1].append(env.observe("player_0")["observation"].tobytes())
+                mask = env.last()[0]["action_mask"]
+                if env.agent_selection == "player_0":
+                    decisions[-1].append(agent.act())
+                silent = mask * tells_nothing[env.agent_selection]
+                chosen = np.flatnonzero(silent if silent.any() else mask)
+                env.step(int(moves.choice(chosen)))
+        shared = 0
+        while shared < min(map(len, seen)) and seen[0][shared] == seen[1][shared]:
+            shared += 1
+        both = (shared + 2) // 3
+        assert decisions[0][:both] == decisions[1][:both]
+        compared += both
+    assert compared > 12
+
+
+def test_an_agent_holds_no_environment() -> None:
+    env = RecordObservations(native.env())
+    agent = SeatAgent(SmartBot(), env, 0)
+    env.reset(seed=0)
+    agent.act()
+    assert b"raw_env" not in pickle.dumps(agent)
+
+
+def test_a_copied_game_and_its_agents_go_on_identically() -> None:
+    parameters = small(3)
+    env = RecordObservations(native.env(**parameters))
+    game = HanabiGame(env.unwrapped.config)
+    agents = {name: SeatAgent(sparta(game), env, name) for name in env.possible_agents}
+    env.reset(seed=4)
+
+    def play(env: Any, agents: dict[str, SeatAgent], moves: int) -> list[int]:
+        made = []
+        while not any(env.terminations.values()) and len(made) < moves:
+            made.append(agents[env.agent_selection].act(env.last()[0]))
+            env.step(made[-1])
+        return made
+
+    play(env, agents, 5)
+    table = (env, agents)
+    copies = [copy.deepcopy(table), pickle.loads(pickle.dumps(table))]
+    alone = copy.deepcopy(agents)
+    other = copy.deepcopy(env)
+    for agent in alone.values():
+        agent.follow(other)
+    copies.append((other, alone))
+    expected = play(env, agents, 99)
+    assert len(expected) > 3
+    for twin in copies:
+        assert play(*twin, 99) == expected
+
+
+def test_a_reset_of_the_environment_begins_a_new_game_for_its_agents() -> None:
+    env = RecordObservations(native.env())
+    agent = SeatAgent(SmartBot(), env, 0)
+    for seed in range(3):
+        env.reset(seed=seed)
+        for _ in play_random(env, seed):
+            if env.agent_selection == "player_0":
+                assert env.last()[0]["action_mask"][agent.act()]
+        with pytest.raises(IllegalActionError, match="not to move: the game is over"):
+            agent.act()
+
+
+def test_more_than_two_players_need_the_wrapper() -> None:
+    with pytest.raises(UnsupportedError, match="3 players: wrap the environment in RecordObserv"):
+        SeatAgent(SmartBot(), native.env(players=3), 0)
+    SeatAgent(SmartBot(), native.env(), 0)
+
+
+def test_agents_refuse_what_does_not_fit() -> None:
+    env = native.env()
+    with pytest.raises(ConfigError, match="must search HanabiGame"):
+        SeatAgent(sparta(HanabiGame(players=3)), env, 0)
+    with pytest.raises(ConfigError, match=r"seat must be from 0 to 1 .*got 'player_2'"):
+        SeatAgent(SmartBot(), env, "player_2")
+    with pytest.raises(UnsupportedError, match="expected PettingZoo's Hanabi or our own"):
+        SeatAgent(SmartBot(), OpenSpielCompatibilityV0(game_name="tic_tac_toe"), 0)
+    env.reset(seed=0)
+    agent = SeatAgent(SmartBot(), env, 0)
+    seen = env.observe("player_0")
+    with pytest.raises(ConfigError, match=r"observation must have 658 elements .* \(657,\)"):
+        agent.act(seen["observation"][1:])
+    with pytest.raises(ConfigError, match=r"mask must have 20 elements .* \(19,\)"):
+        agent.act(seen["observation"], seen["action_mask"][1:])
+    with pytest.raises(ConfigError, match="mask must allow the actions"):
+        agent.act(seen["observation"], np.ones(20))
+    with pytest.raises(IllegalActionError, match="player 1 is not to move"):
+        SeatAgent(SmartBot(), env, 1).act(env.observe("player_1"))
+    agent = SeatAgent(SmartBot(), env, 0)
+    agent.act(seen)
+    env.reset(seed=1)
+    with pytest.raises(RecordError, match="after a reset, reset the agent"):
+        agent.act(env.observe("player_0"))
+    agent.reset()
+    agent.act(env.observe("player_0"))
+    recorded = RecordObservations(native.env())
+    with pytest.raises(UnsupportedError, match="expected an environment that was reset"):
+        SeatAgent(SmartBot(), recorded, 0).act()

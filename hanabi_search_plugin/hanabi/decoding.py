@@ -106,10 +106,13 @@ def first(config: HanabiConfig, observation: Any, seat: int, mover: int) -> Row:
     return row
 
 
-def before_first(config: HanabiConfig, observation: Any, seat: int) -> Row:
-    """The row [W] before the first move, from the observation [N] after it, which P = 2 players
-    have without anyone else's help: the other one made it."""
+def opening(config: HanabiConfig, observation: Any, seat: int) -> Row:
+    """The row [W] before the first move, from the observation [N] of ``seat``'s first own turn:
+    P = 2 alone, where at most one move has been made by then."""
     after: Row = decode(config, np.asarray(observation)[None], seat)[0]
+    if after[LAST_PLAYER] < 0:
+        after[TURN], after[MOVES] = seat, 0
+        return after
     other = int(after[LAST_PLAYER])
     row = empty_row(config)
     h, size = config.hand_size, config.players * config.hand_size

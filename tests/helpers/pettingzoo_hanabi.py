@@ -37,10 +37,16 @@ def deck_of(config: HanabiConfig, rng: np.random.Generator) -> NDArray[np.int64]
     return rng.permutation(np.repeat(identities, config.copies * config.colors))
 
 
-def theirs(monkeypatch: pytest.MonkeyPatch, deck: NDArray[np.int64], **parameters: Any) -> Any:
+def theirs(
+    monkeypatch: pytest.MonkeyPatch,
+    deck: NDArray[np.int64],
+    *,
+    raw: bool = False,
+    **parameters: Any,
+) -> Any:
     """hanabi_v5's environment, dealt from ``deck``."""
     monkeypatch.setattr(shimmy.seeding, "np_random", lambda seed: (Deck(deck), 0))
-    env = hanabi_v5.env(**parameters)
+    env = (hanabi_v5.raw_env if raw else hanabi_v5.env)(**parameters)
     env.reset()
     return env
 

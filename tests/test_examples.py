@@ -16,6 +16,7 @@ SAYS = {
     "02_evaluate.py": r"(?s)game 3: .*gain: [+-]\d+\.\d+ \+- \d+\.\d+\nCPU seconds a game: \d",
     "04_your_own_policy.py": r"hopeful (\d+\.\d+), upgraded (\d+\.\d+)\n$",
     "05_compiled_bot.py": r"teller (\d+\.\d+), upgraded (\d+\.\d+)\n$",
+    "07_pettingzoo.py": r"SmartBot alone (\d+\.\d+), upgraded (\d+\.\d+)\n$",
     "03_other_games.py": r"blueprint (\d+\.\d+), upgraded (\d+\.\d+)\ngain \+",
 }
 

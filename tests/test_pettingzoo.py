@@ -237,18 +237,16 @@ def natively(
 
 
 def dealt(
-    monkeypatch: pytest.MonkeyPatch, which: str, seed: int, parameters: dict[str, Any]
-) -> tuple[Any, HanabiWorlds]:
-    """An environment in its wrapper, and the same deal in the native engine."""
-    config = native.raw_env(**parameters).config
-    deck = deck_of(config, np.random.default_rng(seed))
+    monkeypatch: pytest.MonkeyPatch, which: str, deck: NDArray[Any], parameters: dict[str, Any]
+) -> Any:
+    """An environment in its wrapper, dealt from ``deck``."""
     if which == "ours":
         env: Any = RecordObservations(native.env(**parameters))
         env.reset(options={"deck": deck})
     else:
         env = RecordObservations(theirs(monkeypatch, deck, raw=which == "raw", **parameters))
         env.reset()
-    return env, HanabiGame(config).from_decks(deck[None])
+    return env
 
 
 @pytest.mark.parametrize("recorded", [True, False])
@@ -270,8 +268,9 @@ def test_agents_decide_as_in_the_native_engine(
 ) -> None:
     if not recorded and parameters["players"] > 2:
         pytest.skip("needs RecordObservations")
-    env, worlds = dealt(monkeypatch, which, 3, parameters)
-    game = worlds.game
+    game = HanabiGame(native.raw_env(**parameters).config)
+    deck = deck_of(game.config, np.random.default_rng(3))
+    env, worlds = dealt(monkeypatch, which, deck, parameters), game.from_decks(deck[None])
     searches = parameters.get("observation_type", "card_knowledge") == "card_knowledge"
     policies = tuple(
         sparta(game) if searches and p < 2 else UniformPolicy() for p in range(game.num_players)
@@ -298,7 +297,10 @@ def test_agents_decide_as_in_the_native_engine(
         assert np.array_equal(row, views[seat])
 
 
-def test_agents_are_not_moved_by_what_they_cannot_see() -> None:
+@pytest.mark.parametrize("which", ["theirs", "ours"])
+def test_agents_are_not_moved_by_what_they_cannot_see(
+    which: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     parameters = small(3, hand_size=3)
     rng = np.random.default_rng(0)
     config = native.raw_env(**parameters).config
@@ -318,10 +320,9 @@ def test_agents_are_not_moved_by_what_they_cannot_see() -> None:
         decisions: list[list[int]] = []
         seen: list[list[bytes]] = []
         for cards in (deck, other):
-            env = RecordObservations(native.env(**parameters))
+            env = dealt(monkeypatch, which, cards, parameters)
             agent = SeatAgent(sparta(game), env, 0)
             moves = np.random.default_rng(seed)
-            env.reset(options={"deck": cards})
             decisions.append([])
             seen.append([])
             while not any(env.terminations.values()):

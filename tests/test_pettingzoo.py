@@ -25,7 +25,7 @@ from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
 from hanabi_search_plugin.policy import Policy
 from hanabi_search_plugin.wrappers import pettingzoo as native
 from hanabi_search_plugin.wrappers.pettingzoo_agents import RecordObservations, SeatAgent
-from tests.helpers.pettingzoo_hanabi import SMALL, deck_of, play_random, theirs
+from tests.helpers.pettingzoo_hanabi import SMALL, deck_of, hanabi_v5, play_random, theirs
 
 CONFIGS: list[dict[str, Any]] = [
     {},
@@ -113,6 +113,22 @@ def test_an_illegal_move_costs_its_maker_what_it_does_in_hanabi_v5(
         env.step(int(np.flatnonzero(env.last()[0]["action_mask"] == 0)[0]))
         assert env.rewards == {"player_0": 0, "player_1": -1.0}
         assert all(env.terminations.values())
+
+
+def test_the_wrappers_are_those_of_hanabi_v5(monkeypatch: pytest.MonkeyPatch) -> None:
+    ours: Any = native.env()
+    other = theirs(monkeypatch, deck_of(ours.unwrapped.config, np.random.default_rng(0)))
+    for name in ("agents", "agent_selection", "rewards", "terminations", "truncations", "infos"):
+        with pytest.raises(AttributeError, match=f"{name} cannot be accessed before reset"):
+            getattr(ours, name)
+    assert str(ours) == str(other) == "hanabi_v5"
+    ours.reset()
+    with pytest.raises(AssertionError, match="action is not in action space"):
+        ours.step(20)
+    while hasattr(other, "env"):
+        assert isinstance(ours, type(other))
+        ours, other = ours.env, other.env
+    assert ours is ours.unwrapped
 
 
 def test_the_end_shows_the_last_move() -> None:
@@ -249,25 +265,25 @@ def dealt(
     return env
 
 
-@pytest.mark.parametrize("recorded", [True, False])
 @pytest.mark.parametrize("which", ["theirs", "raw", "ours"])
 @pytest.mark.parametrize(
-    "parameters",
+    ("recorded", "parameters"),
     [
-        small(2),
-        small(2, observation_type="minimal"),
-        small(2, observation_type="seer"),
-        small(3),
-        small(4),
-        small(5, ranks=2),
+        (False, small(2)),
+        (False, small(2, observation_type="minimal")),
+        (False, small(2, observation_type="seer")),
+        (True, small(2)),
+        (True, small(2, observation_type="seer")),
+        (True, small(3)),
+        (True, small(4)),
+        (True, small(5, ranks=2, observation_type="minimal")),
+        (True, small(5, ranks=2)),
     ],
     ids=str,
 )
 def test_agents_decide_as_in_the_native_engine(
     parameters: dict[str, Any], which: str, recorded: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not recorded and parameters["players"] > 2:
-        pytest.skip("needs RecordObservations")
     game = HanabiGame(native.raw_env(**parameters).config)
     deck = deck_of(game.config, np.random.default_rng(3))
     env, worlds = dealt(monkeypatch, which, deck, parameters), game.from_decks(deck[None])
@@ -388,6 +404,22 @@ def test_a_reset_of_the_environment_begins_a_new_game_for_its_agents() -> None:
                 assert env.last()[0]["action_mask"][agent.act()]
         with pytest.raises(IllegalActionError, match="not to move: the game is over"):
             agent.act()
+
+
+def test_whom_hanabi_v5_should_ask_first_is_told_by_the_masks() -> None:
+    env = RecordObservations(hanabi_v5.raw_env(players=3, random_start_player=True))
+    agents = [SeatAgent(SmartBot(), env, p) for p in range(3)]
+    firsts = set()
+    for seed in range(8):
+        env.reset(seed=seed)
+        firsts.add(first := env.record.moments[0].mover)
+        if first != 0:  # it asks player 0 nevertheless
+            with pytest.raises(IllegalActionError, match="player 0 is not to move"):
+                agents[0].act(env.last()[0])
+        for _ in range(4):
+            mover = env.record.moments[-1].mover
+            env.step(agents[mover].act())
+    assert len(firsts) > 1
 
 
 def test_more_than_two_players_need_the_wrapper() -> None:

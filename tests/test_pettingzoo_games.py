@@ -146,3 +146,17 @@ def test_what_does_not_fit_is_refused(tictactoe: DeterministicAECGame) -> None:
 
     with pytest.raises(UnsupportedError, match=r"override AECAdapter.mask"):
         AECGame(env, Maskless(), **common).deal(np.random.default_rng(0), 1)
+
+    class Bare:
+        possible_agents = env.possible_agents
+        action_space = env.action_space
+
+        @property
+        def unwrapped(self) -> Bare:
+            return self
+
+        def reset(self, seed: int) -> None:
+            pass
+
+    with pytest.raises(UnsupportedError, match="got no agents, agent_selection, rewards"):
+        AECGame(Bare(), TicTacToe(), **common).deal(np.random.default_rng(0), 1)

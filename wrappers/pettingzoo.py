@@ -31,8 +31,8 @@ AgentID = str
 def env(**parameters: Any) -> Any:
     """``raw_env`` in the wrappers that ``hanabi_v5.env`` has: an illegal move ends the game with
     -1 for who made it, an action outside the space and calls out of order raise."""
-    wrapped = wrappers.TerminateIllegalWrapper(raw_env(**parameters), illegal_reward=-1)
-    return wrappers.OrderEnforcingWrapper(wrappers.AssertOutOfBoundsWrapper(wrapped))
+    wrapped = _TerminateIllegal(raw_env(**parameters), illegal_reward=-1)
+    return _OrderEnforcing(_AssertOutOfBounds(wrapped))
 
 
 class raw_env(AECEnv):  # type: ignore[misc]  # untyped; the name is PettingZoo's
@@ -81,7 +81,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # untyped; the name is PettingZoo'
         )
         self.render_mode = render_mode
         self.possible_agents = [f"player_{p}" for p in range(players)]
-        self.agents: list[AgentID] = []
+        self.agents: list[AgentID]  # there from the first reset on, as all that changes
         size = observation_size(self.config)
         self.action_spaces = {
             agent: spaces.Discrete(self.config.num_actions) for agent in self.possible_agents
@@ -228,3 +228,44 @@ class raw_env(AECEnv):  # type: ignore[misc]  # untyped; the name is PettingZoo'
         known = 0 <= action < self._num_actions
         words = action_in_words(self.config, int(row[TURN]), action) if known else str(action)
         return f'action "{words}" is not legal: {why_illegal(self.config, row, action)}'
+
+
+# ---------------------------------------------------------------------- the wrappers of PettingZoo
+#
+# A wrapper looks up what it does not have in the one below it, at some microseconds a name. These
+# ask the environment itself. Where it has no such attribute yet, the wrapper's own lookup goes on.
+
+
+def _from_below(name: str) -> property:
+    return property(lambda wrapper: getattr(wrapper._below, name))
+
+
+class _Direct(wrappers.BaseWrapper):  # type: ignore[misc]  # PettingZoo is untyped
+    def __init__(self, env: Any, **options: Any) -> None:
+        super().__init__(env, **options)
+        self._below = env.unwrapped
+
+    agents = _from_below("agents")
+    agent_selection = _from_below("agent_selection")
+    rewards = _from_below("rewards")
+    terminations = _from_below("terminations")
+    truncations = _from_below("truncations")
+    infos = _from_below("infos")
+    _cumulative_rewards = _from_below("_cumulative_rewards")
+
+    def action_space(self, agent: AgentID) -> spaces.Space[Any]:
+        space: spaces.Space[Any] = self._below.action_space(agent)
+        return space
+
+
+class _TerminateIllegal(_Direct, wrappers.TerminateIllegalWrapper):  # type: ignore[misc]
+    pass
+
+
+class _AssertOutOfBounds(_Direct, wrappers.AssertOutOfBoundsWrapper):  # type: ignore[misc]
+    pass
+
+
+class _OrderEnforcing(_Direct, wrappers.OrderEnforcingWrapper):  # type: ignore[misc]
+    def __str__(self) -> str:
+        return str(self.env)

@@ -258,6 +258,12 @@ class AECGame(Game):
     def _position(self, returns: tuple[float, ...]) -> Position:
         """Where the environment is now."""
         env = self._env
+        missing = [name for name in BOOKKEEPING if not hasattr(env, name)]
+        if missing:
+            raise UnsupportedError(
+                f"{self.name} must have what every AEC environment has after reset, "
+                f"got no {', '.join(missing)}"
+            )
         ended = {env.terminations[agent] or env.truncations[agent] for agent in self.players}
         if len(ended) > 1:
             raise UnsupportedError(f"players of {self.name} do not end together")

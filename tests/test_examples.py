@@ -18,6 +18,7 @@ SAYS = {
     "05_compiled_bot.py": r"teller (\d+\.\d+), upgraded (\d+\.\d+)\n$",
     "06_upgrade_a_network.py": r"network (\d+\.\d+), upgraded (\d+\.\d+)\n$",
     "08_openspiel_bot.py": r"hopeful (\d+\.\d+), upgraded (\d+\.\d+)\n$",
+    "07_pettingzoo.py": r"SmartBot alone (\d+\.\d+), upgraded (\d+\.\d+)\n$",
     "03_other_games.py": r"blueprint (\d+\.\d+), upgraded (\d+\.\d+)\ngain \+",
 }
 

@@ -73,7 +73,7 @@ def encode(config: HanabiConfig, rows: NDArray[np.int32], seat: int, encoding: s
     dims = dims_of(config)
     minimal = config.observation_type == "minimal"
     seer = config.observation_type == "seer"
-    write_bits(dims, _tables(config), rows, seat, minimal, seer, words)
+    write_bits(dims, encoder_tables(config), rows, seat, minimal, seer, words)
     if encoding == "packed":
         reverse_bytes(words)
         return words.view(np.uint8)[:, : (size + 7) // 8]
@@ -89,7 +89,7 @@ def encode(config: HanabiConfig, rows: NDArray[np.int32], seat: int, encoding: s
 
 
 @functools.cache
-def _tables(config: HanabiConfig) -> NDArray[np.int64]:
+def encoder_tables(config: HanabiConfig) -> NDArray[np.int64]:
     """[4, 32] bit patterns.
 
     Row k < 3: for a set of ranks, the k-th last element of each rank's part of one colour's

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.encoding import _tables
+from hanabi_search_plugin.hanabi.encoding import encoder_tables
 from hanabi_search_plugin.hanabi.encoding_kernels import write_bits
 from hanabi_search_plugin.hanabi.kernels import num_actions
 from hanabi_search_plugin.hanabi.layout import TURN
@@ -26,7 +26,7 @@ def encoding_tables(config: HanabiConfig) -> tuple[NDArray[np.int64], NDArray[np
     """``tables`` and ``spread`` of the kernels below: the encoder's bit patterns, and float64
     [256, 8] the bits of a byte, lowest first."""
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
-    return _tables(config), bits.astype(np.float64)
+    return encoder_tables(config), bits.astype(np.float64)
 
 
 @kernel

@@ -40,9 +40,9 @@ CONVENTION = [
     for kind in ("any-giver", "previous-player")
 ]
 NAMES = [entry.name for entry in policies()] + STRICT + CONVENTION
-ROWS = [(entry.name, 2) for entry in policies()] + [
-    (name, players) for name in ("hatbot", "hatbot-b") for players in (3, 4, 5)
-]
+ROWS = [f"{entry.name}/2" for entry in policies()]
+ROWS += [f"{name}/{players}" for name in ("hatbot", "hatbot-b") for players in (3, 4, 5)]
+ROWS += ["flawed/2/keep", "random/2/keep"]  # which lose every game: nothing to gain where that is 0
 
 # Means and standard errors of the original programs, 2 to 5 players; a lost game keeps its points,
 # and a game in which no rule fires ends with the points it has. The first two from 20,000 games a
@@ -108,21 +108,20 @@ def sparta(
     """SPARTA at one seat over each policy, on the same decks with and without; resumable."""
     logging.basicConfig(level=logging.ERROR)
     folder.mkdir(exist_ok=True)
-    rows = [(n, int(p)) for n, _, p in (row.partition("/") for row in only.split(",") if row)]
-    for name, players in rows or ROWS:
-        game = HanabiGame(players=players)
+    for key in only.split(",") if only else ROWS:
+        name, players, *bomb = key.split("/")
+        game = HanabiGame(players=int(players), bomb=bomb[0] if bomb else "zero")
         policy = load_policy(name, game.config)
         agent = upgrade(policy, game, search=Sparta(rollouts=rollouts))
-        seats = tuple(agent if seat == 1 else policy for seat in range(players))
-        kept = folder / f"sparta-{name}-{players}p-{rollouts}-{seed}.jsonl"
+        seats = tuple(agent if seat == 1 else policy for seat in range(game.num_players))
+        kept = folder / f"sparta-{key.replace('/', '-')}-{rollouts}-{seed}.jsonl"
         result = evaluate(game, seats, games=games, seed=seed, threads=threads, resume=kept)
-        summary = result.to_dict()
-        row = {key: value for key, value in summary.items() if _is_figure(value)}
-        row |= {"rollouts": rollouts, "policy": name, "players": players}
+        row = {name: value for name, value in result.to_dict().items() if _is_figure(value)}
+        row["rollouts"] = rollouts
         measured = _read(SEARCHED)
-        measured[f"{name}/{players}"] = row
+        measured[key] = row
         _write(SEARCHED, measured)
-        console.print(f"{name} {players}p: {_searched_row(row)}", markup=False)
+        console.print(f"{key}: {_searched_row(row)}", markup=False)
         if result.interrupted:
             raise typer.Exit(130)
 
@@ -227,9 +226,11 @@ def sparta_table() -> Iterable[str]:
     )
     yield "|---|---|---|---|---|---|---|---|---|---|"
     measured = _read(SEARCHED)
-    for name, players in ROWS:
-        if row := measured.get(f"{name}/{players}"):
-            yield f"| `{name}` | {players} | {_searched_row(row)} |"
+    for key in ROWS:
+        if row := measured.get(key):
+            name, players, *bomb = key.split("/")
+            kept = ", points kept" if bomb else ""
+            yield f"| `{name}`{kept} | {players} | {_searched_row(row)} |"
 
 
 def _searched_row(row: dict[str, Any]) -> str:

@@ -309,12 +309,13 @@ def test_probabilities_go_out_as_they_came_in():
 # ----------------------------------------------------------------------------------------- agents
 
 
-@pytest.mark.parametrize("attached", [True, False])
-@pytest.mark.parametrize("game", GAMES, ids=repr)
+@pytest.mark.parametrize(
+    ("game", "attached"),
+    [*((game, True) for game in GAMES), *((game, False) for game in (TINY, KUHN, LEDUC))],
+    ids=repr,
+)
 def test_loops_of_rl_environment(game, attached):
     """Beside a random agent; without the environment where observations tell the history."""
-    if isinstance(game, HanabiGame) and not attached:
-        pytest.skip("an observation of hanabi does not tell its history")
     environment = rl_environment.Environment(spiel(game))
     environment.seed(1)
     for seat in [1] if game is FULL else range(2):

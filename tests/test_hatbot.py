@@ -5,8 +5,6 @@ Letters: B worlds.
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -21,22 +19,15 @@ from hanabi_search_plugin.game import IntArray
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.layout import ALL, HANDS, LEFT0, NO_CARD
 from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
-from hanabi_search_plugin.policy import Memory, take
-from hanabi_search_plugin.records import read_games
+from hanabi_search_plugin.policy import take
 from hanabi_search_plugin.rollout import start_memories
 from hanabi_search_plugin.selfplay import self_play
 from hanabi_search_plugin.streams import Streams
 from hanabi_search_plugin.testing import check_policy
 from tests.hatbot_reference import ReferenceHatBot, ReferenceHatBotB
+from tests.helpers.hanabi_masks import check_recorded, compare, masks_of
 from tests.helpers.hanabi_play import random_legal
-from tests.helpers.hanabi_table import (
-    Table,
-    any_config,
-    hidden_shuffled,
-    last_move,
-    position,
-    stacked,
-)
+from tests.helpers.hanabi_table import Table, any_config, hidden_shuffled, stacked
 
 STANDARD = [2, 3, 4, 5]
 SMALL = {"players": 3, "colors": 2, "ranks": 3, "hand_size": 2, "information_tokens": 4}
@@ -48,98 +39,40 @@ versions = pytest.mark.parametrize("version", BOTS)
 standard = pytest.mark.parametrize("players", STANDARD)
 
 
-def as_row(hands: list[list[int]], hand_size: int) -> list[int]:
-    """A seat's memory of one world from the masks of the cards in each hand."""
-    return [mask for hand in hands for mask in hand + [ABSENT] * (hand_size - len(hand))]
-
-
-def masks_of(game: HanabiGame, memory: Memory) -> list[list[set[int]]]:
-    """One seat's memory of one world: the identities that each card of each hand may have."""
-    return [
-        [{card for card in range(25) if mask >> card & 1} for mask in hand if mask != ABSENT]
-        for hand in memory.reshape(game.num_players, -1).tolist()
-    ]
-
-
 # ---------------------------------------------------------------------------------- recorded games
 
 
 @standard
 @versions
 def test_recorded_decisions_and_masks(shared_golden: Path, version: str, players: int) -> None:
-    """All of them, as all seats see them: in self-play they agree."""
-    name = RECORDED[version]
-    with gzip.open(shared_golden / f"{name}_knowledge.jsonl.gz", "rt") as file:
-        known = {(k["players"], k["game"]): k["turns"] for k in map(json.loads, file)}
-    records = [
-        game
-        for game in read_games(shared_golden / f"{name}.jsonl")
-        if game.config.players == players
-    ]
-    assert len(records) >= 20
-    game = HanabiGame(players=players, bomb="keep")
-    table = Table(game.from_decks([record.deck for record in records]), BOTS[version])
-    playing = np.arange(len(records))
-    turn = 0
-    while len(table):
-        turns = [known[players, records[g].game][turn] for g in playing.tolist()]
-        expected = [as_row(before["k"], game.config.hand_size) for before in turns]
-        for seat in range(players):
-            assert table.memories[seat].tolist() == expected, f"turn {turn}, seat {seat}"
-        actions = np.array([records[g].actions[turn] for g in playing.tolist()])
-        assert table.proposals().tolist() == actions.tolist(), f"turn {turn}"
-        turn += 1
-        ends = np.array([len(records[g].actions) == turn for g in playing.tolist()])
-        playing = playing[table.step(actions)]
-        assert len(playing) == (~ends).sum()
-    assert turn == max(len(record.actions) for record in records)
+    check_recorded(BOTS[version], shared_golden, RECORDED[version], players)
 
 
 # --------------------------------------------------------------------- against the plain version
-
-
-def compare(version: str, game: HanabiGame, seed: int, games: int, own: float) -> int:
-    """Play mixed games; every decision and every seat's masks equal. Returns the decisions."""
-    rng = np.random.default_rng(seed)
-    table = Table(game.deal(rng, games), BOTS[version])
-    seats = range(game.num_players)
-    now = [position(table.worlds, b) for b in range(games)]
-    plain = [[PLAIN[version](at.seen_by(seat)) for seat in seats] for at in now]
-    decisions = 0
-    while len(table):
-        expected = [
-            bots[at.to_move].decide(at.seen_by(at.to_move))
-            for bots, at in zip(plain, now, strict=True)
-        ]
-        assert table.proposals().tolist() == expected, f"{game}, seed {seed}: {now}"
-        decisions += len(table)
-        on = table.step(table.mixed(rng, own)).tolist()
-        before, plain = [now[b] for b in on], [plain[b] for b in on]
-        now = [position(table.worlds, b) for b in range(len(on))]
-        for b in range(len(on)):
-            move = last_move(table.worlds, b)
-            for seat in seats:
-                bot = plain[b][seat]
-                bot.observe(before[b].seen_by(seat), move, now[b].seen_by(seat))
-                masks = [[sum(1 << card for card in mask) for mask in hand] for hand in bot.masks]
-                assert table.memories[seat][b].tolist() == as_row(masks, game.config.hand_size), (
-                    f"{game}, seed {seed}: seat {seat} after {move} in {before[b]}"
-                )
-    return decisions
 
 
 @standard
 @versions
 def test_equals_the_plain_version(version: str, players: int) -> None:
     game = HanabiGame(players=players)
-    assert sum(compare(version, game, players, 6, own) for own in (0.7, 0.95)) > 150
+    assert (
+        sum(compare(BOTS[version], PLAIN[version], game, players, 6, own) for own in (0.7, 0.95))
+        > 150
+    )
 
 
 @versions
 def test_equals_the_plain_version_in_any_game(version: str) -> None:
     for seed in range(60):
         rng = np.random.default_rng(seed)
-        compare(version, HanabiGame(any_config(rng)), seed, 1, float(rng.choice([0.0, 0.7, 0.95])))
+        compare(
+            BOTS[version],
+            PLAIN[version],
+            HanabiGame(any_config(rng)),
+            seed,
+            1,
+            float(rng.choice([0.0, 0.7, 0.95])),
+        )
 
 
 # ------------------------------------------------------------------------------------ random play

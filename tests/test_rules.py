@@ -57,7 +57,6 @@ from hanabi_search_plugin.blueprints.rulebook import (
 from hanabi_search_plugin.blueprints.script import COIN, DISCARD_ANY, SILENT, TELL_ANY
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.game import Event
-from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.layout import DECK_NEXT, DECK_SIZE, TURN
 from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
@@ -67,6 +66,7 @@ from hanabi_search_plugin.selfplay import self_play
 from hanabi_search_plugin.streams import Streams
 from hanabi_search_plugin.testing import check_policy
 from tests.helpers.hanabi_play import random_legal
+from tests.helpers.hanabi_table import any_config
 from tests.rules_reference import Proposal, Reader, Table
 
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
@@ -202,22 +202,6 @@ def test_rules_equal_the_plain_version(players: int) -> None:
     ]
     never = {RULES[14]} if players > 2 else set()
     assert set(EVERY_RULE) - set().union(*fired) <= never | {TryToUnblock()}
-
-
-def any_config(rng: np.random.Generator) -> HanabiConfig:
-    """Any configuration whose hands fit into the deck."""
-    while True:
-        players, colors, ranks = rng.integers([2, 1, 1], 6).tolist()
-        largest = HanabiConfig(colors=colors, ranks=ranks, hand_size=1).deck_size // players
-        if largest > 0:
-            return HanabiConfig(
-                players=players,
-                colors=colors,
-                ranks=ranks,
-                hand_size=int(rng.integers(1, min(8, largest) + 1)),
-                information_tokens=int(rng.integers(0, 10)),
-                life_tokens=int(rng.integers(1, 6)),
-            )
 
 
 @pytest.mark.parametrize("block", range(3))

@@ -5,10 +5,7 @@ Letters: B worlds, P players, M first actions.
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,109 +18,40 @@ from hanabi_search_plugin.blueprints.compiled import SmartBot, scripts_of
 from hanabi_search_plugin.blueprints.smartbot import ABSENT
 from hanabi_search_plugin.errors import UnsupportedError
 from hanabi_search_plugin.game import IntArray
-from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.layout import (
     ALL,
-    DECK_NEXT,
-    DECK_SIZE,
     HANDS,
     INFO,
-    LAST_ACTION,
-    LAST_CARD,
-    LAST_PLAYER,
-    LAST_TOUCHED,
-    LEFT0,
-    LEFT1,
-    LEFT2,
     LIVES,
     MAX_INFO,
     NO_CARD,
     PLAYABLE,
-    PLAYED,
-    TURN,
 )
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
-from hanabi_search_plugin.policy import Blueprint, Memory, Policy, UniformPolicy, take
-from hanabi_search_plugin.records import read_games
-from hanabi_search_plugin.rollout import action_values, choose, observe_all, start_memories
+from hanabi_search_plugin.policy import Blueprint, Policy, UniformPolicy, take
+from hanabi_search_plugin.rollout import action_values, start_memories
 from hanabi_search_plugin.selfplay import self_play
 from hanabi_search_plugin.streams import Streams
 from hanabi_search_plugin.testing import check_policy
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from tests.helpers.hanabi_masks import check_recorded, compare, masks_of
 from tests.helpers.hanabi_play import random_legal
-from tests.smartbot_reference import Move, Position, ReferenceSmartBot
+from tests.helpers.hanabi_table import Table, any_config, hidden_shuffled, stacked
+from tests.smartbot_reference import ReferenceSmartBot
 
 STANDARD = [2, 3, 4, 5]
+BOT = SmartBot()
 SMALL = {"players": 3, "colors": 2, "ranks": 3, "hand_size": 2, "information_tokens": 4}
-
-
-class Table:
-    """Games in lockstep, with a compiled SmartBot watching at every seat. Ended games leave."""
-
-    def __init__(self, worlds: HanabiWorlds) -> None:
-        self.game = worlds.game
-        self.worlds = worlds
-        self.bots: Blueprint = (SmartBot(),) * worlds.game.num_players
-        self.memories = start_memories(worlds, self.bots)
-
-    def __len__(self) -> int:
-        return len(self.worlds)
-
-    def proposals(self) -> IntArray:
-        """[B] what SmartBot would do."""
-        nothing = Streams(np.zeros(len(self), dtype=np.uint64))
-        return choose(self.worlds, self.bots, self.memories, nothing)
-
-    def step(self, actions: IntArray) -> IntArray:
-        """Returns the indices of the games that go on."""
-        event = self.worlds.step(actions)
-        on = np.flatnonzero(~self.worlds.terminal)
-        self.keep(on)
-        self.memories = observe_all(
-            self.worlds, event.player[on], event.action[on], self.bots, self.memories
-        )
-        return on
-
-    def mixed(self, rng: np.random.Generator, smart: float) -> IntArray:
-        """[B] SmartBot's move with probability ``smart``, else any legal one."""
-        use = rng.random(len(self)) < smart
-        return np.where(use, self.proposals(), random_legal(self.worlds, rng))
-
-    def keep(self, index: IntArray) -> None:
-        self.worlds = self.worlds.select(index)
-        self.memories = tuple(take(memory, index) for memory in self.memories)
 
 
 def midgame(
     game: HanabiGame, rng: np.random.Generator, n: int, *, moves: int, smart: float
 ) -> Table:
     """Games after ``moves`` mixed moves; those that ended before are not there."""
-    table = Table(game.deal(rng, n))
+    table = Table(game.deal(rng, n), BOT)
     for _ in range(moves):
         table.step(table.mixed(rng, smart))
     return table
-
-
-def masks_of(game: HanabiGame, memory: Memory) -> list[list[set[int]]]:
-    """One seat's memory of one world: the identities that each card of each hand may have."""
-    return [
-        [{card for card in range(25) if mask >> card & 1} for mask in hand if mask != ABSENT]
-        for hand in memory.reshape(game.num_players, -1).tolist()
-    ]
-
-
-def as_row(hands: list[list[int]], hand_size: int) -> list[int]:
-    """A seat's memory of one world from the masks of the cards in each hand."""
-    return [mask for hand in hands for mask in hand + [ABSENT] * (hand_size - len(hand))]
-
-
-def stacked(game: HanabiGame, *hands: list[int], draws: tuple[int, ...] = ()) -> HanabiWorlds:
-    """A deal of these hands, these first draws, and the remaining cards in order."""
-    rest = Counter(np.repeat(np.arange(25), game.config.copies * 5).tolist())
-    first = [card for hand in hands for card in hand] + list(draws)
-    rest.subtract(first)
-    return game.from_decks([first + sorted(rest.elements())])
 
 
 # ---------------------------------------------------------------------------------- recorded games
@@ -131,137 +59,33 @@ def stacked(game: HanabiGame, *hands: list[int], draws: tuple[int, ...] = ()) ->
 
 @pytest.mark.parametrize("players", STANDARD)
 def test_recorded_decisions_and_masks(shared_golden: Path, players: int) -> None:
-    """All of them, as all seats see them: in self-play they agree."""
-    with gzip.open(shared_golden / "smartbot_knowledge.jsonl.gz", "rt") as file:
-        known = {(k["players"], k["game"]): k["turns"] for k in map(json.loads, file)}
-    records = [
-        game
-        for game in read_games(shared_golden / "smartbot.jsonl")
-        if game.config.players == players
-    ]
-    assert len(records) >= 20
-    game = HanabiGame(players=players, bomb="keep")
-    table = Table(game.from_decks([record.deck for record in records]))
-    playing = np.arange(len(records))
-    turn = 0
-    while len(table):
-        turns = [known[players, records[g].game][turn] for g in playing.tolist()]
-        expected = [as_row(before["k"], game.config.hand_size) for before in turns]
-        for seat in range(players):
-            assert table.memories[seat].tolist() == expected, f"turn {turn}, seat {seat}"
-        actions = np.array([records[g].actions[turn] for g in playing.tolist()])
-        assert table.proposals().tolist() == actions.tolist(), f"turn {turn}"
-        turn += 1
-        ends = np.array([len(records[g].actions) == turn for g in playing.tolist()])
-        playing = playing[table.step(actions)]
-        assert len(playing) == (~ends).sum()
-    assert turn == max(len(record.actions) for record in records)
+    check_recorded(BOT, shared_golden, "smartbot", players)
 
 
 # --------------------------------------------------------------------- against the plain version
 
 
-def position(worlds: HanabiWorlds, b: int) -> Position:
-    """A world as the plain version wants it, nothing hidden."""
-    game, row = worlds.game.config, worlds.rows[b].tolist()
-    cards = range(game.colors * game.ranks)
-    left = [3 - sum(row[plane] >> card & 1 for plane in (LEFT0, LEFT1, LEFT2)) for card in cards]
-    piles = [0] * game.colors
-    for card in cards:
-        piles[card // game.ranks] += row[PLAYED] >> card & 1
-    hands = (
-        row[HANDS + p * game.hand_size : HANDS + (p + 1) * game.hand_size]
-        for p in range(game.players)
-    )
-    return Position(
-        config=game,
-        seat=-1,
-        to_move=row[TURN],
-        lives=row[LIVES],
-        tokens=row[INFO],
-        deck=row[DECK_SIZE] - row[DECK_NEXT],
-        piles=tuple(piles),
-        seen=tuple(game.copies[card % game.ranks] - left[card] for card in cards),
-        hands=tuple(tuple(card for card in hand if card != NO_CARD) for hand in hands),
-    )
-
-
-def last_move(worlds: HanabiWorlds, b: int) -> Move:
-    game, row = worlds.game.config, worlds.rows[b].tolist()
-    action = row[LAST_ACTION]
-    if action < 2 * game.hand_size:
-        kind, slot = divmod(action, game.hand_size)
-        return Move("play" if kind else "discard", slot=slot, card=row[LAST_CARD])
-    hint = action - 2 * game.hand_size
-    by_rank = hint >= (game.players - 1) * game.colors
-    if by_rank:
-        hint -= (game.players - 1) * game.colors
-    offset, value = divmod(hint, game.ranks if by_rank else game.colors)
-    return Move(
-        "rank" if by_rank else "color",
-        target=(row[LAST_PLAYER] + offset + 1) % game.players,
-        value=value,
-        touched=frozenset(i for i in range(game.hand_size) if row[LAST_TOUCHED] >> i & 1),
-    )
-
-
-def compare(game: HanabiGame, seed: int, games: int, smart: float) -> int:
-    """Play mixed games; every decision and every seat's masks equal. Returns the decisions."""
-    rng = np.random.default_rng(seed)
-    table = Table(game.deal(rng, games))
-    seats = range(game.num_players)
-    now = [position(table.worlds, b) for b in range(games)]
-    plain = [[ReferenceSmartBot(at.seen_by(seat)) for seat in seats] for at in now]
-    decisions = 0
-    while len(table):
-        expected = [
-            bots[at.to_move].decide(at.seen_by(at.to_move))
-            for bots, at in zip(plain, now, strict=True)
-        ]
-        assert table.proposals().tolist() == expected, f"{game}, seed {seed}: {now}"
-        decisions += len(table)
-        on = table.step(table.mixed(rng, smart)).tolist()
-        before, plain = [now[b] for b in on], [plain[b] for b in on]
-        now = [position(table.worlds, b) for b in range(len(on))]
-        for b in range(len(on)):
-            move = last_move(table.worlds, b)
-            for seat in seats:
-                bot = plain[b][seat]
-                bot.observe(before[b].seen_by(seat), move, now[b].seen_by(seat))
-                masks = [[sum(1 << card for card in mask) for mask in hand] for hand in bot.masks]
-                assert table.memories[seat][b].tolist() == as_row(masks, game.config.hand_size), (
-                    f"{game}, seed {seed}: seat {seat} after {move} in {before[b]}"
-                )
-    return decisions
-
-
 @pytest.mark.parametrize("players", STANDARD)
 def test_equals_the_plain_version(players: int) -> None:
-    games = [compare(HanabiGame(players=players), players, 20, smart) for smart in (0.7, 0.95)]
+    games = [
+        compare(BOT, ReferenceSmartBot, HanabiGame(players=players), players, 20, smart)
+        for smart in (0.7, 0.95)
+    ]
     assert min(games) > 500
-
-
-def any_config(rng: np.random.Generator) -> HanabiConfig:
-    """Any configuration whose hands fit into the deck."""
-    while True:
-        players, colors, ranks = rng.integers([2, 1, 1], 6).tolist()
-        largest = HanabiConfig(colors=colors, ranks=ranks, hand_size=1).deck_size // players
-        if largest > 0:
-            return HanabiConfig(
-                players=players,
-                colors=colors,
-                ranks=ranks,
-                hand_size=int(rng.integers(1, min(8, largest) + 1)),
-                information_tokens=int(rng.integers(0, 10)),
-                life_tokens=int(rng.integers(1, 6)),
-            )
 
 
 @pytest.mark.parametrize("block", range(4))
 def test_equals_the_plain_version_in_any_game(block: int) -> None:
     for seed in range(100 * block, 100 * (block + 1)):
         rng = np.random.default_rng(seed)
-        compare(HanabiGame(any_config(rng)), seed, 2, float(rng.choice([0.0, 0.7, 0.95])))
+        compare(
+            BOT,
+            ReferenceSmartBot,
+            HanabiGame(any_config(rng)),
+            seed,
+            2,
+            float(rng.choice([0.0, 0.7, 0.95])),
+        )
 
 
 # ------------------------------------------------------------------------------------ random play
@@ -270,7 +94,7 @@ def test_equals_the_plain_version_in_any_game(block: int) -> None:
 def check_random_play(game: HanabiGame, seed: int, games: int) -> None:
     """Watch all-random games: proposals are legal, masks are never empty and fit the hands."""
     rng = np.random.default_rng(seed)
-    table = Table(game.deal(rng, games))
+    table = Table(game.deal(rng, games), BOT)
     p, h = game.config.players, game.config.hand_size
     while len(table):
         proposals = table.proposals()
@@ -296,7 +120,7 @@ def test_random_games_of_any_configuration() -> None:
 
 def test_no_hint_where_there_are_no_tokens_at_all() -> None:
     game = HanabiGame(players=2, information_tokens=0)
-    table = Table(stacked(game, [4, 9, 14, 19, 24], [1, 2, 3, 6, 7]))
+    table = Table(stacked(game, [4, 9, 14, 19, 24], [1, 2, 3, 6, 7]), BOT)
     assert table.proposals().tolist() == [5]  # discards are illegal, too: play the oldest card
 
 
@@ -321,7 +145,7 @@ def after_finesse(*newest: int) -> list[list[list[set[int]]]]:
     others = [[Y2, Y3, Y2, Y3], [G2, G3, G2, G3], [Y4, G4, Y4, G4]]
     hands = [[R1, B2, B2, B3, W2][:size]]
     hands += [[*other[: size - 1], card] for other, card in zip(others, newest, strict=False)]
-    table = Table(stacked(game, *hands))
+    table = Table(stacked(game, *hands), BOT)
     # Of P0's cards only R1 is red, and only R1 is a 1: two hints make it known.
     telling = [{"color": 0}, {"rank": 0}]
     while telling or table.worlds.current_player[0] != 0:
@@ -372,7 +196,7 @@ def test_finesse_with_two_holders_points_at_the_first_that_a_seat_sees() -> None
 
 def test_a_misleading_hint_teaches_what_its_receiver_can_see() -> None:
     game = HanabiGame(players=2)
-    table = Table(stacked(game, [Y1, Y1, Y2, Y2, Y3], [R1, B2, B2, B3, R3]))
+    table = Table(stacked(game, [Y1, Y1, Y2, Y2, Y3], [R1, B2, B2, B3, R3]), BOT)
     table.step(np.array([hint(game, 1, color=0)]))
     reds = {0, 1, 2, 3, 4}
     for seat in range(2):  # the giver, too, who sees that R1 is wrong
@@ -394,7 +218,7 @@ def test_a_misleading_hint_teaches_what_its_receiver_can_see() -> None:
 def test_what_a_seat_cannot_see_changes_nothing(players: int) -> None:
     game = HanabiGame(players=players)
     rng = np.random.default_rng(players)
-    table = Table(game.deal(rng, 100))
+    table = Table(game.deal(rng, 100), BOT)
     script = SmartBot().script(game)
     changed = 0
     while len(table):
@@ -413,19 +237,6 @@ def test_what_a_seat_cannot_see_changes_nothing(players: int) -> None:
             kernels.observe_rows(game.dims, script, rows, seat, memory)
             assert np.array_equal(memory, table.memories[seat])
     assert changed > 1000
-
-
-def hidden_shuffled(worlds: HanabiWorlds, seat: int, rng: np.random.Generator) -> Any:
-    """Rows in which the seat's own cards and the undealt deck have changed places."""
-    rows = worlds.rows.copy()
-    size = worlds.game.config.hand_size
-    hand = HANDS + seat * size + np.arange(size)
-    deck = rows.shape[1] - worlds.game.config.deck_size
-    for row in rows:
-        held = hand[row[hand] != NO_CARD]
-        unseen = np.concatenate([held, np.arange(deck + row[DECK_NEXT], len(row))])
-        row[unseen] = row[rng.permutation(unseen)]
-    return rows
 
 
 # ---------------------------------------------------------------------------------------- rollouts
@@ -487,7 +298,7 @@ def test_compiled_values_from_unequal_memories(players: int) -> None:
         memory |= np.where((memory == ABSENT) | (seat == 0), 0, forgotten).astype(np.int32)
     assert (table.memories[0] != table.memories[1]).any(axis=1).all()
     actions = np.array([0, game.config.hand_size, game.num_actions - 1])
-    assert check_values(table, table.bots, actions, rng) >= 60
+    assert check_values(table, table.policies, actions, rng) >= 60
 
 
 @pytest.mark.parametrize("players", STANDARD)
@@ -495,7 +306,7 @@ def test_compiled_values_where_minds_part(players: int) -> None:
     """First moves that equal memories read differently: a finesse that shows no card, or two."""
     game = HanabiGame(players=players)
     rng = np.random.default_rng(players)
-    table = Table(game.deal(rng, 300))
+    table = Table(game.deal(rng, 300), BOT)
     size, parted = game.config.hand_size, 0
     while len(table) and parted < 40:
         for slot in range(size):
@@ -508,9 +319,9 @@ def test_compiled_values_where_minds_part(players: int) -> None:
             chosen = np.flatnonzero(known & spare & np.logical_and.reduce(equal))
             if len(chosen) == 0:
                 continue
-            part = Table(worlds.select(chosen))
+            part = Table(worlds.select(chosen), BOT)
             part.memories = tuple(take(memory, chosen) for memory in table.memories)
-            check_values(part, part.bots, np.array([slot]), rng)
+            check_values(part, part.policies, np.array([slot]), rng)
             part.step(np.full(len(part), slot))
             differ = [(m != part.memories[0]).any(axis=1) for m in part.memories[1:]]
             parted += int(np.logical_or.reduce(differ).sum())

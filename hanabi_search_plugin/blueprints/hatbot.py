@@ -69,7 +69,7 @@ from hanabi_search_plugin.hanabi.layout import (
     rank_plane,
     ranks,
 )
-from hanabi_search_plugin.hanabi.rules import hint_action
+from hanabi_search_plugin.hanabi.rules import hint_action, hint_of
 from hanabi_search_plugin.jit import inline, routine
 
 Board = tuple[int, int, int, int, int]
@@ -583,17 +583,6 @@ def best_attribute(
     return choice
 
 
-@inline
-def last_hint(dims: Any, row: Any) -> tuple[int, int]:
-    """(offset, attribute) of the last move, a hint."""
-    p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
-    hint = np.int64(row[LAST_ACTION]) - 2 * h
-    if hint >= (p - 1) * c:
-        hint -= (p - 1) * c
-        return hint // r + 1, c + hint - hint // r * r
-    return hint // c + 1, hint - hint // c * c
-
-
 # ---------------------------------------------------------------------------------- decisions
 
 
@@ -824,7 +813,7 @@ def announcement(dims: Any, row: Any, mem: Any, board: Board, pack: bool) -> tup
         return 0, 0
     strategies = stack_array(10, np.int64)
     total = receivers(dims, mem, giver, board, pack, strategies)
-    target, attribute = last_hint(dims, row)
+    target, attribute = hint_of(dims, np.int64(row[LAST_ACTION]))
     n, key = strategies[2 * target], strategies[2 * target + 1]
     number = hint_type(dims, n, key, attribute, np.int64(row[LAST_TOUCHED]))
     for offset in range(1, target):
@@ -881,7 +870,7 @@ def learn(
 def take_hint(dims: Any, row: Any, mem: Any) -> None:
     """The plain content of the last move, a hint."""
     p, h = players(dims), hand_size(dims)
-    offset, attribute = last_hint(dims, row)
+    offset, attribute = hint_of(dims, np.int64(row[LAST_ACTION]))
     target = (np.int64(row[LAST_PLAYER]) & 7) + offset
     if target >= p:
         target -= p

@@ -64,7 +64,7 @@ from hanabi_search_plugin.hanabi.layout import (
     rank_plane,
     ranks,
 )
-from hanabi_search_plugin.hanabi.rules import hint_action
+from hanabi_search_plugin.hanabi.rules import hint_action, hint_of
 from hanabi_search_plugin.jit import inline, kernel, routine
 
 # ------------------------------------------------------------------------------- words of a script
@@ -680,20 +680,18 @@ def remember_gap(dims: Any, mem: Any, settings: int, player: int, slot: int, dre
 @inline
 def remember(dims: Any, row: Any, mem: Any, script: Any) -> None:
     """Bring a memory over the last move."""
-    p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
+    p, h, c = players(dims), hand_size(dims), colors(dims)
     actor = np.int64(row[LAST_PLAYER]) & 7
     action = np.int64(row[LAST_ACTION])
     settings = np.int64(script[SETTINGS])
     if action >= 2 * h:
-        hint = action - 2 * h
-        by_rank = hint >= (p - 1) * c
-        hint -= (p - 1) * c if by_rank else 0
-        n = r if by_rank else c
-        offset = hint // n
-        target = actor + offset + 1
+        offset, attribute = hint_of(dims, action)
+        target = actor + offset
         target = target if target < p else target - p
-        remember_hint(dims, row, mem, settings & 3, target, by_rank, hint - offset * n)
-        recent = hint_code(target, by_rank, hint - offset * n)
+        by_rank = attribute >= c
+        value = attribute - c if by_rank else attribute
+        remember_hint(dims, row, mem, settings & 3, target, by_rank, value)
+        recent = hint_code(target, by_rank, value)
     else:
         slot = action - h if action >= h else action
         remember_gap(dims, mem, settings, actor, slot, (row[LAST_FLAGS] & DREW) != 0)

@@ -160,6 +160,17 @@ def hint_action(dims: Any, offset: int, attribute: int) -> int:
 
 
 @inline
+def hint_of(dims: Any, action: int) -> tuple[int, int]:
+    """(offset, attribute) of a hint: the arguments of ``hint_action`` that give it."""
+    p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
+    hint = action - 2 * h
+    if hint >= (p - 1) * c:
+        hint -= (p - 1) * c
+        return hint // r + 1, c + hint - hint // r * r
+    return hint // c + 1, hint - hint // c * c
+
+
+@inline
 def see_card(row: Any, bit: int) -> None:
     """One more copy of a card has left the hands for the table."""
     row[LEFT0] |= row[LEFT1] & bit

@@ -48,9 +48,9 @@ PUBLIC_ACTIONS = frozenset(
 )  # fmt: skip
 INFORMATION_SETS_KEPT = 256  # results of listing an information set that a game remembers
 
-_HANABI_NAMES = {
-    "max_information_tokens": "information_tokens",
-    "max_life_tokens": "life_tokens",
+HANABI_NAMES = {  # of HanabiConfig: OpenSpiel's
+    "information_tokens": "max_information_tokens",
+    "life_tokens": "max_life_tokens",
     **{name: name for name in ("players", "colors", "ranks", "hand_size", "random_start_player")},
 }
 
@@ -318,8 +318,8 @@ def _rebuild(kind: type[OpenSpielGame], spiel: Any, public: bool, deals: int) ->
 
 def _check_hanabi(parameters: Mapping[str, Any]) -> None:
     """Parameters out of range would abort the process."""
-    given = {_HANABI_NAMES[k]: v for k, v in parameters.items() if k in _HANABI_NAMES}
-    HanabiConfig(**given)
+    names = HANABI_NAMES.items()
+    HanabiConfig(**{ours: parameters[theirs] for ours, theirs in names if theirs in parameters})
 
 
 def _require_sequential(kind: Any) -> None:

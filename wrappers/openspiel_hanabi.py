@@ -33,20 +33,17 @@ from hanabi_search_plugin.hanabi.layout import (
 from hanabi_search_plugin.hanabi.text import action_to_dict
 from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
 from hanabi_search_plugin.streams import Streams
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, digest_of, load_spiel
+from hanabi_search_plugin.wrappers.openspiel import (
+    HANABI_NAMES,
+    OpenSpielGame,
+    digest_of,
+    load_spiel,
+)
 from hanabi_search_plugin.wrappers.openspiel_worlds import State
 
 _TRIES = 10_000  # new games of a random first player before the one wanted must have come up
 
-_NAMES = {  # of HanabiConfig: OpenSpiel's
-    "information_tokens": "max_information_tokens",
-    "life_tokens": "max_life_tokens",
-    **{
-        name: name
-        for name in ("players", "colors", "ranks", "hand_size", "random_start_player",
-                     "observation_type")
-    },
-}  # fmt: skip
+_NAMES = {**HANABI_NAMES, "observation_type": "observation_type"}
 
 
 def load_game(game: Any) -> HanabiGame | OpenSpielGame:

@@ -12,7 +12,8 @@ from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief import EnumeratedBelief
 from hanabi_search_plugin.blueprints import partners
 from hanabi_search_plugin.blueprints.agents import rule_agent
-from hanabi_search_plugin.blueprints.compiled import HatBot, HatBotB, SmartBot
+from hanabi_search_plugin.blueprints.compiled import SmartBot
+from hanabi_search_plugin.blueprints.hats import HatBot, HatBotB
 from hanabi_search_plugin.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.hanabi import belief as belief_module
 from hanabi_search_plugin.hanabi.config import HanabiConfig

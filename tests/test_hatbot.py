@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from hanabi_search_plugin.blueprints import kernels, rollouts
-from hanabi_search_plugin.blueprints.compiled import CompiledBot, HatBot, HatBotB, scripts_of
+from hanabi_search_plugin.blueprints.compiled import CompiledBot, scripts_of
+from hanabi_search_plugin.blueprints.hats import HatBot, HatBotB
 from hanabi_search_plugin.blueprints.smartbot import ABSENT
 from hanabi_search_plugin.game import IntArray
 from hanabi_search_plugin.hanabi.game import HanabiGame

@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.blueprints import hatbot, hatbot_b, kernels
+from hanabi_search_plugin.blueprints import kernels
 from hanabi_search_plugin.blueprints.routines import address_of
 from hanabi_search_plugin.blueprints.script import (
     COMMON,
@@ -155,7 +155,7 @@ class CompiledBot(Policy):
 NO_MEMORY = np.zeros((1, 1), dtype=np.int32)
 
 
-class _MaskBot(CompiledBot):
+class MaskBot(CompiledBot):
     """One that remembers public knowledge.
 
     Memory: int32 [B, players * hand size], the seat's own copy of the public knowledge masks.
@@ -171,7 +171,7 @@ class _MaskBot(CompiledBot):
         return f"{type(self).__name__}()"
 
 
-class SmartBot(_MaskBot):
+class SmartBot(MaskBot):
     """SmartBot at one seat of native Hanabi, any configuration; see ``smartbot`` for how it plays.
 
     Memory: int32 [B, players * hand size], the seat's own copy of the public knowledge masks.
@@ -181,28 +181,6 @@ class SmartBot(_MaskBot):
 
     def __init__(self) -> None:
         super().__init__("smartbot", Routines(decide=None))
-
-
-class HatBot(_MaskBot):
-    """The hat-guessing bot of the SPARTA paper, any configuration; see ``hatbot``.
-
-    Memory: int32 [B, players * hand size], the seat's own copy of the public knowledge masks.
-    """
-
-    def __init__(self) -> None:
-        routines = Routines(hatbot.decide, hatbot.observe, hatbot.observe_common)
-        super().__init__("hatbot", routines)
-
-
-class HatBotB(_MaskBot):
-    """The stronger hat-guessing bot of 2023, any configuration; see ``hatbot_b``.
-
-    Memory: int32 [B, players * hand size], the seat's own copy of the public knowledge masks.
-    """
-
-    def __init__(self) -> None:
-        routines = Routines(hatbot_b.decide, hatbot_b.observe, hatbot_b.observe_common)
-        super().__init__("hatbot-b", routines)
 
 
 def _native(view: View) -> HanabiView:

@@ -142,13 +142,13 @@ register(
 )
 register(
     "hatbot",
-    _built_in("blueprints.compiled", "HatBot"),
+    _built_in("blueprints.hats", "HatBot"),
     description="hat guessing: a hint tells every other player something; of the SPARTA paper",
     source="WuTheFWasThat, hanabi.rs; in C++ by Arthur O'Dwyer (InfoBot)",
 )
 register(
     "hatbot-b",
-    _built_in("blueprints.compiled", "HatBotB"),
+    _built_in("blueprints.hats", "HatBotB"),
     description="the stronger hat-guessing bot of 2023: adaptive questions, telling discards",
     source="WuTheFWasThat, hanabi.rs, ef77311; from a description of its behaviour",
 )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,15 +23,49 @@ class Search(Protocol):
     def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult: ...
 
 
+class TeamSearch(ABC):
+    """A search that all seats make together: it brings its own agent."""
+
+    @abstractmethod
+    def agent(self, game: Game, blueprint: Blueprint, epsilon: float) -> SearchAgent:
+        """The agent that plays every seat."""
+
+
 MakeBelief = Callable[[Blueprint, View], Belief]
 
 
-@dataclass(frozen=True)
 class SearchAgent(Policy):
     """A policy that upgrades a blueprint by search; it can stand wherever a policy can.
 
-    Its memory is a list of beliefs, one a world of the batch. The others are assumed to play the
-    blueprint: more than one such agent in a game breaks that assumption (SPARTA, Table 4).
+    Its memory is a list, an entry a world of the batch.
+    """
+
+    game: Game
+    blueprint: Blueprint
+
+    deterministic = False  # it takes its randomness from the stream it is given
+    together = False  # do its seats reckon with each other's search?
+
+    @abstractmethod
+    def decide(self, memory: Any, rng: np.random.Generator) -> SearchResult:
+        """One decision, from one entry of the memory."""
+
+    def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
+        rng.uniform()  # one draw a world, as for any stochastic policy
+        return np.array(
+            [
+                self.decide(entry, np.random.default_rng(int(seed))).action
+                for entry, seed in zip(memory, rng.state, strict=True)
+            ],
+            dtype=np.int64,
+        )
+
+
+@dataclass(frozen=True)
+class BeliefAgent(SearchAgent):
+    """An agent that assumes the others to play the blueprint. Its memory is a list of beliefs.
+
+    More than one such agent in a game breaks that assumption (SPARTA, Table 4).
     """
 
     game: Game
@@ -38,8 +73,6 @@ class SearchAgent(Policy):
     search: Search
     epsilon: float = 0.0  # probability that a partner moves at random, in the game's own belief
     belief: MakeBelief | None = None  # None: the game's own
-
-    deterministic = False  # it takes its randomness from the stream it is given
 
     def __post_init__(self) -> None:
         if self.belief is not None and self.epsilon != 0.0:
@@ -59,34 +92,29 @@ class SearchAgent(Policy):
             for b, belief in enumerate(memory)
         ]
 
-    def decide(self, belief: Belief, rng: np.random.Generator) -> SearchResult:
-        """One searched decision for one world."""
-        return self.search(rng, belief)
-
-    def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
-        rng.uniform()  # one draw a world, as for any stochastic policy
-        return np.array(
-            [
-                self.decide(belief, np.random.default_rng(int(seed))).action
-                for belief, seed in zip(memory, rng.state, strict=True)
-            ],
-            dtype=np.int64,
-        )
+    def decide(self, memory: Belief, rng: np.random.Generator) -> SearchResult:
+        return self.search(rng, memory)
 
 
 def upgrade(
     policy: Policy | tuple[Policy, ...],
     game: Game,
-    search: Search,
+    search: Search | TeamSearch,
     *,
     epsilon: float = 0.0,
     belief: MakeBelief | None = None,
 ) -> SearchAgent:
     """An agent that plays ``policy`` upgraded by ``search``.
 
-    ``policy`` is what everybody plays, or a tuple of one policy a seat. The belief is the game's
+    ``policy`` is what everybody plays, or a tuple of one policy a seat. A ``TeamSearch`` is for an
+    agent that sits at every seat, any other for one at one seat. The belief is the game's
     own, in which partners move at random with probability ``epsilon``, or what ``belief`` makes of
     (blueprint, first view): for example a ``ParticleBelief`` where worlds are too many to list.
     Raises UnsupportedError for a wrong number of policies, ConfigError for epsilon with a belief.
     """
-    return SearchAgent(game, as_blueprint(policy, game.num_players), search, epsilon, belief)
+    blueprint = as_blueprint(policy, game.num_players)
+    if isinstance(search, TeamSearch):
+        if belief is not None:
+            raise ConfigError("belief must be None where all seats search together")
+        return search.agent(game, blueprint, epsilon)
+    return BeliefAgent(game, blueprint, search, epsilon, belief)

@@ -102,7 +102,7 @@ def evaluate(
     require_integer("seed", seed, 0)
     played = as_blueprint(policies, game.num_players)
     searching = searching_seats(played)
-    if len(searching) > 1:
+    if len(searching) > 1 and not all(_together(played[p]) for p in searching):
         _logger.warning(MANY_SEARCHERS, ", ".join(map(str, searching)))
     reference: Blueprint | None
     if baseline is not None:
@@ -158,6 +158,10 @@ MANY_SEARCHERS = (
     "which a searching partner breaks, and such teams can score below the blueprint (SPARTA, "
     "Table 4)"
 )
+
+
+def _together(policy: Policy) -> bool:
+    return isinstance(policy, SearchAgent) and policy.together
 
 
 def without_search(policies: Blueprint) -> Blueprint:

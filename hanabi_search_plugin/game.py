@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from hanabi_search_plugin.belief import Belief
     from hanabi_search_plugin.policy import Blueprint, Memory, Policy
+    from hanabi_search_plugin.public_belief import PublicBelief
     from hanabi_search_plugin.streams import Streams
 
 IntArray = NDArray[np.int64]
@@ -177,7 +178,15 @@ class Game(ABC):
 
         return EnumeratedBelief.start(self, blueprint, view, epsilon=epsilon)
 
-    # The three operations below cost nearly all the time of a search. Here they are written for
+    def public_belief(
+        self, blueprint: Blueprint, view: View, *, epsilon: float = 0.0
+    ) -> PublicBelief:
+        """What everybody knows at the start of a game, kept by ``view.player``; as ``belief``."""
+        from hanabi_search_plugin.public_belief import EnumeratedPublicBelief
+
+        return EnumeratedPublicBelief.start(self, blueprint, view, epsilon=epsilon)
+
+    # The operations below cost nearly all the time of a search. Here they are written for
     # any game; a game may override them with compiled loops that return the same numbers.
 
     def action_values(
@@ -193,8 +202,10 @@ class Game(ABC):
     ) -> FloatArray:
         """[M, B] ``seat``'s return if it plays actions[m] in world b and then all the blueprint.
 
-        ``memories[p]`` are seat p's, before the action. Every action meets the same chance and the
-        same policy randomness (``rng``, one stream a world). ``threads`` never changes the numbers.
+        ``actions`` are [M], or [M, B] where they differ by world; HIDDEN is not tried, its value
+        nan. ``memories[p]`` are seat p's, before the action. Every action meets the same chance and
+        the same policy randomness (``rng``, one stream a world). ``threads`` never changes the
+        numbers.
         """
         from hanabi_search_plugin.rollout import action_values
 

@@ -33,8 +33,10 @@ from hanabi_search_plugin.game import (
     History,
     IntArray,
     View,
+    Worlds,
 )
-from hanabi_search_plugin.policy import Blueprint, memory_from
+from hanabi_search_plugin.policy import Blueprint, Memory, join, memory_from
+from hanabi_search_plugin.streams import Streams
 
 _log = logging.getLogger(__name__)
 
@@ -42,15 +44,40 @@ _log = logging.getLogger(__name__)
 class PublicBelief(ABC):
     """P(world | public history, blueprint). Immutable: every operation returns a new one.
 
-    Every seat keeps its own and feeds it its own views. ``observer`` is that seat: its views tell
-    which public things happened, and nothing that it alone knows is used.
+    Every seat may keep its own and feed it its own views: they tell which public things happened,
+    and nothing that the seat alone knows is used. Entries are named by integers, their *labels*,
+    which mean the same to every observer.
     """
 
     game: Game
     blueprint: Blueprint
-    observer: int
     turn: int  # events since the first decision
-    recovered: int  # how often no world was left and all policy evidence had to be dropped
+
+    @property
+    @abstractmethod
+    def recovered(self) -> int:
+        """How often nothing was left and evidence had to be dropped."""
+
+    @property
+    @abstractmethod
+    def exact(self) -> bool:
+        """False where a part of the worlds stands for all."""
+
+    @property
+    @abstractmethod
+    def likelihoods(self) -> int:
+        """Policy evaluations taken since the game began."""
+
+    @abstractmethod
+    def entry_of(self, view: View) -> int:
+        """The label of the entry that the observer with this view holds."""
+
+    @abstractmethod
+    def public_part(self, view: View) -> bytes | None:
+        """What everybody sees of a view, the same from every seat; None where that is not known.
+
+        It lets seats in one process share what they would all compute.
+        """
 
     @abstractmethod
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> PublicBelief:
@@ -65,33 +92,55 @@ class PublicBelief(ABC):
         """Entries of ``player``, or an upper bound."""
 
     @abstractmethod
-    def support(self, player: int) -> View:
-        """[N] what ``player`` sees now, entry by entry."""
+    def entries(self, player: int) -> IntArray:
+        """[N] the labels of all entries of ``player``."""
 
     @abstractmethod
-    def weights(self, player: int) -> FloatArray:
-        """[N] public probability of each entry of ``support(player)`` (sum 1)."""
+    def weights(self, player: int, entries: IntArray) -> FloatArray:
+        """[E] public probability of each of these entries, among them (sum 1)."""
+
+    @abstractmethod
+    def possible(self, player: int, entries: IntArray) -> BoolArray:
+        """[E] is the probability above 0? Ranges kept apart for each player may hold others."""
+
+    @abstractmethod
+    def view_of(self, player: int, entries: IntArray) -> View:
+        """[E] what ``player`` sees now if it holds these entries."""
+
+    @abstractmethod
+    def memory_of(self, player: int, entries: IntArray) -> Memory:
+        """[E] the blueprint's memory of ``player`` in these entries."""
 
     @abstractmethod
     def condition_on(self, player: int, entry: int) -> Belief:
-        """The private belief of ``player`` holding ``support(player)[entry]``.
+        """The private belief of ``player`` holding an entry (ConditionOnAOH in the paper).
 
         Moves taken as no evidence stay none; entries excluded stay excluded.
         """
 
     @abstractmethod
-    def parents(self, player: int, turn: int) -> IntArray:
-        """[N] the entry at an earlier turn that each of today's grew from.
+    def sample(
+        self, player: int, entries: IntArray, chance: Streams
+    ) -> tuple[Worlds, tuple[Memory, ...]]:
+        """Worlds [E * n] of ``condition_on`` for many possible entries at once, and all memories.
 
-        Entries of a turn are numbered as the public belief of that turn numbered them.
+        World ``e * n + i`` is drawn from stream i of n and takes its future chance from it, so that
+        entries share chance as far as they can. The streams are left as they were.
         """
 
     @abstractmethod
-    def exclude(self, player: int, turn: int, ruled_out: BoolArray) -> PublicBelief:
-        """Rule out entries [N of then] of an earlier turn (or today) and all that grew from them.
+    def ancestors(self, player: int, turn: int, limit: int) -> IntArray | None:
+        """The entries of an earlier turn from which today's grew; None if more than ``limit``.
 
-        Today's remaining entries are numbered anew, in their order. Raises ContractError where
-        nothing would be left.
+        Labels are those of that turn.
+        """
+
+    @abstractmethod
+    def exclude(self, player: int, turn: int, entries: IntArray) -> PublicBelief:
+        """Rule out entries of an earlier turn (or today) and all that grew from them.
+
+        Today's remaining entries may get new labels. Raises ContractError where the observer knows
+        that one of those ruled out is the truth.
         """
 
 
@@ -101,6 +150,8 @@ class EnumeratedPublicBelief(PublicBelief):
     Public knowledge is found as the game theorist defines it (Aumann, 1976): two worlds that some
     player cannot tell apart are connected, and what is common knowledge is the connected component
     of the truth. So a card that all have seen is public without the game declaring it.
+
+    ``observer`` is the seat whose views it is fed.
 
     When no world is left, all evidence of policies and exclusions is dropped, for all turns.
     """
@@ -119,6 +170,7 @@ class EnumeratedPublicBelief(PublicBelief):
         epsilon: float,
         max_worlds: int,
         recovered: int = 0,
+        likelihoods: int = 0,
         event: Event | None = None,
         previous: EnumeratedPublicBelief | None = None,
         parent: IntArray | None = None,
@@ -131,8 +183,9 @@ class EnumeratedPublicBelief(PublicBelief):
         self.observer = view.player
         self.epsilon = epsilon
         self.max_worlds = max_worlds
-        self.recovered = recovered
+        self._recovered = recovered
         self.turn = 0 if previous is None else previous.turn + 1
+        self._likelihoods = likelihoods
         self._view = view
         self._event = event  # as the observer sees it; None at the start
         self._previous = previous
@@ -195,21 +248,56 @@ class EnumeratedPublicBelief(PublicBelief):
                     return EnumeratedPublicBelief(
                         game, self.blueprint, view, after, tuple(entries),
                         int(entries[self.observer][w]), epsilon=self.epsilon,
-                        max_worlds=self.max_worlds, recovered=self.recovered, event=event,
+                        max_worlds=self.max_worlds, recovered=self.recovered,
+                        likelihoods=self.likelihoods + step.likelihoods, event=event,
                         previous=self, parent=parent, action=step.action,
                     )  # fmt: skip
         return self._recover(event, view)
 
+    @property
+    def recovered(self) -> int:
+        return self._recovered
+
+    @property
+    def exact(self) -> bool:
+        return True
+
+    @property
+    def likelihoods(self) -> int:
+        return self._likelihoods
+
+    def entry_of(self, view: View) -> int:
+        if view.player != self.observer:
+            raise ContractError(f"player {self.observer} keeps this, got a view of {view.player}")
+        return self._seen
+
+    def public_part(self, view: View) -> bytes | None:
+        return None
+
     def size(self, player: int) -> int:
         return int(self._entries[player].max()) + 1
 
-    def support(self, player: int) -> View:
-        _, first = np.unique(self._entries[player], return_index=True)
-        return self._tracked.worlds.view(player).select(first)
+    def entries(self, player: int) -> IntArray:
+        return np.arange(self.size(player))
 
-    def weights(self, player: int) -> FloatArray:
-        weights = np.bincount(self._entries[player], weights=self._tracked.weights)
-        return weights.astype(np.float64)
+    def weights(self, player: int, entries: IntArray) -> FloatArray:
+        weights = np.bincount(self._entries[player], weights=self._tracked.weights)[entries]
+        return np.asarray(weights / weights.sum(), dtype=np.float64)
+
+    def possible(self, player: int, entries: IntArray) -> BoolArray:
+        return np.ones(len(entries), dtype=np.bool_)
+
+    def view_of(self, player: int, entries: IntArray) -> View:
+        return self._tracked.worlds.view(player).select(self._first_worlds(player)[entries])
+
+    def memory_of(self, player: int, entries: IntArray) -> Memory:
+        first = self._first_worlds(player)[entries].tolist()
+        policy = self.blueprint[player]
+        return join([memory_from(policy, self._history(player, world)) for world in first])
+
+    def _first_worlds(self, player: int) -> IntArray:
+        """[N] a world of each entry."""
+        return np.unique(self._entries[player], return_index=True)[1]
 
     def condition_on(self, player: int, entry: int) -> EnumeratedBelief:
         rows = np.flatnonzero(self._entries[player] == entry)
@@ -220,29 +308,41 @@ class EnumeratedPublicBelief(PublicBelief):
         return EnumeratedBelief(
             self.game, self.blueprint, history, self._tracked.select(rows), memory,
             epsilon=self.epsilon, max_worlds=self.max_worlds, recovered=self.recovered,
+            likelihoods=self.likelihoods,
         )  # fmt: skip
 
-    def parents(self, player: int, turn: int) -> IntArray:
-        then, ancestor = self._ancestors(turn)
-        _, first = np.unique(self._entries[player], return_index=True)
-        return then._entries[player][ancestor[first]]
+    def sample(
+        self, player: int, entries: IntArray, chance: Streams
+    ) -> tuple[Worlds, tuple[Memory, ...]]:
+        draw = chance.select(np.arange(len(chance))).uniform()
+        drawn, worlds = [], []
+        for entry in entries.tolist():
+            rows = np.flatnonzero(self._entries[player] == entry)
+            passed = np.cumsum(self._tracked.weights[rows])
+            drawn.append(rows[np.searchsorted(passed, draw * passed[-1], side="right")])
+            # One generator an entry: what an entry meets must not depend on the others asked for.
+            future = np.random.default_rng(chance.state.tolist())
+            worlds.append(self.game.reseed(self._tracked.worlds.select(drawn[-1]), future))
+        tracked = self._tracked.select(np.concatenate(drawn))
+        return self.game.concat(worlds), tracked.memories
 
-    def exclude(self, player: int, turn: int, ruled_out: BoolArray) -> EnumeratedPublicBelief:
+    def ancestors(self, player: int, turn: int, limit: int) -> IntArray | None:
         then, ancestor = self._ancestors(turn)
-        if len(ruled_out) != then.size(player):
-            raise ContractError(
-                f"player {player} had {then.size(player)} entries at turn {turn}, got "
-                f"{len(ruled_out)} flags"
-            )
-        left = np.flatnonzero(~ruled_out[then._entries[player][ancestor]])
-        entries = tuple(of[left] for of in self._entries)
-        if self._seen not in entries[self.observer]:
+        found = np.unique(then._entries[player][ancestor])
+        return found if len(found) <= limit else None
+
+    def exclude(self, player: int, turn: int, entries: IntArray) -> EnumeratedPublicBelief:
+        then, ancestor = self._ancestors(turn)
+        left = np.flatnonzero(~np.isin(then._entries[player][ancestor], entries))
+        remaining = tuple(of[left] for of in self._entries)
+        if self._seen not in remaining[self.observer]:
             raise ContractError(f"excluding rules out what player {self.observer} has seen")
+        tracked = self._tracked.select(left)
         return EnumeratedPublicBelief(
-            self.game, self.blueprint, self._view, self._tracked.select(left), entries, self._seen,
+            self.game, self.blueprint, self._view, tracked, remaining, self._seen,
             epsilon=self.epsilon, max_worlds=self.max_worlds, recovered=self.recovered,
-            event=self._event, previous=self._previous, parent=self._parent[left],
-            action=self._action[left],
+            likelihoods=self.likelihoods, event=self._event, previous=self._previous,
+            parent=self._parent[left], action=self._action[left],
         )  # fmt: skip
 
     @property
@@ -292,7 +392,8 @@ class EnumeratedPublicBelief(PublicBelief):
         again = EnumeratedPublicBelief.start(
             self.game, self.blueprint, views[0], epsilon=self.epsilon, max_worlds=self.max_worlds
         )
-        again.recovered = self.recovered + 1
+        again._recovered = self.recovered + 1
+        again._likelihoods = self.likelihoods
         for e, v in zip(told, views[1:], strict=True):
             again = again.update(e, v, by_blueprint=False)
         return again

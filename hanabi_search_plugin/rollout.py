@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hanabi_search_plugin.game import Event, FloatArray, IntArray, Worlds
+from hanabi_search_plugin.game import HIDDEN, Event, FloatArray, IntArray, Worlds
 from hanabi_search_plugin.policy import Blueprint, Memory, take
 from hanabi_search_plugin.streams import Streams
 
@@ -107,13 +107,16 @@ def action_values(
     rng: Streams,
 ) -> FloatArray:
     """[M, B] see ``Game.action_values``."""
-    everything = np.arange(len(worlds))
-    values = np.empty((len(actions), len(worlds)))
-    for m, action in enumerate(actions.tolist()):
-        branch = worlds.select(everything)
+    values = np.full((len(actions), len(worlds)), np.nan)
+    for m, first in enumerate(actions):
+        played = np.broadcast_to(first, len(worlds))
+        tried = np.flatnonzero(played != HIDDEN)
+        if len(tried) == 0:
+            continue
+        branch, played = worlds.select(tried), played[tried]
         actors = branch.current_player
-        played = np.full(len(branch), action)
         branch.step(played)
-        after = observe_all(branch, actors, played, blueprint, memories)
-        values[m] = rollout(branch, blueprint, after, rng).returns[:, seat]
+        after = tuple(take(memory, tried) for memory in memories)
+        after = observe_all(branch, actors, played, blueprint, after)
+        values[m, tried] = rollout(branch, blueprint, after, rng.select(tried)).returns[:, seat]
     return values

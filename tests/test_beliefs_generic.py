@@ -193,11 +193,13 @@ def test_public_beliefs_condition_to_private_ones(name):
                 public = public.update(event.seen_by(observer, game), worlds.view(observer))
                 private = [b.update(event, worlds.view(p)) for p, b in enumerate(private)]
             for p in (0, 1):
-                weights = public.weights(p)
-                assert weights.sum() == pytest.approx(1)
-                assert len(weights) == len(public.support(p)) == public.size(p)
+                entries = public.entries(p)
+                views = public.view_of(p, entries).keys()
+                assert public.weights(p, entries).sum() == pytest.approx(1)
+                assert len(entries) == len(views) == public.size(p)
                 truth = worlds.view(p).keys()[0]
-                held = [e for e, key in enumerate(public.support(p).keys()) if key == truth]
+                held = [e for e, key in zip(entries.tolist(), views, strict=True) if key == truth]
+                assert p != observer or public.entry_of(worlds.view(p)) in held
                 same = [
                     conditioned
                     for conditioned in (public.condition_on(p, e) for e in held)
@@ -218,8 +220,11 @@ def test_public_knowledge_is_found():
         event = worlds.step(np.array([action]))
         beliefs = [b.update(event, worlds.view(p)) for p, b in enumerate(beliefs)]
     for p in (0, 1):
-        assert beliefs[0].weights(p) == pytest.approx(beliefs[1].weights(p))
-        shown = [str(key[0]).split("Discards:")[1] for key in list(beliefs[0].support(p).keys())]
+        entries = beliefs[0].entries(p)
+        weights = [belief.weights(p, entries) for belief in beliefs]
+        assert weights[0] == pytest.approx(weights[1])
+        keys = list(beliefs[0].view_of(p, entries).keys())
+        shown = [str(key[0]).split("Discards:")[1] for key in keys]
         assert set(shown) == {" Y1"}
         assert beliefs[0].size(p) > 1
 
@@ -242,20 +247,23 @@ def test_excluding_is_evidence_taken_later():
         later = later.update(hint, worlds.view(0), by_blueprint=False)
         entries = [first.condition_on(0, e) for e in range(first.size(0))]
         moves = [int(blueprint[0].act(b.view, b.view.legal, b.memory, None)[0]) for b in entries]
-        before, parents = later.size(0), later.parents(0, 0)
-        assert len(parents) == before
-        narrow = later.exclude(0, 0, np.array(moves) != event.action[0])
+        before, grown = later.size(0), later.ancestors(0, 0, later.size(0))
+        assert later.ancestors(0, 0, len(grown) - 1) is None
+        assert set(grown.tolist()) <= set(first.entries(0).tolist())
+        others = np.flatnonzero(np.array(moves) != event.action[0])
+        narrow = later.exclude(0, 0, others)
         for p in (0, 1):
-            assert narrow.support(p).keys() == at_once.support(p).keys()
-            assert narrow.weights(p) == pytest.approx(at_once.weights(p))
-        assert narrow.size(0) == sum(moves[e] == event.action[0] for e in parents)
+            entries = narrow.entries(p)
+            shown = [b.view_of(p, entries).keys() for b in (narrow, at_once)]
+            assert shown[0] == shown[1]
+            assert narrow.weights(p, entries) == pytest.approx(at_once.weights(p, entries))
+        kept = narrow.ancestors(0, 0, before)
+        assert kept.tolist() == [e for e in grown.tolist() if e not in others]
         narrowed += narrow.size(0) < before
-        with pytest.raises(ContractError, match="flags"):
-            later.exclude(0, 0, np.zeros(1, dtype=bool))
         with pytest.raises(ContractError, match="rules out"):
-            later.exclude(0, 0, np.ones(first.size(0), dtype=bool))
+            later.exclude(0, 0, first.entries(0))
         with pytest.raises(ContractError, match="turn must be"):
-            later.parents(0, 9)
+            later.ancestors(0, 9, 1)
     assert narrowed > 0
 
 
@@ -267,4 +275,4 @@ def test_public_beliefs_recover(caplog):
     assert public.recovered == 1
     assert "drops all evidence" in caplog.text
     assert public.turn == 1
-    assert public.weights(0) == pytest.approx([1 / 3, 1 / 3, 1 / 3])
+    assert public.weights(0, public.entries(0)) == pytest.approx([1 / 3, 1 / 3, 1 / 3])

@@ -96,23 +96,23 @@ def test_sparta_skeleton():
 
 def range_search(public, player):
     """What ``player`` would do by search, for each private history it may have."""
-    return np.array([sparta(public.condition_on(player, e))[0] for e in range(public.size(player))])
+    entries = public.entries(player).tolist()
+    return np.array([sparta(public.condition_on(player, entry))[0] for entry in entries])
 
 
 def test_joint_search_skeleton():
     def first(view):
         public = EnumeratedPublicBelief.start(GAME, BLUEPRINT, view)
-        own = public.support(0).keys().index(view.keys()[0])
-        return range_search(public, 0)[own]
+        return range_search(public, 0)[public.entry_of(view)]
 
     def second(start, event, view):
         before = EnumeratedPublicBelief.start(GAME, BLUEPRINT, start)
         public = before.update(event, view, by_blueprint=False)
         assert public.size(0) == 2
-        public = public.exclude(0, 0, range_search(before, 0) != event.action[0])
+        others = np.flatnonzero(range_search(before, 0) != event.action[0])
+        public = public.exclude(0, 0, others)
         assert public.size(0) == 1  # the two cards search differently
-        own = public.support(1).keys().index(view.keys()[0])
-        return sparta(public.condition_on(1, own))[0]
+        return sparta(public.condition_on(1, public.entry_of(view)))[0]
 
     assert earnings(first, second) == pytest.approx(10.0)
 

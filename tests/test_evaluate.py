@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hanabi_search_plugin.agent import SearchAgent, upgrade
+from hanabi_search_plugin.agent import BeliefAgent, upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief import Belief
 from hanabi_search_plugin.errors import ConfigError, RecordError
@@ -51,11 +51,11 @@ class LastMove:
         )
 
 
-def searching(spread: int = 2) -> SearchAgent:
+def searching(spread: int = 2) -> BeliefAgent:
     return upgrade(UniformPolicy(), GAME, LastMove(spread))
 
 
-def line_up(spread: int = 2) -> tuple[UniformPolicy, SearchAgent]:
+def line_up(spread: int = 2) -> tuple[UniformPolicy, BeliefAgent]:
     return (UniformPolicy(), searching(spread))
 
 
@@ -150,7 +150,7 @@ def test_a_baseline_of_ones_own() -> None:
 
 def test_without_search_gives_each_seat_its_blueprint() -> None:
     blueprint = (UniformPolicy(), UniformPolicy())
-    agent = SearchAgent(GAME, blueprint, LastMove())
+    agent = BeliefAgent(GAME, blueprint, LastMove())
     assert without_search((agent, agent)) == blueprint
 
 

@@ -15,7 +15,7 @@ from hanabi_search_plugin.blueprints.agents import rule_agent
 from hanabi_search_plugin.blueprints.compiled import SmartBot
 from hanabi_search_plugin.blueprints.hats import HatBot, HatBotB
 from hanabi_search_plugin.errors import ConfigError, UnsupportedError
-from hanabi_search_plugin.hanabi import belief as belief_module
+from hanabi_search_plugin.hanabi import hand_range
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.layout import DECK_NEXT
@@ -500,8 +500,8 @@ def tight(monkeypatch):
     def limit(kept, tested=1 << 24, walked=1 << 28):
         monkeypatch.setattr(partners, "MAX_STORED", kept)
         monkeypatch.setattr(partners, "MAX_ASKED", kept)
-        monkeypatch.setattr(belief_module, "MAX_TESTED", tested)
-        monkeypatch.setattr(belief_module, "MAX_WALKED", walked)
+        monkeypatch.setattr(hand_range, "MAX_TESTED", tested)
+        monkeypatch.setattr(hand_range, "MAX_WALKED", walked)
 
     return limit
 

@@ -39,11 +39,12 @@ from hanabi_search_plugin.hanabi.rules import legal_mask, shuffle
 from hanabi_search_plugin.jit import inline, kernel
 
 PARENT, DEPTH, EVALUATED = 0, 1, 2  # words of an enumeration's cursor
+TOO_MANY, DEPENDS_ON_PENDING = -1, -2  # answers of ``regroup``
 BLOCK = 64  # hands whose weights are kept as a sum alone
 
 
-@kernel
-def count_unseen(dims: Any, row: Any, seat: int, unseen: Any) -> int:
+@inline
+def count_cards(dims: Any, row: Any, seat: int, unseen: Any) -> int:
     """Fill ``unseen`` from what ``seat`` sees; returns the number of cards in its hand."""
     h, kinds = hand_size(dims), colors(dims) * ranks(dims)
     unseen[:] = 0
@@ -61,6 +62,12 @@ def count_unseen(dims: Any, row: Any, seat: int, unseen: Any) -> int:
             elif card != NO_CARD:
                 unseen[card] -= 1
     return present
+
+
+@kernel
+def count_unseen(dims: Any, row: Any, seat: int, unseen: Any) -> int:
+    """``count_cards``, from Python."""
+    return count_cards(dims, row, seat, unseen)
 
 
 @inline
@@ -311,6 +318,48 @@ def pick_hands(
                     break
 
 
+@inline
+def fill_world(
+    dims: Any,
+    view: Any,
+    seat: int,
+    hand: int,
+    known: int,
+    present: int,
+    unseen: Any,
+    state: Any,
+    counts: Any,
+    rest: Any,
+    row: Any,
+) -> None:
+    """row = the seat's view with a hand in it and the rest of the unseen cards shuffled.
+
+    The first of the rest fill the pending slots, the others are the deck. ``counts`` int64 [32] and
+    ``rest`` int64 [64] are room to work in.
+    """
+    mine, deck = hand_at(dims, seat), deck_at(dims)
+    for i in range(len(row)):
+        row[i] = view[i]
+    for card in range(len(counts)):
+        counts[card] = unseen[card]
+    for i in range(known):
+        card = (hand >> (5 * i)) & 31
+        row[mine + i] = card
+        counts[card] -= 1
+    size = 0
+    for card in range(colors(dims) * ranks(dims)):
+        for _ in range(counts[card]):
+            rest[size] = card
+            size += 1
+    shuffle(rest, 0, size, state)
+    used = present - known
+    for i in range(used):
+        row[mine + known + i] = rest[i]
+    start = np.int64(row[DECK_NEXT])
+    for i in range(np.int64(row[DECK_SIZE]) - start):
+        row[deck + start + i] = rest[used + i]
+
+
 @kernel
 def fill_worlds(
     dims: Any,
@@ -323,36 +372,14 @@ def fill_worlds(
     seeds: Any,
     rows: Any,
 ) -> None:
-    """rows[b] = the seat's view with hand b in it and the rest of the unseen cards shuffled.
-
-    The first of the rest fill the pending slots, the others are the deck. ``seeds`` uint64 [B].
-    """
-    mine, deck = hand_at(dims, seat), deck_at(dims)
-    kinds = colors(dims) * ranks(dims)
+    """rows[b] = ``fill_world`` with hand b; ``seeds`` uint64 [B]."""
     rest = np.empty(64, np.int64)
     counts = np.empty(32, np.int64)
     state = np.empty(1, np.uint64)
     for b in range(len(hands)):
-        row = rows[b]
-        row[:] = view
-        counts[:] = unseen
-        for i in range(known):
-            card = (np.int64(hands[b]) >> (5 * i)) & 31
-            row[mine + i] = card
-            counts[card] -= 1
-        size = 0
-        for card in range(kinds):
-            for _ in range(counts[card]):
-                rest[size] = card
-                size += 1
         state[0] = seeds[b]
-        shuffle(rest, 0, size, state)
-        used = present - known
-        for i in range(used):
-            row[mine + known + i] = rest[i]
-        start = np.int64(row[DECK_NEXT])
-        for i in range(np.int64(row[DECK_SIZE]) - start):
-            row[deck + start + i] = rest[used + i]
+        hand = np.int64(hands[b])
+        fill_world(dims, view, seat, hand, known, present, unseen, state, counts, rest, rows[b])
 
 
 @kernel
@@ -365,15 +392,17 @@ def regroup(
     groups: Any,
     memories: Any,
     scripts: Any,
+    pending: bool,
     new_groups: Any,
     new_memories: Any,
 ) -> int:
     """The other seats' memories after the last move, under every hand.
 
     ``row`` is the seat's view after the move (its hand is overwritten), ``memories`` int32
-    [G, P, words] and ``groups`` [N] (empty: all 0) those before it. Hands whose memories came out
-    equal share a group. Returns the number of groups, or -1 if ``new_memories`` is too short;
-    ``new_groups`` is left alone where one group stays one.
+    [G, P, words] and ``groups`` [N] (empty: all 0) those before it. Hands whose memories come out
+    equal share a group. Returns the number of groups, TOO_MANY if ``new_memories`` is too short, or
+    DEPENDS_ON_PENDING if slots are ``pending`` and the hand matters; ``new_groups`` is left alone
+    where one group stays one.
     """
     p = players(dims)
     mine = hand_at(dims, seat)
@@ -393,6 +422,8 @@ def regroup(
         for other in range(p):
             if other != seat:
                 hidden[old] |= observe_as(dims, scripts[other], row, other, scratch[other])
+        if pending and hidden[old]:
+            return DEPENDS_ON_PENDING
         found = -1
         for g in range(size):
             if found < 0 and parents[g] == old:
@@ -404,7 +435,7 @@ def regroup(
                     found = g
         if found < 0:
             if size == len(new_memories):
-                return -1
+                return TOO_MANY
             new_memories[size] = scratch
             parents[size] = old
             found = size

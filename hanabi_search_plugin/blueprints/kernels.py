@@ -29,6 +29,8 @@ from hanabi_search_plugin.hanabi.layout import INFO, LAST_CARD, TURN, players
 from hanabi_search_plugin.hanabi.rules import final_return, legal_mask, step
 from hanabi_search_plugin.jit import inline, kernel
 
+NOT_TRIED, NO_MOVE = -1, -2  # as first moves
+
 
 @inline
 def decide_as(
@@ -117,11 +119,11 @@ def play_on(
     resign: bool,
     state: Any,
 ) -> None:
-    """Play a row to its end, beginning with ``first`` unless it is -1. ``mem`` int32 [P, words].
+    """Play a row to its end, beginning with ``first`` unless it is negative.
 
-    ``one_mind``: all seats are the same bot and their memories are equal; then row 0 serves for
-    all until a move that the seats read differently parts them. ``resign``: the game ends where a
-    bot has no move to make.
+    ``mem`` int32 [P, words]. ``one_mind``: all seats are the same bot and their memories are equal;
+    then row 0 serves for all until a move that the seats read differently parts them. ``resign``:
+    the game ends where a bot has no move to make.
     """
     p = players(dims)
     board = smartbot.planes(row)
@@ -202,11 +204,12 @@ def play_rows(
     values: Any,
     final: Any,
 ) -> None:
-    """values[b, m] = the return if actions[m] is played in row b and then the bots play on.
+    """values[b, m] = the return if actions[m, b] is played in row b and then the bots play on.
 
-    Action -1 plays no first move. ``scripts`` int64 [P, SCRIPT]; ``resign`` as in ``play_on``.
-    ``final`` int32 [B * M or 0, W] receives the last rows. ``streams`` is left as it was: every
-    action meets the same randomness.
+    ``actions`` int64 [M, B], or [M, 1] where they are the same in every row. NOT_TRIED has
+    the value nan; NO_MOVE plays no first move. ``scripts`` int64 [P, SCRIPT]; ``resign`` as in
+    ``play_on``. ``final`` int32 [B * M or 0, W] receives the last rows. ``streams`` is left as it
+    was: every action meets the same randomness.
     """
     row = np.empty_like(rows[0])
     mem = np.empty_like(memories[0])
@@ -215,10 +218,14 @@ def play_rows(
         at = b if len(memories) > 1 else 0
         same = same_bots(scripts, memories[at])
         for m in range(len(actions)):
+            first = actions[m, b if actions.shape[1] > 1 else 0]
+            if first == NOT_TRIED:
+                values[b, m] = np.nan
+                continue
             row[:] = rows[b]
             mem[:] = memories[at]
             state[0] = streams[b]
-            play_on(dims, row, actions[m], scripts, mem, same, resign, state)
+            play_on(dims, row, first, scripts, mem, same, resign, state)
             values[b, m] = final_return(row)
             if len(final) > 0:
                 final[b * len(actions) + m] = row

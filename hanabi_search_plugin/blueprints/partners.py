@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,16 @@ from hanabi_search_plugin.blueprints.compiled import is_compiled, pack_memories,
 from hanabi_search_plugin.blueprints.script import SCRIPT, WORDS
 from hanabi_search_plugin.errors import UnsupportedError
 from hanabi_search_plugin.game import Event, IntArray
+from hanabi_search_plugin.hanabi.layout import DREW, LAST_FLAGS
 from hanabi_search_plugin.policy import Blueprint, Memory, Shared, join, take
 from hanabi_search_plugin.streams import Streams
 
 if TYPE_CHECKING:
-    from hanabi_search_plugin.hanabi.belief import HandBelief
     from hanabi_search_plugin.hanabi.game import HanabiGame
+    from hanabi_search_plugin.hanabi.hand_range import HandRange
     from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
+
+R = TypeVar("R", bound="HandRange")
 
 MAX_STORED = 10_000_000  # hands a belief keeps where partners are compiled: all of 5 cards
 MAX_ASKED = 1 << 18  # hands it keeps where they are not: a call of Python and a memory each
@@ -43,31 +46,34 @@ class Partners(ABC):
     def most(self) -> int:
         """Hands to keep at most."""
 
-    def started(self, belief: HandBelief) -> Partners:
+    def started(self, belief: HandRange) -> Partners:
         """With memories at the start of a game."""
         return self
 
     @abstractmethod
-    def explain(self, belief: HandBelief, actor: int, action: int, allowed: IntArray) -> HandBelief:
+    def explain(self, belief: R, actor: int, action: int, allowed: IntArray) -> R:
         """The belief given that ``actor`` played ``action``, before the move is carried out.
 
         ``allowed`` int64 [H]: identities each slot may have if the move was a hint to the seat.
         """
 
     @abstractmethod
-    def observed(self, belief: HandBelief, event: Event) -> tuple[Partners, IntArray]:
-        """With memories after the event that led to ``belief.view``; and the groups [N]."""
+    def observed(self, belief: HandRange, event: Event) -> tuple[Partners, IntArray] | None:
+        """With memories after the event that led to ``belief.view``; and the groups [N].
+
+        None where they depend on pending slots.
+        """
 
     @abstractmethod
     def kept(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
         """On the hands at ``keep``."""
 
     @abstractmethod
-    def alone(self, before: HandBelief, hand: int) -> Partners:
+    def alone(self, before: HandRange, hand: int) -> Partners:
         """On one hand of ``before``."""
 
     @abstractmethod
-    def memories(self, belief: HandBelief, pick: IntArray) -> tuple[Memory, ...]:
+    def memories(self, belief: HandRange, pick: IntArray) -> tuple[Memory, ...]:
         """Every seat's memory under the hands at ``pick`` (the belief's own seat: anything)."""
 
 
@@ -96,11 +102,13 @@ class CompiledPartners(Partners):
         """Without the scripts: they hold addresses of this process."""
         return {key: value for key, value in vars(self).items() if key != "scripts"}
 
-    def explain(self, belief: HandBelief, actor: int, action: int, allowed: IntArray) -> HandBelief:
+    def explain(self, belief: R, actor: int, action: int, allowed: IntArray) -> R:
         mine = np.ascontiguousarray(self.table[:, actor])
         return belief.enumerate(allowed, script=self.scripts[actor], action=action, memories=mine)
 
-    def observed(self, belief: HandBelief, event: Event) -> tuple[Partners, IntArray]:
+    def observed(self, belief: HandRange, event: Event) -> tuple[Partners, IntArray] | None:
+        drew = event.player[0] == belief.seat and belief.view.rows[0, LAST_FLAGS] & DREW
+        pending = belief.present - belief.known - bool(drew)  # besides a card drawn just now
         room = 2 * len(self.table) + 2
         row = belief.view.rows[0].copy()
         groups = np.empty(len(belief.hands), dtype=np.int64)
@@ -108,10 +116,12 @@ class CompiledPartners(Partners):
             table = np.empty((room, *self.table.shape[1:]), dtype=np.int32)
             n = kernels.regroup(
                 belief.game.dims, row, belief.seat, belief.hands, belief.known, belief.groups,
-                self.table, self.scripts, groups, table,
+                self.table, self.scripts, pending > 0, groups, table,
             )  # fmt: skip
             if n >= 0:
                 break
+            if n == kernels.DEPENDS_ON_PENDING:
+                return None
             room *= 4
         new = replace(self, table=table[:n].copy())
         return new, groups if n > 1 else np.empty(0, dtype=np.int64)
@@ -119,11 +129,11 @@ class CompiledPartners(Partners):
     def kept(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
         return self
 
-    def alone(self, before: HandBelief, hand: int) -> Partners:
+    def alone(self, before: HandRange, hand: int) -> Partners:
         group = int(before.groups[hand]) if len(before.groups) else 0
         return replace(self, table=self.table[group : group + 1])
 
-    def memories(self, belief: HandBelief, pick: IntArray) -> tuple[Memory, ...]:
+    def memories(self, belief: HandRange, pick: IntArray) -> tuple[Memory, ...]:
         groups = belief.groups[pick] if len(belief.groups) else np.zeros(len(pick), dtype=np.int64)
         return tuple(
             self.table[groups, p, :words] if words else None
@@ -143,7 +153,7 @@ class PolicyPartners(Partners):
     def most(self) -> int:
         return MAX_ASKED
 
-    def started(self, belief: HandBelief) -> Partners:
+    def started(self, belief: HandRange) -> Partners:
         if not self.see_new_cards:
             return self
         parts = [
@@ -155,7 +165,7 @@ class PolicyPartners(Partners):
         ]
         return replace(self, seats=join(parts))
 
-    def explain(self, belief: HandBelief, actor: int, action: int, allowed: IntArray) -> HandBelief:
+    def explain(self, belief: R, actor: int, action: int, allowed: IntArray) -> R:
         whole = belief.enumerate(allowed)
         assert isinstance(whole.partners, PolicyPartners)
         mine = whole.partners.seats[actor]
@@ -175,7 +185,7 @@ class PolicyPartners(Partners):
         )
         return counted.select(np.flatnonzero(likes > 0.0))
 
-    def observed(self, belief: HandBelief, event: Event) -> tuple[Partners, IntArray]:
+    def observed(self, belief: HandRange, event: Event) -> tuple[Partners, IntArray]:
         different = len(belief.hands) if self.see_new_cards else 1  # one will do where all agree
         parts = [
             tuple(
@@ -198,14 +208,14 @@ class PolicyPartners(Partners):
     def kept(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
         return replace(self, seats=tuple(take(memory, keep) for memory in self.seats))
 
-    def alone(self, before: HandBelief, hand: int) -> Partners:
+    def alone(self, before: HandRange, hand: int) -> Partners:
         return self.kept(np.array([hand]))
 
-    def memories(self, belief: HandBelief, pick: IntArray) -> tuple[Memory, ...]:
+    def memories(self, belief: HandRange, pick: IntArray) -> tuple[Memory, ...]:
         return tuple(take(memory, pick) for memory in self.seats)
 
 
-def _batches(belief: HandBelief, n: int) -> Iterator[tuple[HanabiWorlds, IntArray]]:
+def _batches(belief: HandRange, n: int) -> Iterator[tuple[HanabiWorlds, IntArray]]:
     """Worlds of the first n hands, and which; the order of their decks is arbitrary."""
     for start in range(0, n, _BATCH):
         part = np.arange(start, min(start + _BATCH, n))

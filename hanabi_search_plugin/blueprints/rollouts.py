@@ -20,7 +20,7 @@ from hanabi_search_plugin.policy import Memory
 from hanabi_search_plugin.streams import Streams
 
 NO_ROWS = np.empty((0, 0), dtype=np.int32)
-PLAY_ON = np.array([-1])  # no first action
+PLAY_ON = np.array([kernels.NO_MOVE])
 
 
 @cache
@@ -37,7 +37,7 @@ def action_values(
     *,
     threads: int = 1,
 ) -> FloatArray:
-    """[M, B] the return if actions[m] is played in world b and then the bots play on.
+    """[M, B] see ``Game.action_values``.
 
     ``scripts`` int64 [P, SCRIPT] says who they are.
     """
@@ -72,7 +72,7 @@ def _play(
     keep: bool,
     resign: bool,
 ) -> tuple[FloatArray, NDArray[np.int32]]:
-    rows = worlds.rows
+    rows, first = worlds.rows, actions.reshape(len(actions), -1)
     packed = pack_memories(memories)
     values = np.empty((len(rows), len(actions)))
     final = np.empty((len(rows) * len(actions), rows.shape[1]), np.int32) if keep else NO_ROWS
@@ -81,7 +81,7 @@ def _play(
         kernels.play_rows(
             worlds.game.dims,
             rows[start:stop],
-            actions,
+            first[:, start:stop] if first.shape[1] > 1 else first,
             scripts,
             packed[start:stop] if len(packed) > 1 else packed,
             resign,

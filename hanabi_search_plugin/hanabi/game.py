@@ -45,6 +45,7 @@ from hanabi_search_plugin.streams import Streams
 if TYPE_CHECKING:
     from hanabi_search_plugin.belief import Belief
     from hanabi_search_plugin.policy import Blueprint, Memory
+    from hanabi_search_plugin.public_belief import PublicBelief
 
 
 class HanabiGame(PrivateTokens, Redeterminizes, Replays):
@@ -155,7 +156,7 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays):
             raise IllegalActionError(str(error)) from None
 
     def private_tokens(self, worlds: Worlds, factor: int) -> IntArray:
-        cards = self._rows(worlds)[:, self._hand(factor)]
+        cards = self._rows(worlds)[:, self.hand_slots(factor)]
         return np.where(cards == NO_CARD, HIDDEN, cards).astype(np.int64)
 
     def with_private(
@@ -210,7 +211,9 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays):
             if not isinstance(view, HanabiView):
                 raise TypeError(f"expected views of native Hanabi, got {type(view).__name__}")
             rows = view.rows.copy()
-            rows[0, self._hand(observer)] = [NO_CARD if card == HIDDEN else card for card in hand]
+            rows[0, self.hand_slots(observer)] = [
+                NO_CARD if card == HIDDEN else card for card in hand
+            ]
             views.append(HanabiWorlds(self, rows).view(player))
             if t > 0:
                 mover = int(history.events[t - 1].player[0])
@@ -227,6 +230,14 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays):
         from hanabi_search_plugin.hanabi.belief import HandBelief
 
         return HandBelief.start(self, blueprint, view, epsilon=epsilon)
+
+    def public_belief(
+        self, blueprint: Blueprint, view: View, *, epsilon: float = 0.0
+    ) -> PublicBelief:
+        """Exact for 2 players; see ``hanabi.public_belief.HandRanges``."""
+        from hanabi_search_plugin.hanabi.public_belief import HandRanges
+
+        return HandRanges.start(self, blueprint, view, epsilon=epsilon)
 
     def action_values(
         self,
@@ -250,7 +261,8 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays):
             )
         return rollouts.action_values(worlds, actions, scripts, memories, rng, threads=threads)
 
-    def _hand(self, player: int) -> slice:
+    def hand_slots(self, player: int) -> slice:
+        """Where a hand stands in a row."""
         start = HANDS + player * self.config.hand_size
         return slice(start, start + self.config.hand_size)
 

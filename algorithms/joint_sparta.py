@@ -1,0 +1,294 @@
+"""Multi-agent SPARTA with retrospective belief updates (Lerer et al., 2020; Algorithm 2).
+
+All players agree on the blueprint, the search and its seed. Whoever's range of private histories is
+public knowledge can be understood by the others: they search every history it may have had and rule
+out those in which it would have moved otherwise. Where the range is larger than ``max_range``, the
+move waits in a queue until later events have made it small enough; as long as it waits, only its
+mover goes on searching, and the others play the blueprint. So there is always one who can search.
+
+Players share nothing but the public history and the seed. Each keeps a ``Table``, what everybody
+knows; players in one process may share what they would all compute.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from hanabi_search_plugin.agent import SearchAgent, TeamSearch
+from hanabi_search_plugin.algorithms.range_search import RangeSearch
+from hanabi_search_plugin.errors import ConfigError, ContractError, UnsupportedError
+from hanabi_search_plugin.game import Event, Game, View
+from hanabi_search_plugin.policy import Blueprint, Memory
+from hanabi_search_plugin.public_belief import PublicBelief
+from hanabi_search_plugin.result import Reason, SearchResult
+from hanabi_search_plugin.streams import Streams
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointSparta(TeamSearch):
+    """Multi-agent SPARTA: ``upgrade(policy, game, search=JointSparta())`` plays every seat.
+
+    A decision tries every legal move in worlds of the mover's belief, as ``Sparta`` does. A move is
+    dropped when another is ahead of it by more than ``deviations`` standard errors of their paired
+    difference, and what it did not use goes to none: so whether an observed move would have been
+    played can be settled by comparing it with few others. Decisions depend on the public history,
+    the mover's entry and ``seed`` alone: not on time, threads or the order of computation. Raises
+    ConfigError.
+    """
+
+    max_range: int = 2000  # private histories that are searched to understand one move (paper: MR)
+    rollouts: int = 10_000  # of one entry's search, over all moves
+    threshold: float = 0.05  # score points a move must gain over the blueprint's
+    deviations: float = 2.0  # standard errors
+    min_rollouts: int = 100  # a move, before any is dropped
+    round_size: int = 100  # worlds between two prunings; a quarter of those before, if more
+    seed: int = 0  # what the players have agreed on
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        least = {"max_range": 0, "seed": 0}
+        for name in ("max_range", "rollouts", "min_rollouts", "round_size", "seed", "threads"):
+            value, low = getattr(self, name), least.get(name, 1)
+            if isinstance(value, bool) or not isinstance(value, int) or value < low:
+                raise ConfigError(f"{name} must be an integer of at least {low}, got {value!r}")
+        for name in ("threshold", "deviations"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value >= 0):
+                raise ConfigError(f"{name} must be a number of at least 0, got {value!r}")
+
+    def agent(self, game: Game, blueprint: Blueprint, epsilon: float) -> JointAgent:
+        """See ``TeamSearch``. Raises UnsupportedError where players cannot search jointly."""
+        if game.rewards != "identical" or not game.public_actions:
+            raise UnsupportedError(
+                "joint search needs a game of identical rewards whose moves all players see, got "
+                f"{game.name}"
+            )
+        return JointAgent(game, blueprint, self, epsilon)
+
+    @property
+    def by_range(self) -> RangeSearch:
+        """The search of many entries."""
+        return RangeSearch(
+            rollouts=self.rollouts,
+            threshold=self.threshold,
+            deviations=self.deviations,
+            min_rollouts=self.min_rollouts,
+            round_size=self.round_size,
+            threads=self.threads,
+        )
+
+
+@dataclass(frozen=True)
+class Searched:
+    """A move made by search that nobody has yet understood."""
+
+    turn: int
+    player: int
+    action: int
+    then: PublicBelief  # before the move
+
+
+@dataclass(frozen=True)
+class Table:
+    """What everybody knows at one turn. It has no part in which seats differ."""
+
+    public: PublicBelief
+    searcher: int  # who may search now: the player to move, or the one whose moves wait
+    queue: tuple[Searched, ...]
+    likelihoods: tuple[int, ...]  # a seat: policy evaluations spent on the way to its turns
+    rollouts: int = 0  # spent on understanding moves at this turn
+    note: str = ""  # what was understood at this turn, or why nothing was
+    key: bytes | None = None  # names the public history; None where it is not known
+    __weakref__: Any = field(default=None, init=False, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Seat:
+    """One player's memory: what everybody knows, and what it alone sees."""
+
+    table: Table
+    view: View
+
+
+@dataclass(frozen=True)
+class JointAgent(SearchAgent):
+    """A player of a joint search; the same agent sits at every seat. Made by ``JointSparta``."""
+
+    game: Game
+    blueprint: Blueprint
+    search: JointSparta
+    epsilon: float = 0.0  # probability that a player moves at random
+
+    _tables: WeakValueDictionary[bytes, Table] = field(
+        default_factory=WeakValueDictionary, init=False, repr=False, compare=False
+    )
+
+    together = True
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in vars(self).items() if name != "_tables"}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        vars(self).update(state, _tables=WeakValueDictionary())
+
+    def start(self, view: View) -> Memory:
+        return [self._started(view.select(np.array([b]))) for b in range(len(view))]
+
+    def observe(self, view: View, event: Event, memory: Memory) -> Memory:
+        seats = []
+        for b, seat in enumerate(memory):
+            row = np.array([b])
+            shown = view.select(row)
+            seats.append(Seat(self._after(seat.table, event.select(row), shown), shown))
+        return seats
+
+    def decide(self, memory: Seat, rng: np.random.Generator) -> SearchResult:
+        """One decision of the seat to move. Takes one draw from ``rng`` where it may not search."""
+        table, player = memory.table, memory.view.player
+        own = np.array([table.public.entry_of(memory.view)])
+        if table.searcher != player:
+            return self._by_blueprint(memory, own, rng)
+        search = self.search.by_range
+        contest = search.search(table.public, player, own, self._seed(table.public.turn))
+        actions = np.flatnonzero(contest.legal[0])
+        action, base = int(contest.chosen(self.search.threshold)[0]), int(contest.base[0])
+        tally, tried = contest.tally, contest.tried[0]
+        lead, error = tally.lead()
+        variance = tally.squares[0] - tally.total[0] ** 2 / np.maximum(tried, 1)
+        reason: Reason
+        if len(actions) == 1:
+            reason = "single_move"
+        elif not tried.any():
+            reason = "budget_too_small"
+        elif action != base:
+            reason = "improved"
+        else:
+            better = contest.alive[0] & (tally.mean[0] > tally.mean[0, base])
+            reason = "below_threshold" if better.any() else "blueprint_best"
+        improved = reason == "improved"
+        with np.errstate(divide="ignore", invalid="ignore"):
+            mean = tally.total[0] / tried
+            stderr = np.sqrt(np.maximum(variance, 0.0) / (tried * (tried - 1.0)))
+        return SearchResult(
+            action=action,
+            blueprint_action=base,
+            reason=reason,
+            actions=actions,
+            mean=mean[actions],
+            stderr=stderr[actions],
+            count=tried[actions],
+            gain=float(lead[0, action, base]) if improved else 0.0,
+            gain_stderr=float(error[0, action, base]) if improved else 0.0,
+            rollouts=int(tried.sum()) + table.rollouts,
+            belief_size=table.public.size(player),
+            likelihoods=table.likelihoods[player],
+            note=table.note,
+        )
+
+    def _by_blueprint(self, seat: Seat, own: Any, rng: np.random.Generator) -> SearchResult:
+        table, player = seat.table, seat.view.player
+        memory = table.public.memory_of(player, own)
+        legal = seat.view.legal
+        policy = self.blueprint[player]
+        action = int(policy.act(seat.view, legal, memory, Streams.spawn(rng, 1))[0])
+        actions = np.flatnonzero(legal[0])
+        unknown = np.full(len(actions), np.nan)
+        return SearchResult(
+            action=action,
+            blueprint_action=action,
+            reason="search_not_allowed",
+            actions=actions,
+            mean=unknown,
+            stderr=unknown,
+            count=np.zeros(len(actions), dtype=np.int64),
+            gain=0.0,
+            gain_stderr=0.0,
+            rollouts=table.rollouts,
+            belief_size=table.public.size(player),
+            likelihoods=table.likelihoods[player],
+            note=table.note,
+        )
+
+    # --------------------------------------------------------------------- what everybody does
+
+    def _started(self, view: View) -> Seat:
+        public = self.game.public_belief(self.blueprint, view, epsilon=self.epsilon)
+        part = public.public_part(view)
+        first = int(view.current_player[0])
+        table = Table(
+            public, first, (), (0,) * self.game.num_players,
+            key=None if part is None else hashlib.blake2b(part, digest_size=16).digest(),
+        )  # fmt: skip
+        return Seat(self._shared(table), view)
+
+    def _after(self, table: Table, event: Event, view: View) -> Table:
+        """The table after an event, as any seat finds it from its view."""
+        part, key = table.public.public_part(view), None
+        if table.key is not None and part is not None:
+            move = np.array([event.player[0], event.action[0]]).tobytes()
+            key = hashlib.blake2b(table.key + move + part, digest_size=16).digest()
+            known = self._tables.get(key)
+            if known is not None:
+                return known
+        return self._shared(replace(self._next(table, event, view), key=key))
+
+    def _shared(self, table: Table) -> Table:
+        return table if table.key is None else self._tables.setdefault(table.key, table)
+
+    def _next(self, table: Table, event: Event, view: View) -> Table:
+        mover, action = int(event.player[0]), int(event.action[0])
+        searched = mover == table.searcher
+        public = table.public.update(event, view, by_blueprint=not searched)
+        queue = table.queue
+        if searched:
+            queue += (Searched(table.public.turn, mover, action, table.public),)
+        public, queue, rollouts, note = self._understand(public, queue)
+        turn = int(view.current_player[0])
+        spent = public.likelihoods - sum(table.likelihoods)
+        return Table(
+            public,
+            queue[0].player if queue else turn,
+            queue,
+            tuple(n + spent * (p == turn) for p, n in enumerate(table.likelihoods)),
+            rollouts,
+            note,
+        )
+
+    def _understand(
+        self, public: PublicBelief, queue: tuple[Searched, ...]
+    ) -> tuple[PublicBelief, tuple[Searched, ...], int, str]:
+        """RetrospectiveBeliefUpdate: search the ranges of the oldest moves while they are small."""
+        rollouts, notes = 0, []
+        while queue:
+            move = queue[0]
+            entries = public.ancestors(move.player, move.turn, self.search.max_range)
+            if entries is None:
+                notes.append(
+                    f"seat {move.player} searches alone: its move {move.turn} has a range above "
+                    f"max_range={self.search.max_range}"
+                )
+                break
+            able = entries[move.then.possible(move.player, entries)]
+            plays, spent = self.search.by_range.plays(
+                move.then, move.player, able, self._seed(move.turn), move.action
+            )
+            rollouts += spent
+            notes.append(f"searched {len(able)} entries of move {move.turn}")
+            public = self._narrowed(public, move, np.setdiff1d(entries, able[plays]))
+            queue = queue[1:]
+        return public, queue, rollouts, "; ".join(notes)
+
+    def _narrowed(self, public: PublicBelief, move: Searched, out: Any) -> PublicBelief:
+        try:
+            return public.exclude(move.player, move.turn, out)
+        except ContractError:  # a stranger sits there, who does not search as agreed
+            return public
+
+    def _seed(self, turn: int) -> tuple[int, ...]:
+        return self.search.seed, turn

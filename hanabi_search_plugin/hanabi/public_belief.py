@@ -1,0 +1,239 @@
+"""The public belief of native Hanabi for two players: a range of hands for each (SPARTA, Method).
+
+What a player knows beyond the public is the other's hand, so its entries are the hands the other
+may hold. Given the public history the two hands are independent but for the cards they share, which
+the counts take care of. An entry's label is that hand, 5 bits a card, oldest lowest.
+
+Letters: N or E entries, n worlds of each, W words of a row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.blueprints import entries as kernels
+from hanabi_search_plugin.errors import UnsupportedError
+from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View
+from hanabi_search_plugin.hanabi.belief import HandBelief
+from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.hanabi.hand_range import HandRange
+from hanabi_search_plugin.hanabi.layout import DREW, HIDDEN_CARD, LAST_CARD, LAST_FLAGS, NO_CARD
+from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
+from hanabi_search_plugin.policy import Blueprint, Memory, take
+from hanabi_search_plugin.public_belief import PublicBelief
+from hanabi_search_plugin.streams import Streams
+
+
+@dataclass(frozen=True)
+class Left:
+    """A card that left a hand: the turn, whose it was, and where it was."""
+
+    turn: int
+    player: int
+    slot: int
+    card: int
+    drew: bool
+
+
+@dataclass(frozen=True, eq=False)
+class HandRanges(PublicBelief):
+    """The public belief of two players. Made by ``HanabiGame.public_belief``."""
+
+    game: HanabiGame
+    blueprint: Blueprint
+    turn: int
+    public: HanabiView  # all hands are hidden
+    ranges: tuple[HandRange, HandRange]  # of player 0's hand, and of player 1's
+    left: tuple[Left, ...] = ()
+
+    @classmethod
+    def start(
+        cls, game: HanabiGame, blueprint: Blueprint, view: View, *, epsilon: float = 0.0
+    ) -> HandRanges:
+        """See ``Game.public_belief``."""
+        if game.num_players != 2:
+            raise UnsupportedError(
+                f"public beliefs of native Hanabi need 2 players, got {game.num_players}"
+            )
+        assert isinstance(view, HanabiView)
+        first, second = (
+            HandRange.start(game, blueprint, _public(game, view, seat), epsilon=epsilon)
+            for seat in (0, 1)
+        )
+        return cls(game, blueprint, 0, _public(game, view, 0), (first, second))
+
+    @property
+    def recovered(self) -> int:
+        return self.ranges[0].recovered + self.ranges[1].recovered
+
+    @property
+    def exact(self) -> bool:
+        return self.ranges[0].exact and self.ranges[1].exact
+
+    @property
+    def likelihoods(self) -> int:
+        return self.ranges[0].likelihoods + self.ranges[1].likelihoods
+
+    def entry_of(self, view: View) -> int:
+        assert isinstance(view, HanabiView)
+        return _pack(view.rows[0, self.game.hand_slots(1 - view.player)])
+
+    def public_part(self, view: View) -> bytes | None:
+        assert isinstance(view, HanabiView)
+        return _public(self.game, view, 0).rows.tobytes()
+
+    # ------------------------------------------------------------------------------- updates
+
+    def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> HandRanges:
+        assert isinstance(view, HanabiView)
+        first, second = (
+            self.ranges[seat].update(
+                event, _public(self.game, view, seat), by_blueprint=by_blueprint
+            )
+            for seat in (0, 1)
+        )
+        left, public = self.left, _public(self.game, view, 0)
+        row = public.rows[0]
+        if row[LAST_CARD] >= 0:
+            slot = int(event.action[0]) % self.game.config.hand_size
+            drew = bool(row[LAST_FLAGS] & DREW)
+            left += (Left(self.turn, int(event.player[0]), slot, int(row[LAST_CARD]), drew),)
+        return replace(self, turn=self.turn + 1, public=public, ranges=(first, second), left=left)
+
+    def exclude(self, player: int, turn: int, entries: IntArray) -> HandRanges:
+        part, labels = self._grown(player, turn)
+        kept = part.select(np.flatnonzero(~np.isin(labels, entries)))
+        if not len(kept.hands):
+            kept = part.recover(part)
+        first, second = (kept if seat == 1 - player else self.ranges[seat] for seat in (0, 1))
+        return replace(self, ranges=(first, second))
+
+    def _grown(
+        self, player: int, turn: int, limit: int | None = None
+    ) -> tuple[HandRange, IntArray]:
+        """The other's range, spelled out as far as its hand of that turn goes, and the labels then.
+
+        ``limit`` ends the spelling out at so many hands; labels are those of the hands found.
+        """
+        holder = 1 - player
+        origins: list[int | None] = list(range(self._cards_then(holder, turn)))
+        label = 0  # of the cards that have left since
+        for gone in self.left:
+            if gone.turn >= turn and gone.player == holder:
+                if (at := origins.pop(gone.slot)) is not None:
+                    label |= gone.card << 5 * at
+                if gone.drew:
+                    origins.append(None)
+        still = [at for at in origins if at is not None]
+        part = self.ranges[holder]
+        if part.known < len(still):
+            part = part.enumerate(part.told, upto=len(still), limit=limit)
+        labels = np.full(len(part.hands), label, dtype=np.int64)
+        for i, at in enumerate(still):
+            labels |= ((part.hands.astype(np.int64) >> 5 * i) & 31) << 5 * at
+        return part, labels
+
+    def _cards_then(self, holder: int, turn: int) -> int:
+        cards = self.ranges[holder].present
+        for gone in self.left:
+            if gone.turn >= turn and gone.player == holder and not gone.drew:
+                cards += 1
+        return cards
+
+    # ------------------------------------------------------------------------------- queries
+
+    def size(self, player: int) -> int:
+        return self.ranges[1 - player].size
+
+    def entries(self, player: int) -> IntArray:
+        return self.ranges[1 - player].spelled_out().hands.astype(np.int64)
+
+    def ancestors(self, player: int, turn: int, limit: int) -> IntArray | None:
+        _, labels = self._grown(player, turn, limit + 1)
+        found = np.unique(labels)
+        return found if len(found) <= limit else None
+
+    def view_of(self, player: int, entries: IntArray) -> HanabiView:
+        public = self.public.rows[0]
+        rows = np.empty((len(entries), len(public)), dtype=np.int32)
+        kernels.fill_views(self.game.dims, public, 1 - player, entries, rows)
+        return HanabiView(self.game, player, rows)
+
+    def memory_of(self, player: int, entries: IntArray) -> Memory:
+        hands = self.ranges[1 - player]
+        return hands.partners.memories(hands, hands.find(entries))[player]
+
+    def possible(self, player: int, entries: IntArray) -> BoolArray:
+        hands = self.ranges[player]
+        possible = np.empty(len(entries), dtype=np.bool_)
+        kernels.possible_entries(
+            self.game.dims, self.view_of(player, entries).rows, player, hands.hands, hands.known,
+            possible,
+        )  # fmt: skip
+        return possible
+
+    def weights(self, player: int, entries: IntArray) -> FloatArray:
+        """See ``PublicBelief.weights``. Takes a time of entries x hands of the player's range."""
+        weights = np.empty(len(entries))
+        likes = self.ranges[1 - player]
+        own = likes.likes[likes.find(entries)] if len(likes.likes) else np.ones(len(entries))
+        for e, entry in enumerate(entries.tolist()):
+            given = self.condition_on(player, entry)
+            weights[e] = given.weights().sum() if len(given.hands) else 0.0
+        cards = _ways(entries, likes.present, likes.unseen)
+        weights *= cards * own
+        return np.asarray(weights / weights.sum(), dtype=np.float64)
+
+    def condition_on(self, player: int, entry: int) -> HandBelief:
+        own, entries = self.ranges[player], np.array([entry])
+        view = self.view_of(player, entries)
+        given = {f.name: getattr(own, f.name) for f in fields(own)}
+        belief = HandBelief(**given, own_memory=self.memory_of(player, entries))
+        return belief.seen(view).possible()
+
+    def sample(
+        self, player: int, entries: IntArray, chance: Streams
+    ) -> tuple[HanabiWorlds, tuple[Memory, ...]]:
+        hands, views = self.ranges[player], self.view_of(player, entries)
+        n = len(chance)
+        rows = np.empty((len(entries) * n, views.rows.shape[1]), dtype=np.int32)
+        picks = np.empty(len(rows), dtype=np.int64)
+        kernels.sample_entries(
+            self.game.dims, views.rows, player, hands.hands, hands.likes, hands.known,
+            hands.unseen, hands.blocks[1:], chance.state, rows, picks,
+        )  # fmt: skip
+        memories = list(hands.partners.memories(hands, picks))
+        memories[player] = take(
+            self.memory_of(player, entries), np.repeat(np.arange(len(entries)), n)
+        )
+        return HanabiWorlds(self.game, rows), tuple(memories)
+
+
+def _public(game: HanabiGame, view: HanabiView, seat: int) -> HanabiView:
+    """What everybody sees, as a view of ``seat``: the cards of both hands are hidden."""
+    rows = view.rows.copy()
+    for player in (0, 1):
+        cards = rows[:, game.hand_slots(player)]
+        cards[cards != NO_CARD] = HIDDEN_CARD
+        rows[:, game.hand_slots(player)] = cards
+    return HanabiView(game, seat, rows)
+
+
+def _pack(cards: NDArray[Any]) -> int:
+    return sum(int(card) << 5 * i for i, card in enumerate(cards) if card != NO_CARD)
+
+
+def _ways(entries: IntArray, cards: int, unseen: IntArray) -> FloatArray:
+    """Ways to draw each hand from the unseen cards."""
+    ways = np.ones(len(entries))
+    for e, entry in enumerate(entries.tolist()):
+        counts = unseen.copy()
+        for i in range(cards):
+            card = (entry >> 5 * i) & 31
+            ways[e] *= max(counts[card], 0)
+            counts[card] -= 1
+    return ways

@@ -35,9 +35,9 @@ class JointSparta(TeamSearch):
     """Multi-agent SPARTA: ``upgrade(policy, game, search=JointSparta())`` plays every seat.
 
     A decision tries every legal move in worlds of the mover's belief, as ``Sparta`` does. A move is
-    dropped when another is ahead of it by more than ``deviations`` standard errors of their paired
-    difference, and what it did not use goes to none: so whether an observed move would have been
-    played can be settled by comparing it with few others. Decisions depend on the public history,
+    dropped when the blueprint's is ahead of it by more than ``deviations`` standard errors of their
+    paired difference, and what it did not use goes to none; of the others that gain more than the
+    threshold the best is played. Decisions depend on the public history,
     the mover's entry and ``seed`` alone: not on time, threads or the order of computation. Raises
     ConfigError.
     """
@@ -154,38 +154,32 @@ class JointAgent(SearchAgent):
         own = np.array([table.public.entry_of(memory.view)])
         if table.searcher != player:
             return self._by_blueprint(memory, own, rng)
-        search = self.search.by_range
+        search, threshold = self.search.by_range, self.search.threshold
         contest = search.search(table.public, player, own, self._seed(table.public.turn))
-        actions = np.flatnonzero(contest.legal[0])
-        action, base = int(contest.chosen(self.search.threshold)[0]), int(contest.base[0])
-        tally, tried = contest.tally, contest.tried[0]
-        lead, error = tally.lead()
-        variance = tally.squares[0] - tally.total[0] ** 2 / np.maximum(tried, 1)
+        action, base = int(contest.chosen(threshold)[0]), int(contest.base[0])
+        actions, count = np.flatnonzero(contest.legal[0]), contest.count[0]
+        (mean, stderr), (gain, gain_stderr) = contest.mean(), contest.gain()
         reason: Reason
         if len(actions) == 1:
             reason = "single_move"
-        elif not tried.any():
+        elif not count.any():
             reason = "budget_too_small"
         elif action != base:
             reason = "improved"
         else:
-            better = contest.alive[0] & (tally.mean[0] > tally.mean[0, base])
+            better = contest.open[0] & (gain[0] > 0.0)
             reason = "below_threshold" if better.any() else "blueprint_best"
-        improved = reason == "improved"
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean = tally.total[0] / tried
-            stderr = np.sqrt(np.maximum(variance, 0.0) / (tried * (tried - 1.0)))
         return SearchResult(
             action=action,
             blueprint_action=base,
             reason=reason,
             actions=actions,
-            mean=mean[actions],
-            stderr=stderr[actions],
-            count=tried[actions],
-            gain=float(lead[0, action, base]) if improved else 0.0,
-            gain_stderr=float(error[0, action, base]) if improved else 0.0,
-            rollouts=int(tried.sum()) + table.rollouts,
+            mean=mean[0, actions],
+            stderr=stderr[0, actions],
+            count=count[actions],
+            gain=0.0 if action == base else float(gain[0, action]),
+            gain_stderr=0.0 if action == base else float(gain_stderr[0, action]),
+            rollouts=contest.rollouts + table.rollouts,
             belief_size=table.public.size(player),
             likelihoods=table.likelihoods[player],
             note=table.note,

@@ -3,7 +3,11 @@
 The range-search of multi-agent SPARTA (Lerer, Hu, Foerster and Brown, 2020). Every entry is
 searched in worlds of its own belief, and what comes out for it does not depend on the others asked
 for: the player that holds it and those who wonder what it holds decide alike. All entries meet the
-same chance. Where only one move is asked about, an entry is left as soon as that move is settled.
+same chance.
+
+A move is compared with the blueprint's move alone, world by world. So whether it beats that does
+not depend on the other moves either, and an entry that would not have played an observed move is
+found out by trying two moves.
 
 Letters: E entries, A actions, n worlds of a round.
 """
@@ -21,81 +25,49 @@ from hanabi_search_plugin.streams import Streams
 WORLDS_AT_ONCE = 1 << 14
 
 
-@dataclass(frozen=True)
-class Tally:
-    """Sums over the returns of E entries' moves, all in the same ``count`` worlds of an entry.
-
-    Only moves that were tried in all of them may be compared. Returns are integers in most games:
-    then all sums are exact.
-    """
-
-    count: IntArray  # [E]
-    total: FloatArray  # [E, A]
-    squares: FloatArray  # [E, A]
-    products: FloatArray  # [E, A, A]
-
-    @classmethod
-    def empty(cls, entries: int, actions: int) -> Tally:
-        return cls(
-            np.zeros(entries, dtype=np.int64),
-            np.zeros((entries, actions)),
-            np.zeros((entries, actions)),
-            np.zeros((entries, actions, actions)),
-        )
-
-    def select(self, rows: IntArray) -> Tally:
-        return Tally(self.count[rows], self.total[rows], self.squares[rows], self.products[rows])
-
-    def put(self, rows: IntArray, part: Tally) -> None:
-        """Replace the entries at ``rows``."""
-        self.count[rows], self.total[rows] = part.count, part.total
-        self.squares[rows], self.products[rows] = part.squares, part.products
-
-    def plus(self, values: FloatArray) -> Tally:
-        """With the returns [E, A, n] in n more worlds, 0 where not tried."""
-        return Tally(
-            self.count + values.shape[2],
-            self.total + values.sum(axis=2),
-            self.squares + (values * values).sum(axis=2),
-            self.products + values @ values.transpose(0, 2, 1),
-        )
-
-    @property
-    def mean(self) -> FloatArray:
-        """[E, A]"""
-        return np.asarray(self.total / np.maximum(self.count, 1)[:, None])
-
-    def lead(self) -> tuple[FloatArray, FloatArray]:
-        """[E, A, A] mean return of row - column, and its standard error."""
-        n = np.maximum(self.count, 2)[:, None, None]
-        lead = self.total[:, :, None] - self.total[:, None, :]
-        squares = self.squares[:, :, None] + self.squares[:, None, :] - 2 * self.products
-        spread = np.maximum(squares - lead * lead / n, 0.0)
-        return lead / n, np.sqrt(spread / (n * (n - 1.0)))
-
-
 @dataclass
 class Contest:
-    """The state of a search of E entries."""
+    """A search of E entries: sums over the returns of the moves, and over their gains.
+
+    The gain of a move in a world is its return minus that of the blueprint's move there. Returns
+    are integers in most games: then all sums are exact.
+    """
 
     entries: IntArray  # [E] labels
-    base: IntArray  # [E] the blueprint's move
     legal: BoolArray  # [E, A]
-    alive: BoolArray  # [E, A] moves still considered
-    open: BoolArray  # [E] is anything still to be found out?
-    tally: Tally
-    tried: IntArray  # [E, A] rollouts spent
+    base: IntArray  # [E] the blueprint's move
+    open: BoolArray  # [E, A] moves still tried
+    dropped: BoolArray  # [E, A] moves found to be behind the blueprint's
+    count: IntArray  # [E, A] worlds
+    total: FloatArray  # [E, A] returns
+    squares: FloatArray  # [E, A]
+    gains: FloatArray  # [E, A]
+    gains_squared: FloatArray  # [E, A]
+
+    @property
+    def rollouts(self) -> int:
+        return int(self.count.sum())
+
+    def gain(self) -> tuple[FloatArray, FloatArray]:
+        """[E, A] mean gain over the blueprint's move, and its standard error; nan where unknown."""
+        return _mean(self.gains, self.count), _stderr(self.gains, self.gains_squared, self.count)
+
+    def mean(self) -> tuple[FloatArray, FloatArray]:
+        """[E, A] mean return, and its standard error; nan where unknown."""
+        return _mean(self.total, self.count), _stderr(self.total, self.squares, self.count)
 
     def chosen(self, threshold: float) -> IntArray:
-        """[E] the best move alive; the blueprint's unless it is ahead by more than the threshold.
+        """[E] the move of the highest gain above the threshold, else the blueprint's."""
+        tried = (self.count > 0) & ~self.dropped
+        gain = np.where(tried, self.gain()[0], -np.inf)
+        best = gain.argmax(axis=1)
+        return np.where(gain.max(axis=1) > threshold, best, self.base)
 
-        A dropped blueprint move has lost already.
-        """
-        rows = np.arange(len(self.entries))
-        mean = np.where(self.alive, self.tally.mean, -np.inf)
-        best = mean.argmax(axis=1)
-        ahead = mean[rows, best] - mean[rows, self.base] > threshold
-        return np.where(ahead, best, self.base)
+    def take(self, other: Contest, rows: IntArray, move: int) -> None:
+        """One move's results from another search, whose entries at ``rows`` are these."""
+        for name in ("open", "dropped", "count", "total", "squares", "gains", "gains_squared"):
+            tried = np.flatnonzero(self.base != move)
+            getattr(self, name)[tried, move] = getattr(other, name)[rows[tried], move]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,28 +87,20 @@ class RangeSearch:
         player: int,
         entries: IntArray,
         seed: tuple[int, ...],
-        observed: int | None = None,
+        moves: BoolArray | None = None,
     ) -> Contest:
         """Search the entries [E] of ``player``, which is to move and can hold each of them.
 
-        ``observed``: find out no more than whether each entry plays this move. ``seed`` decides on
-        all chance, whatever the entries.
+        Of the moves [E, A] alone, where given. ``seed`` decides on all chance, whatever the entries
+        and moves.
         """
         rng = np.random.default_rng(seed)
-        view = public.view_of(player, entries)
-        legal = view.legal
-        draws = Streams(np.repeat(Streams.spawn(rng, 1).state, len(entries)))
-        memory = public.memory_of(player, entries)
-        base = public.blueprint[player].act(view, legal, memory, draws)
-        contest = Contest(
-            entries, base, legal, legal.copy(), legal.sum(axis=1) > 1,
-            Tally.empty(*legal.shape), np.zeros(legal.shape, dtype=np.int64),
-        )  # fmt: skip
-        if observed is not None:
-            contest.open &= legal[:, observed]
-        share = self.rollouts // legal.sum(axis=1)  # [E] worlds of each entry
+        contest = self._begin(public, player, entries, Streams.spawn(rng, 1))
+        if moves is not None:
+            contest.open &= moves
+        share = self.rollouts // contest.legal.sum(axis=1)  # [E] worlds of an entry
         done = 0
-        while (left := contest.open & (share > done)).any():
+        while (left := contest.open.any(axis=1) & (share > done)).any():
             n = max(self.round_size, done // 4)
             chance, policies = Streams.spawn(rng, n), Streams.spawn(rng, n)
             sizes = np.where(left, np.minimum(n, share - done), 0)
@@ -145,7 +109,7 @@ class RangeSearch:
                 streams = chance.select(first), policies.select(first)
                 at_once = max(1, WORLDS_AT_ONCE // size)
                 for rows in np.split(some, range(at_once, len(some), at_once)):
-                    self._round(public, player, contest, rows, streams, observed)
+                    self._round(public, player, contest, rows, *streams)
             done += n
         return contest
 
@@ -157,9 +121,37 @@ class RangeSearch:
         seed: tuple[int, ...],
         observed: int,
     ) -> tuple[BoolArray, int]:
-        """[E] would the entry play the observed move? And the rollouts this took."""
-        contest = self.search(public, player, entries, seed, observed)
-        return contest.chosen(self.threshold) == observed, int(contest.tried.sum())
+        """[E] would the entry play the observed move? And the rollouts this took.
+
+        The same as asking what each would play. The observed move is tried alone at first, and the
+        others only where it beats the blueprint's or is that.
+        """
+        shape = (len(entries), public.game.num_actions)
+        only = np.broadcast_to(np.arange(shape[1]) == observed, shape)
+        duel = self.search(public, player, entries, seed, only)
+        plays = duel.legal[:, observed] & (duel.chosen(self.threshold) == observed)
+        rows = np.flatnonzero(plays)
+        rest = self.search(public, player, entries[rows], seed, ~only[rows])
+        spent = duel.rollouts + rest.rollouts
+        rest.take(duel, rows, observed)
+        plays[rows] = rest.chosen(self.threshold) == observed
+        return plays, spent
+
+    def _begin(
+        self, public: PublicBelief, player: int, entries: IntArray, draw: Streams
+    ) -> Contest:
+        view = public.view_of(player, entries)
+        legal = view.legal
+        same = Streams(np.repeat(draw.state, len(entries)))
+        memory = public.memory_of(player, entries)
+        base = public.blueprint[player].act(view, legal, memory, same)
+        others = legal.copy()
+        others[np.arange(len(base)), base] = False
+        sums = [np.zeros(legal.shape) for _ in range(4)]
+        count = np.zeros(legal.shape, dtype=np.int64)
+        return Contest(
+            entries, legal, base, others, np.zeros(legal.shape, dtype=np.bool_), count, *sums
+        )
 
     def _round(
         self,
@@ -167,53 +159,45 @@ class RangeSearch:
         player: int,
         contest: Contest,
         rows: IntArray,
-        streams: tuple[Streams, Streams],
-        observed: int | None,
+        chance: Streams,
+        policies: Streams,
     ) -> None:
         """n more worlds for the entries at ``rows``; then moves are dropped."""
-        n = len(streams[0])
-        worlds, memories = public.sample(player, contest.entries[rows], streams[0])
-        policies = Streams(np.tile(streams[1].state, len(rows)))
-        actions = np.arange(contest.legal.shape[1])
+        n, (_, num_actions) = len(chance), contest.legal.shape
+        each, base = np.arange(len(rows)), contest.base[rows]
+        tried = contest.open[rows].copy()
+        tried[each, base] = True
+        worlds, memories = public.sample(player, contest.entries[rows], chance)
+        actions = np.where(tried, np.arange(num_actions), HIDDEN)
+        values = public.game.action_values(
+            worlds, np.repeat(actions, n, axis=0).T, public.blueprint, memories, player,
+            Streams(np.tile(policies.state, len(rows))), threads=self.threads,
+        )  # fmt: skip
+        values = values.reshape(num_actions, len(rows), n).transpose(1, 0, 2)
+        gains = np.where(tried[:, :, None], values - values[each, base][:, None], 0.0)
+        values = np.where(tried[:, :, None], values, 0.0)
+        contest.count[rows] += n * tried
+        contest.total[rows] += values.sum(axis=2)
+        contest.squares[rows] += (values * values).sum(axis=2)
+        contest.gains[rows] += gains.sum(axis=2)
+        contest.gains_squared[rows] += (gains * gains).sum(axis=2)
+        count = contest.count[rows]
+        gain = _mean(contest.gains[rows], count)
+        error = _stderr(contest.gains[rows], contest.gains_squared[rows], count)
+        behind = contest.open[rows] & (count >= self.min_rollouts)
+        behind &= self.threshold - gain > self.deviations * error
+        contest.open[rows] &= ~behind
+        contest.dropped[rows] |= behind
 
-        def returns(tried: BoolArray) -> FloatArray:
-            """[E, A, n] of the moves [E, A] tried, 0 of others."""
-            contest.tried[rows] += n * tried
-            first = np.where(np.repeat(tried, n, axis=0).T, actions[:, None], HIDDEN)
-            values = public.game.action_values(
-                worlds, first, public.blueprint, memories, player, policies, threads=self.threads
-            )
-            return np.nan_to_num(values.reshape(len(actions), len(rows), n).transpose(1, 0, 2))
 
-        alive, base = contest.alive[rows], contest.base[rows]
-        before = contest.tally.select(rows)
-        drops = int(before.count[0]) + n >= self.min_rollouts
-        pair = np.zeros_like(alive)
-        values = np.zeros((*alive.shape, n))
-        going_on = np.ones(len(rows), dtype=np.bool_)
-        if observed is not None and drops:
-            # The observed move against the blueprint's first: that settles most entries.
-            pair[:, observed] = base != observed
-            pair[np.arange(len(rows)), base] |= base != observed
-            pair &= alive
-            values = returns(pair)
-            going_on = ~self._behind(before.plus(values), pair, base)[:, observed]
-        values = values + returns(alive & ~pair & going_on[:, None])
-        after = before.plus(values)
-        if drops:
-            alive = alive & ~self._behind(after, alive, base)
-        if observed is not None:
-            alive[~going_on, observed] = False
-            contest.open[rows] &= alive[:, observed]
-        contest.tally.put(rows, after)
-        contest.alive[rows] = alive
-        contest.open[rows] &= alive.sum(axis=1) > 1
+def _mean(total: FloatArray, n: IntArray) -> FloatArray:
+    mean = np.full(total.shape, np.nan)
+    np.divide(total, n, out=mean, where=n > 0)
+    return mean
 
-    def _behind(self, tally: Tally, alive: BoolArray, base: IntArray) -> BoolArray:
-        """[E, A] moves that some other move is ahead of; the blueprint's gets the threshold."""
-        lead, error = tally.lead()
-        credit = np.zeros(alive.shape)
-        credit[np.arange(len(base)), base] = self.threshold
-        lead += credit[:, :, None] - credit[:, None, :]
-        beats = (lead > self.deviations * error) & alive[:, :, None] & alive[:, None, :]
-        return np.asarray(beats.any(axis=1) & alive)
+
+def _stderr(total: FloatArray, squares: FloatArray, n: IntArray) -> FloatArray:
+    spread = np.maximum(squares - total * total / np.maximum(n, 1), 0.0)
+    square = np.full(total.shape, np.nan)
+    np.divide(spread, (n - 1.0) * n, out=square, where=n > 1)
+    return np.asarray(np.sqrt(square), dtype=np.float64)

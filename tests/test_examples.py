@@ -19,6 +19,7 @@ SAYS = {
     "06_upgrade_a_network.py": r"network (\d+\.\d+), upgraded (\d+\.\d+)\n$",
     "08_openspiel_bot.py": r"hopeful (\d+\.\d+), upgraded (\d+\.\d+)\n$",
     "07_pettingzoo.py": r"SmartBot alone (\d+\.\d+), upgraded (\d+\.\d+)\n$",
+    "09_your_own_game.py": r"thirds (\d+\.\d+), upgraded (\d+\.\d+)\n$",
     "03_other_games.py": r"blueprint (\d+\.\d+), upgraded (\d+\.\d+)\ngain \+",
 }
 

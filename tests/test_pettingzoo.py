@@ -463,11 +463,17 @@ def test_agents_refuse_what_does_not_fit() -> None:
         SeatAgent(SmartBot(), env, "player_2")
     with pytest.raises(UnsupportedError, match="expected PettingZoo's Hanabi or our own"):
         SeatAgent(SmartBot(), OpenSpielCompatibilityV0(game_name="tic_tac_toe"), 0)
+    with pytest.raises(UnsupportedError, match="expected PettingZoo's Hanabi or our own, got None"):
+        SeatAgent(SmartBot(), None, 0)
+    with pytest.raises(ConfigError, match="expected a Policy, got 'smartbot'"):
+        SeatAgent("smartbot", env, 0)  # type: ignore[arg-type]
     env.reset(seed=0)
     agent = SeatAgent(SmartBot(), env, 0)
     seen = env.observe("player_0")
     with pytest.raises(ConfigError, match=r"observation must have 658 elements .* \(657,\)"):
         agent.act(seen["observation"][1:])
+    with pytest.raises(ConfigError, match=r"a dict with an \"observation\", got one of \['obs'\]"):
+        agent.act({"obs": seen["observation"]})
     with pytest.raises(ConfigError, match=r"mask must have 20 elements .* \(19,\)"):
         agent.act(seen["observation"], seen["action_mask"][1:])
     with pytest.raises(ConfigError, match="mask must allow the actions"):

@@ -75,6 +75,8 @@ class BeliefAgent(SearchAgent):
     belief: MakeBelief | None = None  # None: the game's own
 
     def __post_init__(self) -> None:
+        if not 0.0 <= self.epsilon <= 1.0:
+            raise ConfigError(f"epsilon must be from 0 to 1, got {self.epsilon}")
         if self.belief is not None and self.epsilon != 0.0:
             raise ConfigError(
                 f"epsilon must be 0 where a belief is given, which has its own, got {self.epsilon}"
@@ -110,7 +112,8 @@ def upgrade(
     agent that sits at every seat, any other for one at one seat. The belief is the game's
     own, in which partners move at random with probability ``epsilon``, or what ``belief`` makes of
     (blueprint, first view): for example a ``ParticleBelief`` where worlds are too many to list.
-    Raises UnsupportedError for a wrong number of policies, ConfigError for epsilon with a belief.
+    Raises UnsupportedError for a wrong number of policies, ConfigError for an epsilon that is no
+    probability or comes with a belief.
     """
     blueprint = as_blueprint(policy, game.num_players)
     if isinstance(search, TeamSearch):

@@ -11,15 +11,35 @@ after an event, are enough.
 from __future__ import annotations
 
 import math
-import sys
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hanabi_search_plugin._recurrent import (
+    Start,
+    State,
+    filled,
+    leaves_of,
+    like_leaf,
+    put,
+    require_fit,
+    structure,
+)
+from hanabi_search_plugin._tensors import (
+    Leaf,
+    as_array,
+    contiguous,
+    copied,
+    home,
+    is_module,
+    load_torch,
+    move_axis,
+    run_module,
+    stack,
+)
 from hanabi_search_plugin.errors import (
     ConfigError,
     ContractError,
@@ -32,11 +52,6 @@ from hanabi_search_plugin.streams import Streams
 
 Returns = Literal["actions", "logits", "probabilities"]
 Sees = Literal["all", "own turns"]
-State = Any  # of a function: an array or tensor, or tuples, lists and dicts of them
-Leaf = Any  # one array or tensor of a state
-
-_MODULES = threading.RLock()
-"""Held while a module runs: its flags and the global generator are of one thread at a time."""
 
 
 def from_callable(
@@ -98,7 +113,7 @@ def from_callable(
     call = _Call(f, _name_of(f), encoding, batched, state_axis)
     if initial_state is None:
         return CallablePolicy(call, output, None, sees)
-    return CallablePolicy(call, output, _Start.of(f, initial_state, state_axis), sees)
+    return CallablePolicy(call, output, Start.of(f, initial_state, state_axis), sees)
 
 
 class CallablePolicy(Policy):
@@ -108,7 +123,7 @@ class CallablePolicy(Policy):
     have a row a world.
     """
 
-    def __init__(self, call: _Call, output: _Output, start: _Start | None, sees: Sees) -> None:
+    def __init__(self, call: _Call, output: _Output, start: Start | None, sees: Sees) -> None:
         self.deterministic = output.returns == "actions" or output.greedy
         self._call = call
         self._output = output
@@ -163,7 +178,7 @@ class CallablePolicy(Policy):
         said, fresh = self._call.recurrent(view, self._start, take(leaves, told))
         after = output.copy()
         after[told] = self._output.checked(said, view)
-        return after, tuple(_put(*pair, told) for pair in zip(leaves, fresh, strict=True))
+        return after, tuple(put(*pair, told) for pair in zip(leaves, fresh, strict=True))
 
 
 # ------------------------------------------------------------------------------ what is said
@@ -191,8 +206,8 @@ class _Output:
         wanted = f"{self.name} must return {self.returns} {letters} of shape {blank.shape}"
         if output is None or isinstance(output, (tuple, dict)):
             hint = " (a state may come with it where there is an initial_state)"
-            raise ContractError(f"{wanted}, got {_structure(output)}{hint}")
-        array = _as_array(output)
+            raise ContractError(f"{wanted}, got {structure(output)}{hint}")
+        array = as_array(output)
         if array.shape != blank.shape:
             raise ContractError(f"{wanted}, got {array.shape}")
         if array.dtype.kind not in ("iu" if self.returns == "actions" else "fiub"):
@@ -259,30 +274,32 @@ class _Call:
         obs, mask = self._inputs(view, legal)
         if self.batched:
             return self._run(obs, mask)
-        outputs = [_copied(_as_array(self._run(obs[b], mask[b]))) for b in range(len(view))]
-        return _stack(outputs, self.name)
+        outputs = [copied(as_array(self._run(obs[b], mask[b]))) for b in range(len(view))]
+        return stack(outputs, self.name)
 
-    def recurrent(self, view: View, start: _Start, leaves: tuple[Leaf, ...]) -> tuple[Any, Any]:
+    def recurrent(self, view: View, start: Start, leaves: tuple[Leaf, ...]) -> tuple[Any, Any]:
         """The output, and the leaves of the new state with the batch first."""
         obs, mask = self._inputs(view, view.legal)
         if self.batched:
-            moved = [_contiguous(_moved(leaf, 0, self.axis)) for leaf in leaves]
-            output, after = self._pair(self._run(obs, mask, _filled(start.like, iter(moved))))
-            parts = _leaves(start.like, after, f"the state of {self.name}")
+            moved = [contiguous(move_axis(leaf, 0, self.axis)) for leaf in leaves]
+            output, after = self._pair(self._run(obs, mask, filled(start.like, iter(moved))))
+            parts = leaves_of(start.like, after, f"the state of {self.name}")
             pairs = zip(leaves, parts, strict=True)
-            fresh = [_moved(_like(*pair), self.axis, 0, self.name) for pair in pairs]
+            fresh = [move_axis(like_leaf(*pair), self.axis, 0, self.name) for pair in pairs]
         else:
             outputs, states = [], []
             for b in range(len(view)):
-                state = _filled(start.like, (leaf[b] for leaf in leaves))
+                state = filled(start.like, (leaf[b] for leaf in leaves))
                 one, after = self._pair(self._run(obs[b], mask[b], state))
-                outputs.append(_copied(_as_array(one)))
-                parts = _leaves(start.like, after, f"the state of {self.name}")
-                states.append([_copied(_like(*pair)) for pair in zip(leaves, parts, strict=True)])
-            output = _stack(outputs, self.name)
-            fresh = [_stack(list(column), self.name) for column in zip(*states, strict=True)]
+                outputs.append(copied(as_array(one)))
+                parts = leaves_of(start.like, after, f"the state of {self.name}")
+                states.append(
+                    [copied(like_leaf(*pair)) for pair in zip(leaves, parts, strict=True)]
+                )
+            output = stack(outputs, self.name)
+            fresh = [stack(list(column), self.name) for column in zip(*states, strict=True)]
         for leaf, new in zip(leaves, fresh, strict=True):
-            _require_fit(leaf, new, self.axis, self.name)
+            require_fit(leaf, new, self.axis, self.name)
         return output, fresh
 
     def _pair(self, result: Any) -> tuple[Any, Any]:
@@ -307,18 +324,18 @@ class _Call:
                 f"{', '.join(names) or 'none'}"
             )
         obs, mask = view.observation(encoding), legal.copy()
-        if not _is_module(self.f):
+        if not is_module(self.f):
             return obs, mask
         if obs.dtype.kind not in "fiub":
             raise UnsupportedError(
                 f"{self.name} is a module and needs an encoding in numbers, got {encoding!r}"
             )
-        torch, (device, dtype) = _torch(), _home(self.f)
+        torch, (device, dtype) = load_torch(), home(self.f)
         return torch.from_numpy(obs).to(device, dtype), torch.from_numpy(mask).to(device)
 
     def _run(self, *given: Any) -> Any:
         try:
-            return _run_module(self.f, given) if _is_module(self.f) else self.f(*given)
+            return run_module(self.f, given) if is_module(self.f) else self.f(*given)
         except HanabiSearchError:
             raise
         except (TypeError, ValueError, RuntimeError) as error:  # above all shapes that do not fit
@@ -328,221 +345,6 @@ class _Call:
                 f"{self.name} must take {given[0].dtype} observations of shape {shapes}{state}, "
                 f"got {type(error).__name__}: {error}"
             ) from error
-
-
-def _run_module(module: Any, given: tuple[Any, ...]) -> Any:
-    """Without gradients, in evaluation mode, and with nothing changed outside."""
-    torch, (device, _) = _torch(), _home(module)
-    parts = list(module.modules())
-    with _MODULES:
-        training = [part.training for part in parts]
-        try:
-            module.eval()
-            generators = [device] if device.type == "cuda" else []
-            with torch.no_grad(), torch.random.fork_rng(generators):
-                return module(*given)
-        finally:
-            for part, flag in zip(parts, training, strict=True):
-                part.training = flag
-
-
-# ------------------------------------------------------------------------------ what is kept
-
-
-@dataclass(frozen=True)
-class _Start:
-    """The state at the start of a game."""
-
-    f: Callable[..., Any]
-    given: State | Callable[[int], State]
-    axis: int
-    like: State  # a state of this structure: what its leaves are does not matter
-
-    @classmethod
-    def of(cls, f: Callable[..., Any], given: Any, axis: int) -> _Start:
-        """Raises ConfigError where what was given is no state."""
-        if isinstance(axis, bool) or not isinstance(axis, int) or axis < 0:
-            raise ConfigError(f"state_axis must be an integer of at least 0, got {axis!r}")
-        like = given(1) if callable(given) else given
-        start = cls(f, given, axis, like)
-        leaves = start.leaves(2)
-        if not leaves:
-            raise ConfigError(f"initial_state must hold an array, got {like!r}")
-        for leaf in leaves:
-            if axis >= leaf.ndim:
-                shape = tuple(leaf.shape[1:])
-                raise ConfigError(
-                    f"state_axis must be from 0 to {leaf.ndim - 1} for a state of shape {shape} in "
-                    f"each game, got {axis}"
-                )
-        return start
-
-    def leaves(self, n: int) -> tuple[Leaf, ...]:
-        """n rows of each array."""
-        made = callable(self.given)
-        state = self.given(n) if made else self.given
-        leaves = [self._leaf(leaf) for leaf in _leaves(self.like, state, "initial_state")]
-        if not made:
-            return tuple(leaf[None][np.zeros(n, dtype=np.int64)] for leaf in leaves)
-        for leaf in leaves:
-            if leaf.ndim <= self.axis or leaf.shape[self.axis] != n:
-                raise ConfigError(
-                    f"initial_state({n}) must have a batch of {n} on axis {self.axis}, got the "
-                    f"shape {tuple(leaf.shape)}"
-                )
-        return tuple(_moved(leaf, self.axis, 0) for leaf in leaves)
-
-    def _leaf(self, leaf: Any) -> Leaf:
-        """An array, or a tensor where a module takes them."""
-        if not _is_tensor(leaf):
-            leaf = np.asarray(leaf)
-            if leaf.dtype.kind not in "fiub":
-                raise ConfigError(f"initial_state must hold numbers, got {leaf.dtype}")
-        if not _is_module(self.f):
-            return leaf
-        device, dtype = _home(self.f)
-        leaf = _torch().as_tensor(leaf).detach().to(device)
-        return leaf.to(dtype) if leaf.is_floating_point() else leaf
-
-
-def _leaves(like: State, state: State, name: str) -> Iterator[Leaf]:
-    """The leaves of a state, whose structure must be that of ``like``."""
-    if isinstance(like, (tuple, list)):
-        if not isinstance(state, (tuple, list)) or len(state) != len(like):
-            raise ContractError(f"{name} must be {len(like)} things, got {_structure(state)}")
-        for part, of in zip(like, state, strict=True):
-            yield from _leaves(part, of, name)
-    elif isinstance(like, dict):
-        if not isinstance(state, dict) or state.keys() != like.keys():
-            raise ContractError(f"{name} must be a dict of {list(like)}, got {_structure(state)}")
-        for key, part in like.items():
-            yield from _leaves(part, state[key], name)
-    elif like is not None:
-        if state is None or isinstance(state, (tuple, list, dict)):
-            raise ContractError(f"{name} must be an array here, got {_structure(state)}")
-        yield state
-    elif state is not None:
-        raise ContractError(f"{name} must be None here, got {_structure(state)}")
-
-
-def _filled(like: State, leaves: Iterator[Leaf]) -> State:
-    """A state of the structure of ``like`` with these leaves."""
-    if isinstance(like, tuple) and hasattr(like, "_fields"):  # a named tuple
-        return type(like)(*(_filled(part, leaves) for part in like))
-    if isinstance(like, (tuple, list)):
-        return type(like)(_filled(part, leaves) for part in like)
-    if isinstance(like, dict):
-        return {key: _filled(part, leaves) for key, part in like.items()}
-    return None if like is None else next(leaves)
-
-
-def _structure(state: State) -> str:
-    if isinstance(state, (tuple, list)):
-        return f"a {type(state).__name__} of {len(state)}"
-    return f"a dict of {list(state)}" if isinstance(state, dict) else f"a {type(state).__name__}"
-
-
-def _like(leaf: Leaf, new: Any) -> Leaf:
-    """``new`` as the kind of thing that ``leaf`` is: an array, or a tensor at its place."""
-    if _is_tensor(leaf):
-        return _torch().as_tensor(new).detach().to(leaf.device)
-    return _as_array(new)
-
-
-def _require_fit(leaf: Leaf, new: Leaf, axis: int, name: str) -> None:
-    """Raises ContractError unless ``new`` can take the place of ``leaf``, both batch-first."""
-    if new.shape != leaf.shape:
-        shapes = [tuple(_moved(part, 0, axis).shape) for part in (leaf, new)]
-        raise ContractError(
-            f"{name} must return a state of shape {shapes[0]}, with the batch of {len(leaf)} on "
-            f"axis {axis}, got {shapes[1]}"
-        )
-    if _is_tensor(leaf):
-        fits = _torch().can_cast(new.dtype, leaf.dtype)
-    else:
-        fits = np.can_cast(new.dtype, leaf.dtype, "same_kind")
-    if not fits:
-        raise ContractError(
-            f"{name} must return a state that can be kept as {leaf.dtype}, the type of its "
-            f"initial_state, got {new.dtype}"
-        )
-
-
-def _put(leaf: Leaf, new: Leaf, rows: IntArray) -> Leaf:
-    """A copy of a leaf with other rows."""
-    after = _copied(leaf)
-    after[rows] = new
-    return after
-
-
-def _moved(leaf: Leaf, source: int, target: int, name: str = "") -> Leaf:
-    if leaf.ndim <= max(source, target):
-        raise ContractError(
-            f"{name} must return a state with the batch on axis {source}, got the shape "
-            f"{tuple(leaf.shape)}"
-        )
-    moved = _torch().movedim if _is_tensor(leaf) else np.moveaxis
-    return moved(leaf, source, target)
-
-
-def _copied(leaf: Leaf) -> Leaf:
-    return leaf.clone() if _is_tensor(leaf) else leaf.copy()
-
-
-def _contiguous(leaf: Leaf) -> Leaf:
-    return leaf.contiguous() if _is_tensor(leaf) else np.ascontiguousarray(leaf)
-
-
-def _stack(parts: list[Leaf], name: str) -> Leaf:
-    """One array or tensor of all, which must be of one shape."""
-    different = {tuple(part.shape) for part in parts}
-    if len(different) > 1:
-        raise ContractError(
-            f"{name} must return the same shape for every world, got {sorted(different)}"
-        )
-    return _torch().stack(parts) if _is_tensor(parts[0]) else np.stack(parts)
-
-
-# ------------------------------------------------------------------- PyTorch, where it is there
-
-
-def _torch() -> Any:
-    import torch
-
-    return torch
-
-
-def _is_tensor(thing: Any) -> bool:
-    torch: Any = sys.modules.get("torch")  # whoever has a tensor has loaded it
-    return torch is not None and isinstance(thing, torch.Tensor)
-
-
-def _is_module(thing: Any) -> bool:
-    torch: Any = sys.modules.get("torch")
-    return torch is not None and isinstance(thing, torch.nn.Module)
-
-
-def _home(module: Any) -> tuple[Any, Any]:
-    """The device of a module and the dtype of its numbers."""
-    device, torch = None, _torch()
-    for tensors in (module.parameters(), module.buffers()):
-        for tensor in tensors:
-            device = device or tensor.device
-            if tensor.is_floating_point():
-                return tensor.device, tensor.dtype
-    return device or torch.device("cpu"), torch.float32
-
-
-def _as_array(thing: Any) -> NDArray[Any]:
-    """What a function returned, as NumPy's array."""
-    if not _is_tensor(thing):
-        try:
-            return np.asarray(thing)
-        except ValueError as error:
-            raise ContractError(f"a function must return an array or a tensor: {error}") from None
-    tensor = thing.detach().cpu()
-    array: NDArray[Any] = (tensor.double() if tensor.is_floating_point() else tensor).numpy()
-    return array
 
 
 def _name_of(f: Any) -> str:

@@ -276,5 +276,7 @@ def test_an_agent_can_be_given_particles() -> None:
     assert [type(belief) for belief in beliefs] == [ParticleBelief, ParticleBelief]
     action = agent.act(view, view.legal, beliefs, Streams.spawn(np.random.default_rng(2), 2))
     assert view.legal[np.arange(2), action].all()
+    with pytest.raises(ConfigError, match=r"epsilon must be from 0 to 1, got 1\.5"):
+        upgrade(UniformPolicy(), game, search=Sparta(), epsilon=1.5)
     with pytest.raises(ConfigError, match="epsilon must be 0"):
         upgrade(UniformPolicy(), game, search=Sparta(), belief=particles, epsilon=0.1)

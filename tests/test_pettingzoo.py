@@ -193,8 +193,8 @@ def test_the_rule_books_hand_sizes_are_the_default() -> None:
 def test_bad_input_says_what_was_expected() -> None:
     with pytest.raises(ConfigError, match="players must be from 2 to 5, got 6"):
         native.raw_env(players=6)
-    with pytest.raises(ConfigError, match="render_mode must be None or ansi, got 'human'"):
-        native.raw_env(render_mode="human")
+    with pytest.raises(ConfigError, match="must be None, human or ansi, got 'rgb_array'"):
+        native.raw_env(render_mode="rgb_array")
     env = native.raw_env()
     with pytest.raises(ConfigError, match="decks must be permutations"):
         env.reset(options={"deck": np.zeros(50, dtype=int)})
@@ -207,14 +207,41 @@ def test_bad_input_says_what_was_expected() -> None:
         env.step(None)
     with pytest.raises(IllegalActionError, match="actions are from 0 to 19"):
         env.step(20)
+    for _ in range(3 * env._game.max_length):  # however often
+        with pytest.raises(IllegalActionError):
+            env.step(np.array([1, 2]))
+        with pytest.raises(IllegalActionError):
+            env.step(0)
     env.step(np.int32(5))
 
 
-def test_the_board_is_rendered_as_a_text() -> None:
-    env = native.raw_env(render_mode="ansi")
+def test_the_board_is_rendered_as_a_text(capsys: pytest.CaptureFixture[str]) -> None:
+    boards = []
+    for mode in (None, "ansi", "human"):
+        env = native.env(render_mode=mode)
+        env.reset(seed=0)
+        boards.append(env.render())
+        env.step(5)
+        boards.append(env.render())
+        if mode != "human":
+            assert capsys.readouterr().out == ""
+    before, after = boards[2:4]
+    assert "P0 to move" in before and "P1 to move" in after
+    assert [board for board in boards if board] == [before, after]
+    printed = capsys.readouterr().out
+    assert printed == f"{before}\n{after}\n{after}\n"  # the step printed it, and then we did
+
+
+def test_what_an_inner_wrapper_saw_before_is_not_what_is_legal_now() -> None:
+    env = native.env(max_information_tokens=2)
     env.reset(seed=0)
-    assert "P0 to move" in env.render()
-    assert native.raw_env().render() is None
+    env.env.observe("player_0")
+    hints = [int(np.flatnonzero(env.last()[0]["action_mask"])[-1])]
+    for _ in range(2):  # which leave no token
+        env.step(hints[-1])
+        hints.append(int(np.flatnonzero(env.last()[0]["action_mask"])[-1]))
+    env.step(hints[0])
+    assert env.rewards == {"player_0": -1.0, "player_1": 0.0}
 
 
 # ------------------------------------------------------------------------------------ the agents
@@ -436,11 +463,17 @@ def test_agents_refuse_what_does_not_fit() -> None:
         SeatAgent(SmartBot(), env, "player_2")
     with pytest.raises(UnsupportedError, match="expected PettingZoo's Hanabi or our own"):
         SeatAgent(SmartBot(), OpenSpielCompatibilityV0(game_name="tic_tac_toe"), 0)
+    with pytest.raises(UnsupportedError, match="expected PettingZoo's Hanabi or our own, got None"):
+        SeatAgent(SmartBot(), None, 0)
+    with pytest.raises(ConfigError, match="expected a Policy, got 'smartbot'"):
+        SeatAgent("smartbot", env, 0)  # type: ignore[arg-type]
     env.reset(seed=0)
     agent = SeatAgent(SmartBot(), env, 0)
     seen = env.observe("player_0")
     with pytest.raises(ConfigError, match=r"observation must have 658 elements .* \(657,\)"):
         agent.act(seen["observation"][1:])
+    with pytest.raises(ConfigError, match=r"a dict with an \"observation\", got one of \['obs'\]"):
+        agent.act({"obs": seen["observation"]})
     with pytest.raises(ConfigError, match=r"mask must have 20 elements .* \(19,\)"):
         agent.act(seen["observation"], seen["action_mask"][1:])
     with pytest.raises(ConfigError, match="mask must allow the actions"):

@@ -74,7 +74,7 @@ def as_policy(
     * a function ``(player, seed) -> pyspiel.Bot``, called for every decision with a seed that
       depends on what the seat has seen: a bot for all seats, whose answers depend on no order;
     * ``rl_agent.AbstractAgent`` or another with its ``step``, PyTorch's DQN and PPO among them: the
-      probabilities of ``step(time_step, is_evaluation=True)``.
+      probabilities of ``step(time_step, is_evaluation=True)``, asked once where worlds look alike.
 
     ``reads="information_state"`` declares that a policy or bot looks at what its seat has seen and
     nothing else of the state, and saves the hypothetical state; OpenSpiel's tabular and uniform
@@ -398,19 +398,25 @@ class RLAgentPolicy(_Adapted):
         return None if memory is None else self._noted(view, memory)
 
     def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
-        chance = np.zeros(legal.shape)
+        if memory is None:
+            seen = self._seen(view)
+            places = _equal([(*each, row.tobytes()) for each, row in zip(seen, legal, strict=True)])
+        else:
+            places = [[b] for b in range(len(view))]
         with _generators_kept():
-            if memory is None:
-                turns = [(seen, row) for seen, row in zip(self._seen(view), legal, strict=True)]
-                steps = [self._time_step(*turn, view.player, first=False) for turn in turns]
+            if memory is not None:
+                outputs = [self._replayed(turns, view.player) for turns in memory]
+            else:
+                steps = [
+                    self._time_step(seen[b], legal[b], view.player, first=False) for b, *_ in places
+                ]
                 if self.batched:
                     outputs = self.thing.step(steps, is_evaluation=True)
                 else:
                     outputs = [self.thing.step(step, is_evaluation=True) for step in steps]
-            else:
-                outputs = [self._replayed(turns, view.player) for turns in memory]
-        for b, output in enumerate(outputs):
-            chance[b] = self._answer(output, legal[b])
+        chance = np.zeros(legal.shape)
+        for rows, output in zip(places, outputs, strict=True):
+            chance[rows] = self._answer(output, legal[rows[0]])
         return chance
 
     def _noted(self, view: View, memory: Memory) -> Memory:

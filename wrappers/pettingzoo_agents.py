@@ -88,7 +88,7 @@ def hanabi_config(env: Any) -> HanabiConfig:
 
     Raises UnsupportedError for another environment.
     """
-    raw = env.unwrapped
+    raw = getattr(env, "unwrapped", env)
     config = getattr(raw, "config", None)
     if isinstance(config, HanabiConfig):
         return config
@@ -119,6 +119,8 @@ class SeatAgent:
     """
 
     def __init__(self, policy: Policy, source: Any, seat: int | str, *, seed: int = 0) -> None:
+        if not isinstance(policy, Policy):
+            raise ConfigError(f"expected a Policy, got {policy!r}")
         config = source if isinstance(source, HanabiConfig) else hanabi_config(source)
         self._record = None if source is config else _record_of(source)
         if self._record is None and config.players > 2:
@@ -174,6 +176,10 @@ class SeatAgent:
         seat's turn, RecordError where observations are missing.
         """
         if isinstance(observation, Mapping):
+            if "observation" not in observation:
+                raise ConfigError(
+                    f'expected a dict with an "observation", got one of {list(observation)}'
+                )
             mask = observation.get("action_mask", mask)
             observation = observation["observation"]
         if observation is not None:

@@ -1,0 +1,52 @@
+"""A game of your own in thirty lines: checked, a policy for it, and what a search adds.
+
+A number from 0 to 8 is drawn. Player 0 sees it and says one of three words; player 1 knows whether
+it is odd, hears the word and guesses: 1 point for both if that is right.
+"""
+
+from hanabi_search_plugin import Policy, Sparta, evaluate, upgrade
+from hanabi_search_plugin.game import HIDDEN
+from hanabi_search_plugin.plain_game import PlainGame
+from hanabi_search_plugin.testing import check_game
+
+
+class Guess(PlainGame):
+    """A state is the number, the word said and the guess; None for what is still to come."""
+
+    name, num_players, num_actions, return_range, max_length = "guess", 2, 9, (0.0, 1.0), 2
+
+    def starts(self):
+        return [((number, None, None), 1 / 9) for number in range(9)]
+
+    def mover(self, state):
+        return (0, 1, HIDDEN)[2 - state.count(None)]
+
+    def moves(self, state):
+        return range(3) if self.mover(state) == 0 else range(9)
+
+    def after(self, state, action):
+        number, word, _ = state
+        return [((number, action, None) if word is None else (number, word, action), 1.0)]
+
+    def paid(self, state):
+        number, _, guess = state
+        return [float(number == guess)] * 2
+
+    def seen(self, state, player):
+        number, word, _ = state
+        return [number if player == 0 else number % 2, -1 if word is None else word]
+
+
+class Thirds(Policy):
+    """Says the third that the number is in, guesses the middle of the third, odd or not."""
+
+    def act(self, view, legal, memory, rng):
+        seen, word = view.observation("seen").T
+        return seen // 3 if view.player == 0 else 3 * word + 1
+
+
+game = Guess()
+check_game(game)
+agent = upgrade(Thirds(), game, search=Sparta(rollouts=1_000, threshold=0.0))
+result = evaluate(game, (Thirds(), agent), games=200, seed=7)
+print(f"thirds {result.baseline_scores.mean():.2f}, upgraded {result.scores.mean():.2f}")

@@ -1,0 +1,135 @@
+"""Games written one state at a time."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hanabi_search_plugin import EnumeratedBelief, Sparta, UniformPolicy, upgrade
+from hanabi_search_plugin.errors import ContractError, IllegalActionError, UnsupportedError
+from hanabi_search_plugin.game import HIDDEN
+from hanabi_search_plugin.plain_game import Outcomes, PlainGame
+from hanabi_search_plugin.testing import check_agent, check_game
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+
+
+class TinyHanabi(PlainGame):
+    """OpenSpiel's tiny_hanabi; a state is both cards and the moves made."""
+
+    name, num_players, num_actions, return_range, max_length = "tiny", 2, 3, (0.0, 10.0), 2
+    payoff = np.array(
+        OpenSpielGame("tiny_hanabi").spiel.get_parameters()["payoff"].split(";"), dtype=float
+    ).reshape(2, 2, 3, 3)
+
+    def starts(self) -> Outcomes:
+        return [((a, b, ()), 0.25) for a in range(2) for b in range(2)]
+
+    def mover(self, state: Any) -> int:
+        return (0, 1, HIDDEN)[len(state[2])]
+
+    def moves(self, state: Any) -> Sequence[int]:
+        return range(3)
+
+    def after(self, state: Any, action: int) -> Outcomes:
+        return [((*state[:2], (*state[2], action)), 1.0)]
+
+    def paid(self, state: Any) -> Sequence[float]:
+        over = len(state[2]) == 2
+        return [self.payoff[(*state[:2], *state[2])] if over else 0.0] * 2
+
+    def seen(self, state: Any, player: int) -> Sequence[float]:
+        return [state[player], *state[2], *[HIDDEN] * (2 - len(state[2]))]
+
+
+class Dice(PlainGame):
+    """Both players choose a die without showing which, a fair or a loaded one; it is thrown, and
+    the sum of the eyes is what the first wins of the second."""
+
+    name, num_players, num_actions, return_range, max_length = "dice", 2, 2, (-4.0, 4.0), 2
+    rewards = "zero_sum"
+    public_actions = False
+
+    def starts(self) -> Outcomes:
+        return [((), 1.0)]
+
+    def mover(self, state: Any) -> int:
+        return (0, 1, HIDDEN)[len(state)]
+
+    def moves(self, state: Any) -> Sequence[int]:
+        return range(2) if sum(state) < 2 else [1]
+
+    def after(self, state: Any, action: int) -> Outcomes:
+        return [((*state, 1), (0.5, 0.1)[action]), ((*state, 2), (0.5, 0.9)[action])]
+
+    def paid(self, state: Any) -> Sequence[float]:
+        return [sum(state), -sum(state)]
+
+    def seen(self, state: Any, player: int) -> Sequence[float]:
+        return [*state, *[0] * (2 - len(state))]
+
+
+@pytest.mark.parametrize("make", [TinyHanabi, Dice])
+def test_the_contract_is_kept(make: type[PlainGame]) -> None:
+    check_game(make(), games=40)
+    check_agent(upgrade(UniformPolicy(), make(), search=Sparta(rollouts=600)), make())
+
+
+def test_chance_comes_as_often_as_it_should() -> None:
+    game = Dice()
+    worlds = game.deal(np.random.default_rng(0), 4000)
+    worlds.step(np.ones(4000, dtype=np.int64))
+    assert np.mean([state == (2,) for state in worlds.states]) == pytest.approx(0.9, abs=0.02)
+    copies = pickle.loads(pickle.dumps(copy.deepcopy(worlds)))
+    for batch in (worlds, copies):
+        batch.step(np.ones(4000, dtype=np.int64))
+    assert copies.states == worlds.states
+
+
+def test_beliefs_are_those_of_the_same_game_of_openspiel() -> None:
+    class Telling(UniformPolicy):
+        """Leans to the move that names its card, the first seen number or dealt digit."""
+
+        def probabilities(self, view: Any, legal: Any, memory: Any) -> Any:
+            if isinstance(view.game, PlainGame):
+                cards = view.observation("seen")[:, 0].tolist()
+            else:
+                cards = [int(key.split()[0][-1]) for key in view.keys()]
+            chance = np.full(legal.shape, 0.2)
+            chance[np.arange(len(view)), cards] = 0.6
+            return chance
+
+    weights = []
+    for game in (TinyHanabi(), OpenSpielGame("tiny_hanabi")):
+        worlds, _ = game.deals()
+        world = worlds.select(np.array([1]))  # cards 0 and 1
+        belief = EnumeratedBelief.start(game, (Telling(), Telling()), world.view(1))
+        event = world.step(np.array([0]))
+        weights.append(belief.update(event, world.view(1)).support()[1].tolist())
+    assert weights[0] == weights[1] == pytest.approx([0.75, 0.25])
+
+
+def test_bad_input_says_what_was_expected() -> None:
+    game = Dice()
+    worlds = game.deal(np.random.default_rng(0), 3)
+    with pytest.raises(IllegalActionError, match=r"expected 3 actions, got shape \(2,\)"):
+        worlds.step(np.array([0, 1]))
+    with pytest.raises(IllegalActionError, match=r"world 1 allows the actions \[0, 1\], got 2"):
+        worlds.step(np.array([0, 2, 0]))
+    with pytest.raises(UnsupportedError, match=r"has the encodings .*'seen'"):
+        worlds.view(0).observation("tensor")
+    with pytest.raises(UnsupportedError, match="expected PlainWorlds, got OpenSpielWorlds"):
+        game.reseed(OpenSpielGame("tiny_hanabi").deals()[0], np.random.default_rng(0))
+
+    class Ragged(Dice):
+        def seen(self, state: Any, player: int) -> Sequence[float]:
+            return list(state)
+
+    worlds = Ragged().concat([worlds, worlds.select(np.array([0]))])
+    worlds.states = (*worlds.states[:3], (1,))
+    with pytest.raises(ContractError, match=r"as many numbers in every state, got \[0, 1\]"):
+        worlds.view(0).observation("seen")

@@ -72,14 +72,25 @@ class RLAgentPolicy(Adapted):
                 turns = [(seen, row) for seen, row in zip(self._seen(view), legal, strict=True)]
                 steps = [self._time_step(*turn, view.player, first=False) for turn in turns]
                 if self.batched:
-                    outputs = self.thing.step(steps, is_evaluation=True)
+                    outputs = self._step(steps)
                 else:
-                    outputs = [self.thing.step(step, is_evaluation=True) for step in steps]
+                    outputs = [self._step(step) for step in steps]
             else:
                 outputs = [self._replayed(turns, view.player) for turns in memory]
         for b, output in enumerate(outputs):
             chance[b] = self._answer(output, legal[b])
         return chance
+
+    def _step(self, step: Any) -> Any:
+        try:
+            return self.thing.step(step, is_evaluation=True)
+        except (IndexError, RuntimeError, TypeError, ValueError) as error:  # shapes that do not fit
+            one = step[0] if self.batched else step
+            seen = len(one.observations["info_state"][one.observations["current_player"]])
+            raise UnsupportedError(
+                f"{type(self.thing).__name__} must take the info_state of {self.game.name}, "
+                f"{seen} numbers, got {type(error).__name__}: {error}"
+            ) from error
 
     def _noted(self, view: View, memory: Memory) -> Memory:
         mine = np.flatnonzero(view.current_player == view.player)
@@ -94,7 +105,7 @@ class RLAgentPolicy(Adapted):
         output = None
         for k, (seen, legal) in enumerate(turns):
             step = self._time_step(seen, legal, seat, first=k == 0)
-            output = self.thing.step([step] if self.batched else step, is_evaluation=True)
+            output = self._step([step] if self.batched else step)
         return output[0] if self.batched and output else output
 
     def _seen(self, view: View) -> list[list[float]]:

@@ -320,6 +320,21 @@ def test_dqn(game):
     check_agent(policy, game)
 
 
+def test_networks_of_another_observation_say_so():
+    pytest.importorskip("torch")
+    dqn = pytest.importorskip("open_spiel.python.pytorch.dqn", exc_type=ImportError)
+    ppo = pytest.importorskip("open_spiel.python.pytorch.ppo", exc_type=ImportError)
+    view = KUHN.deal(np.random.default_rng(0), 2).view(0)
+    for agent in (
+        dqn.DQN(0, 12, 2, hidden_layers_sizes=[8]),
+        ppo.PPO((12,), 2, 2, agent_fn=ppo.PPOAgent),
+    ):
+        with pytest.raises(
+            UnsupportedError, match=r"must take the info_state of kuhn.* 11 numbers"
+        ):
+            as_policy(agent, KUHN).probabilities(view, view.legal, None)
+
+
 @pytest.mark.parametrize("game", [KUHN, SMALL], ids=repr)
 def test_ppo(game):
     torch = pytest.importorskip("torch")

@@ -23,7 +23,7 @@ from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.blueprints.registry import load_policy
 from hanabi_search_plugin.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.policy import Policy, UniformPolicy
+from hanabi_search_plugin.policy import UniformPolicy
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from hanabi_search_plugin.wrappers.openspiel_agents import as_bot, as_rl_agent, as_spiel_policy
 from hanabi_search_plugin.wrappers.openspiel_hanabi import (
@@ -204,66 +204,6 @@ def test_joining_a_game_that_has_begun(game):
             if len(earlier.history()) == len(state.history()):
                 break
         assert late.step(state) == there.step(state)
-
-
-# -------------------------------------------------------------------------------------- no peeking
-
-
-class Watcher(Policy):
-    """Remembers every key it was ever shown."""
-
-    def start(self, view):
-        return [(key,) for key in view.keys()]
-
-    def observe(self, view, event, memory):
-        move = (int(event.player[0]), int(event.action[0]))
-        return [(*row, move, key) for row, key in zip(memory, view.keys(), strict=True)]
-
-    def act(self, view, legal, memory, rng):
-        return np.array(
-            [np.flatnonzero(row)[hash_of(seen) % int(row.sum())]
-             for row, seen in zip(legal, memory, strict=True)]
-        )  # fmt: skip
-
-
-def hash_of(seen):
-    return int.from_bytes(repr(seen).encode()[-64:], "little") // 7
-
-
-@pytest.mark.parametrize(
-    "game",
-    [TINY, KUHN, LEDUC, SMALL, PENDING,
-     HanabiGame(players=3, colors=2, ranks=2, hand_size=2, observation_type="minimal",
-                random_start_player=True)],
-    ids=repr,
-)  # fmt: skip
-@pytest.mark.parametrize("policy", ["search", "watcher"])
-def test_other_hidden_cards_change_nothing(game, policy):
-    """The same history with another truth behind it; half of the moves random, half searched."""
-    rng = np.random.default_rng(0)
-    for seed in range(2):
-        bots = [
-            as_bot(agent_for(game) if policy == "search" else Watcher(), game, p, seed=seed)
-            for p in range(game.num_players)
-        ]
-        state, different = dealt(game, seed), 0
-        while not state.is_terminal():
-            p = state.current_player()
-            move = bots[p].step(state)
-            for k in range(3):
-                twin = (
-                    hypothetical_state(history_of(state, p), seed=k)
-                    if isinstance(game, HanabiGame)
-                    else game.hypothetical(state, p, seed=k)
-                )
-                different += str(twin) != str(state)
-                fresh = bots[p].clone()
-                fresh.restart_at(twin)
-                assert fresh.step(twin) == move == bots[p].step(twin)
-            legal = state.legal_actions()
-            state.apply_action(move if rng.random() < 0.5 else int(rng.choice(legal)))
-            chance(state, rng)
-        assert different > 0
 
 
 # --------------------------------------------------------------------------------------- policies

@@ -141,8 +141,9 @@ class ReadsStates(Adapted):
                 make = functools.partial(self._hypothetical, *which)
                 yield rows, make, functools.partial(_digest_of, *which)
             return
-        for rows in _equal(memory):
-            record = memory[rows[0]]
+        records = [record.showing(view.select(np.array([b]))) for b, record in enumerate(memory)]
+        for rows in _equal(records):
+            record = records[rows[0]]
             make = functools.partial(record.state, view.select(np.array(rows[:1])))
             yield rows, make, functools.partial(record.digest, 0)
 

@@ -23,6 +23,7 @@ from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.blueprints.registry import load_policy
 from hanabi_search_plugin.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.particles import ParticleBelief
 from hanabi_search_plugin.policy import UniformPolicy
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from hanabi_search_plugin.wrappers.openspiel_agents import as_bot, as_rl_agent, as_spiel_policy
@@ -245,7 +246,39 @@ def test_probabilities_go_out_as_they_came_in():
     assert ours.action_probabilities(state, 0) == ours(state)
     small = as_spiel_policy(UniformPolicy(), SMALL)
     assert sum(small.action_probabilities(dealt(SMALL)).values()) == pytest.approx(1)
-    assert pickle.loads(pickle.dumps(ours)).action_probabilities(state) == ours(state)
+    for twin in (pickle.loads(pickle.dumps(ours)), copy.deepcopy(ours)):
+        assert twin.action_probabilities(state) == ours(state)
+
+
+@pytest.mark.parametrize("game", [LEDUC, PENDING, SMALL, "particles"], ids=repr)
+def test_searches_travel_with_their_beliefs_in_mid_game(game):
+    game, belief = (LEDUC, Particles()) if game == "particles" else (game, None)
+    agent = upgrade(
+        UniformPolicy(), game, Sparta(rollouts=40, min_rollouts=2, threshold=0.0), belief=belief
+    )
+    worlds = game.deal(np.random.default_rng(0), 1)
+    memory = agent.start(worlds.view(0))
+    for _ in range(2):
+        event = worlds.step(np.flatnonzero(worlds.legal[0])[-1:])
+        memory = agent.observe(worlds.view(0), event.seen_by(0, game), memory)
+
+    def decided(worlds, agent, memory):
+        if worlds.current_player[0] != 0:
+            event = worlds.step(np.flatnonzero(worlds.legal[0])[-1:])
+            memory = agent.observe(worlds.view(0), event.seen_by(0, worlds.game), memory)
+        result = agent.decide(memory[0], np.random.default_rng(1))
+        return result.action, result.mean.tolist(), result.belief_size
+
+    table = (worlds, agent, memory)
+    copies = [pickle.loads(pickle.dumps(table)), copy.deepcopy(table)]
+    expected = decided(*table)
+    assert all(decided(*twin) == expected for twin in copies)
+
+
+class Particles:
+    def __call__(self, blueprint, view):
+        rng = np.random.default_rng(0)
+        return ParticleBelief.start(LEDUC, blueprint, view, particles=40, rng=rng)
 
 
 # ----------------------------------------------------------------------------------------- agents
@@ -352,6 +385,8 @@ def test_bad_input_is_named():
     ended = dealt(TINY)
     while not ended.is_terminal():
         ended.apply_action(0)
+    with pytest.raises(UnsupportedError, match="player 5 is to move, 0 is"):
+        as_spiel_policy(UniformPolicy(), TINY).action_probabilities(dealt(TINY), 5)
     with pytest.raises(UnsupportedError, match="the game is over"):
         as_spiel_policy(UniformPolicy(), TINY).action_probabilities(ended)
 

@@ -12,7 +12,7 @@ from open_spiel.python.algorithms import expected_game_score, mcts, random_agent
 from open_spiel.python.bots.policy import PolicyBot
 
 from hanabi_search_plugin.belief import EnumeratedBelief
-from hanabi_search_plugin.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.policy import UniformPolicy
 from hanabi_search_plugin.selfplay import self_play
@@ -215,7 +215,7 @@ def test_ismcts_is_a_blueprint():
         view = TINY.deal(np.random.default_rng(0), 1).view(0)
         as_policy(make, TINY).probabilities(view, view.legal, None)
     stateful = as_policy(pyspiel.make_stateful_random_bot(LEDUC.spiel, 0, 1), LEDUC)
-    with pytest.raises(UnsupportedError, match="must play leduc_poker"):
+    with pytest.raises(UnsupportedError, match=r"must play leduc_poker.*memoryless=False"):
         view = LEDUC.deal(np.random.default_rng(0), 1).view(0)
         stateful.probabilities(view, view.legal, None)
 
@@ -379,6 +379,14 @@ def test_bad_input_is_named():
         few = OpenSpielGame("leduc_poker", max_deals=10)
         view = few.deal(np.random.default_rng(0), 1).view(0)
         as_policy(Peeker(few.spiel, [0, 1]), few).probabilities(view, view.legal, None)
+
+
+@pytest.mark.parametrize("kind", ["policy", "bot", "agent"])
+def test_masks_of_another_shape_are_named(kind):
+    things = {"policy": pyspiel.UniformPolicy(), "bot": Counter(0), "agent": Recurrent(0)}
+    view = TINY.deal(np.random.default_rng(0), 2).view(0)
+    with pytest.raises(ContractError, match=r"must be of shape \(2, 3\), got \(2, 4\)"):
+        as_policy(things[kind], TINY).probabilities(view, np.ones((2, 4), dtype=bool), None)
 
 
 @pytest.mark.parametrize(

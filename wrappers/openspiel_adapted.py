@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import pyspiel
 
-from hanabi_search_plugin.errors import UnsupportedError
+from hanabi_search_plugin.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.policy import Memory, Policy, sample_actions
@@ -59,6 +59,13 @@ class Adapted(Policy):
             same = view.game is self.game or same_spiel(view.game.spiel, self.game.spiel)
         if not same:
             raise UnsupportedError(f"{self!r} got a view of {view.game!r}")
+
+    def no_chance(self, view: View, legal: BoolArray) -> FloatArray:
+        """[B, A] zeros, to be filled in. Raises ContractError for legal moves of another shape."""
+        expected = (len(view), self.game.num_actions)
+        if legal.shape != expected:
+            raise ContractError(f"legal moves must be of shape {expected}, got {legal.shape}")
+        return np.zeros(expected)
 
     def row(self, chance: Any, legal: BoolArray) -> FloatArray:
         """[A] from a mapping, (action, probability) pairs or a vector. Checks them."""

@@ -55,7 +55,7 @@ class BotPolicy(ReadsStates):
         return twin
 
     def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
-        chance = np.zeros(legal.shape)
+        chance = self.no_chance(view, legal)
         for rows, make_state, seen in self.states(view, memory):
             b = rows[0]
             if legal[b].sum() == 1:
@@ -97,7 +97,7 @@ class BotPolicy(ReadsStates):
         except pyspiel.SpielError as error:
             raise UnsupportedError(
                 f"{type(bot).__name__} must play {self.game.name}, got: "
-                f"{str(error).splitlines()[0]}"
+                f"{str(error).splitlines()[0]} (if it remembers, say memoryless=False)"
             ) from error
         return self.row([(int(action), 1.0)], legal)
 

@@ -66,7 +66,7 @@ class RLAgentPolicy(Adapted):
         return None if memory is None else self._noted(view, memory)
 
     def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
-        chance = np.zeros(legal.shape)
+        chance = self.no_chance(view, legal)
         with _generators_kept():
             if memory is None:
                 turns = [(seen, row) for seen, row in zip(self._seen(view), legal, strict=True)]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-import numpy as np
 import pyspiel
 from open_spiel.python import policy as spiel_policy
 from open_spiel.python import rl_agent
@@ -117,7 +116,7 @@ class SpielPolicy(ReadsStates):
         return super().start(view)
 
     def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
-        chance = np.zeros(legal.shape)
+        chance = self.no_chance(view, legal)
         for rows, make_state, _ in self.states(view, memory):
             state = make_state()
             try:

@@ -24,6 +24,7 @@ from shimmy import OpenSpielCompatibilityV0
 
 from hanabi_search_plugin import Sparta, UniformPolicy, upgrade
 from hanabi_search_plugin.agent import SearchAgent
+from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.blueprints.registry import load_policy, policies
 from hanabi_search_plugin.callables import from_callable
 from hanabi_search_plugin.errors import ContractError
@@ -97,6 +98,17 @@ def test_policies_of_the_package(name: str) -> None:
         policy = load_policy(name, game.config)
         check_agent(policy, game)
         check_agent(searched(game, policy), game)
+
+
+def jointly(game: Game, blueprint: Policy) -> SearchAgent:
+    search = JointSparta(rollouts=24, min_rollouts=2, threshold=0.0, max_range=60)
+    return upgrade(blueprint, game, search)
+
+
+@pytest.mark.parametrize("name", ["smartbot", "iggi"])
+def test_joint_searches(name: str) -> None:
+    check_agent(jointly(TWO, load_policy(name)), TWO, games=2)
+    check_agent(jointly(SPIEL[0], UniformPolicy()), SPIEL[0])
 
 
 def test_more_searches() -> None:
@@ -397,7 +409,10 @@ def check_asked(
 @pytest.mark.parametrize("game", [SPIEL[0], LEDUC, GOOFSPIEL, TWO, THREE, FORGETFUL], ids=str)
 @pytest.mark.parametrize("way", ASKED)
 def test_agents_in_openspiel(way: str, game: Any) -> None:
-    for policy in (searched(game), Watcher()):
+    agents = [searched(game), Watcher()]
+    if game is TWO:
+        agents.append(jointly(game, load_policy("smartbot")))
+    for policy in agents:
         check_asked(ASKED[way], policy, game, forced=way != "observations")
 
 

@@ -8,7 +8,7 @@ from hanabi_search_plugin.errors import ConfigError, IllegalActionError, Unsuppo
 from hanabi_search_plugin.game import HIDDEN
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import HIDDEN_CARD, NO_CARD
+from hanabi_search_plugin.hanabi.layout import HANDS, HIDDEN_CARD, NO_CARD
 from hanabi_search_plugin.testing import check_game
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from hanabi_search_plugin.wrappers.openspiel_hanabi import (
@@ -104,7 +104,11 @@ def test_histories_hold_what_a_seat_sees():
             theirs = np.array(state.observation_tensor(seat), dtype=np.float32)
             assert np.array_equal(view.observation("openspiel")[0], theirs)
             if game.config.observation_type != "seer":
-                assert not set(view.rows[0, game._hand(seat)]) - {HIDDEN_CARD, NO_CARD}
+                own = HANDS + seat * game.config.hand_size
+                assert not set(view.rows[0, own : own + game.config.hand_size]) - {
+                    HIDDEN_CARD,
+                    NO_CARD,
+                }
 
 
 def test_hypothetical_states_look_the_same_to_their_seat():

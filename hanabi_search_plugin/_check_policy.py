@@ -7,6 +7,8 @@ import numpy as np
 from hanabi_search_plugin._check_tools import (
     FREQUENCY_SAMPLES,
     ONE,
+    RANDOM_MOVES,
+    TWIN_PARTICLES,
     TWIN_TRIES,
     joint,
     name_of,
@@ -20,6 +22,7 @@ from hanabi_search_plugin.agent import SearchAgent
 from hanabi_search_plugin.belief import Belief
 from hanabi_search_plugin.errors import UnsupportedError
 from hanabi_search_plugin.game import (
+    Enumerable,
     Event,
     Game,
     IntArray,
@@ -27,6 +30,7 @@ from hanabi_search_plugin.game import (
     View,
     Worlds,
 )
+from hanabi_search_plugin.particles import ParticleBelief
 from hanabi_search_plugin.policy import (
     Memory,
     Policy,
@@ -79,7 +83,8 @@ def check_agent(
     Beside each game runs a twin: the same history for the agent's seat, other hidden information.
     In both, alone and in a batch, and again when the game has gone on, the agent makes the same
     decision from the same stream. The others play ``partner``: by default a SearchAgent's
-    blueprint, else uniform random legal moves.
+    blueprint, else uniform random legal moves. ``RANDOM_MOVES`` of all moves, the agent's own
+    included, are replaced by random ones, so that histories hold what no policy here would do.
     """
     rng = np.random.default_rng(seed)
     others = as_blueprint(partner or UniformPolicy(), game.num_players)
@@ -109,15 +114,17 @@ def check_agent(
             else:
                 view = worlds.view(mover)
                 action = others[mover].act(view, view.legal, memories[mover], stream)
-            then = view
-            follows = bool(twin.legal[0, action[0]]) and twin.current_player[0] == mover
-            event = worlds.step(action)
+            then, played = view, action
+            if rng.random() < RANDOM_MOVES:
+                played = random_legal(worlds.legal, rng)
+            follows = bool(twin.legal[0, played[0]]) and twin.current_player[0] == mover
+            event = worlds.step(played)
             for p, policy in enumerate(others):
                 memories[p] = policy.observe(worlds.view(p), event.seen_by(p, game), memories[p])
             seen, view = event.seen_by(seat, game), worlds.view(seat).select(ONE)
             twins.update(seen, view)
             if follows:
-                twin.step(action)
+                twin.step(played)
                 follows = twin.view(seat).keys()[0] == view.keys()[0]
             before, memory = memory, agent.observe(view, seen, memory)
             if mover == seat:
@@ -236,7 +243,14 @@ class Twins:
         self.belief: Belief | None = None
         if not isinstance(game, Redeterminizes):
             anything = as_blueprint(UniformPolicy(), game.num_players)
-            self.belief = game.belief(anything, worlds.view(seat).select(ONE))
+            view = worlds.view(seat).select(ONE)
+            if isinstance(game, Enumerable):
+                self.belief = game.belief(anything, view)
+            else:
+                rng = np.random.default_rng(0)
+                self.belief = ParticleBelief.start(
+                    game, anything, view, particles=TWIN_PARTICLES, rng=rng
+                )
 
     def update(self, event: Event, view: View) -> None:
         if self.belief is not None:

@@ -22,6 +22,8 @@ from hanabi_search_plugin.policy import (
 TOLERANCE = 1e-9  # of exact probabilities
 SIGMAS = 5.0  # standard deviations that a frequency may be off
 TWIN_TRIES = 8  # draws of hidden information before taking one that looks the same to all
+TWIN_PARTICLES = 30  # to draw them from where a game cannot list its worlds
+RANDOM_MOVES = 0.25  # of those that a check of an agent plays
 FREQUENCY_SAMPLES = 2_000
 
 ONE = np.array([0])

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from hanabi_search_plugin._check_belief import distribution
-from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief import EnumeratedBelief
 from hanabi_search_plugin.blueprints import partners
@@ -22,7 +21,7 @@ from hanabi_search_plugin.hanabi.layout import DECK_NEXT
 from hanabi_search_plugin.policy import Policy, Shared, UniformPolicy, as_blueprint
 from hanabi_search_plugin.rollout import observe_all, start_memories
 from hanabi_search_plugin.streams import Streams
-from hanabi_search_plugin.testing import check_agent, check_belief
+from hanabi_search_plugin.testing import check_belief
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from tests.helpers.hanabi_bayes import Hashed, Record, hands_of
 from tests.helpers.openspiel_hanabi import load
@@ -256,13 +255,6 @@ def test_memories_where_the_partners_minds_part():
 def test_check_belief(policy):
     game = HanabiGame(players=3, colors=2, ranks=3, hand_size=2)
     check_belief(game, POLICIES[policy], games=1, epsilon=0.1)
-
-
-@pytest.mark.parametrize("policy", ["smartbot", "hatbot", "hatbot-b", "cautious", "vdb"])
-def test_check_agent(policy):
-    game = HanabiGame(players=2, colors=2, ranks=3, hand_size=3)
-    search = Sparta(rollouts=60, min_rollouts=5, round_size=5)
-    check_agent(upgrade(POLICIES[policy], game, search), game)
 
 
 # Samples

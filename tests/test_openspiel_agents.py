@@ -21,9 +21,10 @@ from open_spiel.python.bots import uniform_random
 from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.blueprints.registry import load_policy
-from hanabi_search_plugin.errors import UnsupportedError
+from hanabi_search_plugin.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.policy import Policy, UniformPolicy
+from hanabi_search_plugin.particles import ParticleBelief
+from hanabi_search_plugin.policy import UniformPolicy
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from hanabi_search_plugin.wrappers.openspiel_agents import as_bot, as_rl_agent, as_spiel_policy
 from hanabi_search_plugin.wrappers.openspiel_hanabi import (
@@ -40,6 +41,8 @@ KUHN = OpenSpielGame("kuhn_poker")
 LEDUC = OpenSpielGame("leduc_poker")
 SMALL = HanabiGame(players=2, colors=2, ranks=3, hand_size=2)
 FULL = HanabiGame()
+RANDOM_START = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, random_start_player=True)
+THREE = HanabiGame(players=3, colors=2, ranks=2, hand_size=2)
 PENDING = load_game("goofspiel(num_cards=3,imp_info=true,points_order=descending)")
 GAMES = [TINY, KUHN, LEDUC, SMALL, FULL]
 
@@ -204,66 +207,6 @@ def test_joining_a_game_that_has_begun(game):
         assert late.step(state) == there.step(state)
 
 
-# -------------------------------------------------------------------------------------- no peeking
-
-
-class Watcher(Policy):
-    """Remembers every key it was ever shown."""
-
-    def start(self, view):
-        return [(key,) for key in view.keys()]
-
-    def observe(self, view, event, memory):
-        move = (int(event.player[0]), int(event.action[0]))
-        return [(*row, move, key) for row, key in zip(memory, view.keys(), strict=True)]
-
-    def act(self, view, legal, memory, rng):
-        return np.array(
-            [np.flatnonzero(row)[hash_of(seen) % int(row.sum())]
-             for row, seen in zip(legal, memory, strict=True)]
-        )  # fmt: skip
-
-
-def hash_of(seen):
-    return int.from_bytes(repr(seen).encode()[-64:], "little") // 7
-
-
-@pytest.mark.parametrize(
-    "game",
-    [TINY, KUHN, LEDUC, SMALL, PENDING,
-     HanabiGame(players=3, colors=2, ranks=2, hand_size=2, observation_type="minimal",
-                random_start_player=True)],
-    ids=repr,
-)  # fmt: skip
-@pytest.mark.parametrize("policy", ["search", "watcher"])
-def test_other_hidden_cards_change_nothing(game, policy):
-    """The same history with another truth behind it; half of the moves random, half searched."""
-    rng = np.random.default_rng(0)
-    for seed in range(2):
-        bots = [
-            as_bot(agent_for(game) if policy == "search" else Watcher(), game, p, seed=seed)
-            for p in range(game.num_players)
-        ]
-        state, different = dealt(game, seed), 0
-        while not state.is_terminal():
-            p = state.current_player()
-            move = bots[p].step(state)
-            for k in range(3):
-                twin = (
-                    hypothetical_state(history_of(state, p), seed=k)
-                    if isinstance(game, HanabiGame)
-                    else game.hypothetical(state, p, seed=k)
-                )
-                different += str(twin) != str(state)
-                fresh = bots[p].clone()
-                fresh.restart_at(twin)
-                assert fresh.step(twin) == move == bots[p].step(twin)
-            legal = state.legal_actions()
-            state.apply_action(move if rng.random() < 0.5 else int(rng.choice(legal)))
-            chance(state, rng)
-        assert different > 0
-
-
 # --------------------------------------------------------------------------------------- policies
 
 
@@ -303,61 +246,96 @@ def test_probabilities_go_out_as_they_came_in():
     assert ours.action_probabilities(state, 0) == ours(state)
     small = as_spiel_policy(UniformPolicy(), SMALL)
     assert sum(small.action_probabilities(dealt(SMALL)).values()) == pytest.approx(1)
-    assert pickle.loads(pickle.dumps(ours)).action_probabilities(state) == ours(state)
+    for twin in (pickle.loads(pickle.dumps(ours)), copy.deepcopy(ours)):
+        assert twin.action_probabilities(state) == ours(state)
+
+
+@pytest.mark.parametrize("game", [LEDUC, PENDING, SMALL, "particles"], ids=repr)
+def test_searches_travel_with_their_beliefs_in_mid_game(game):
+    game, belief = (LEDUC, Particles()) if game == "particles" else (game, None)
+    agent = upgrade(
+        UniformPolicy(), game, Sparta(rollouts=40, min_rollouts=2, threshold=0.0), belief=belief
+    )
+    worlds = game.deal(np.random.default_rng(0), 1)
+    memory = agent.start(worlds.view(0))
+    for _ in range(2):
+        event = worlds.step(np.flatnonzero(worlds.legal[0])[-1:])
+        memory = agent.observe(worlds.view(0), event.seen_by(0, game), memory)
+
+    def decided(worlds, agent, memory):
+        if worlds.current_player[0] != 0:
+            event = worlds.step(np.flatnonzero(worlds.legal[0])[-1:])
+            memory = agent.observe(worlds.view(0), event.seen_by(0, worlds.game), memory)
+        result = agent.decide(memory[0], np.random.default_rng(1))
+        return result.action, result.mean.tolist(), result.belief_size
+
+    table = (worlds, agent, memory)
+    copies = [pickle.loads(pickle.dumps(table)), copy.deepcopy(table)]
+    expected = decided(*table)
+    assert all(decided(*twin) == expected for twin in copies)
+
+
+class Particles:
+    def __call__(self, blueprint, view):
+        rng = np.random.default_rng(0)
+        return ParticleBelief.start(LEDUC, blueprint, view, particles=40, rng=rng)
 
 
 # ----------------------------------------------------------------------------------------- agents
 
 
 @pytest.mark.parametrize(
-    ("game", "attached"),
-    [*((game, True) for game in GAMES), *((game, False) for game in (TINY, KUHN, LEDUC))],
+    ("game", "told"),
+    [
+        *((game, "attached") for game in GAMES),
+        *((game, "own turns") for game in (TINY, KUHN, LEDUC, SMALL, FULL, RANDOM_START)),
+        *((game, "every step") for game in (KUHN, SMALL, RANDOM_START, THREE)),
+        *((game, "whole state") for game in (LEDUC, THREE)),
+    ],
     ids=repr,
 )
-def test_loops_of_rl_environment(game, attached):
-    """Beside a random agent; without the environment where observations tell the history."""
-    environment = rl_environment.Environment(spiel(game))
+def test_loops_of_rl_environment(game, told):
+    """Beside random agents; however it follows the game, it moves as the bot that reads states."""
+    environment = rl_environment.Environment(spiel(game), include_full_state=told == "whole state")
     environment.seed(1)
-    for seat in [1] if game is FULL else range(2):
-        ours = as_rl_agent(agent_for(game), game, seat, seed=1)
-        if attached:
+    players = game.num_players
+    for seat in [1] if game is FULL else range(players):
+        policy = load_policy("smartbot") if game is FULL else agent_for(game)
+        ours, bot = (make(policy, game, seat, seed=1) for make in (as_rl_agent, as_bot))
+        if told == "attached":
             ours.attach(environment)
-        bot = as_bot(agent_for(game), game, seat, seed=1)
-        agents = [random_agent.RandomAgent(p, game.num_actions) for p in range(2)]
+        agents = [random_agent.RandomAgent(p, game.num_actions) for p in range(players)]
         agents[seat] = ours
-        for episode in range(1 if game is FULL else 3):
+        for episode in range(3):
             step = environment.reset()
             while not step.last():
                 p = step.current_player()
-                others = {**step.observations, "current_player": 1 - seat}
-                idle = ours.step(step._replace(observations=others))
-                assert idle.action is None
                 output = agents[p].step(step, is_evaluation=True)
                 if p == seat:
-                    assert game is FULL or output.action == bot.step(environment.get_state)
+                    assert output.action == bot.step(environment.get_state)
                     assert output.probs[output.action] == 1.0
+                elif told == "every step":
+                    assert ours.step(step).action is None
                 step = environment.step([output.action])
             if episode != 1:  # the second episode's end is never told
                 for agent in agents:
                     agent.step(step, is_evaluation=True)
 
 
-def test_rl_agents_travel_in_mid_game():
-    environment = rl_environment.Environment(LEDUC.spiel)
-    step = environment.reset()
-    ours = as_rl_agent(agent_for(LEDUC), LEDUC, 0, seed=1)
-    while step.current_player() != 0:
-        step = environment.step([1])
-    first = ours.step(step)
-    copies = [pickle.loads(pickle.dumps(ours)), copy.deepcopy(ours)]
-    step = environment.step([first.action if first.action else 1])
+@pytest.mark.parametrize("game", [LEDUC, SMALL], ids=repr)
+def test_rl_agents_travel_in_mid_game(game):
+    environment = rl_environment.Environment(spiel(game))
+    environment.seed(3)
+    step, moves = environment.reset(), 0
+    agents = [as_rl_agent(agent_for(game), game, 0, seed=1)]
     while not step.last():
+        action = step.observations["legal_actions"][step.current_player()][-1]
         if step.current_player() == 0:
-            moves = {agent.step(step).action for agent in (ours, *copies)}
-            assert len(moves) == 1
-            step = environment.step([moves.pop()])
-        else:
-            step = environment.step([1])
+            (action,) = {agent.step(step).action for agent in agents}
+            agents = [agents[0], pickle.loads(pickle.dumps(agents[0])), copy.deepcopy(agents[0])]
+            moves += 1
+        step = environment.step([action])
+    assert moves > 1
 
 
 def test_attached_agents_travel_with_their_environment():
@@ -407,6 +385,8 @@ def test_bad_input_is_named():
     ended = dealt(TINY)
     while not ended.is_terminal():
         ended.apply_action(0)
+    with pytest.raises(UnsupportedError, match="player 5 is to move, 0 is"):
+        as_spiel_policy(UniformPolicy(), TINY).action_probabilities(dealt(TINY), 5)
     with pytest.raises(UnsupportedError, match="the game is over"):
         as_spiel_policy(UniformPolicy(), TINY).action_probabilities(ended)
 
@@ -428,21 +408,41 @@ def test_a_game_that_does_not_begin_at_its_start_cannot_be_joined():
 
 
 def test_time_steps_that_do_not_tell_the_history():
-    environment = rl_environment.Environment(spiel(SMALL))
-    agent = as_rl_agent(UniformPolicy(), SMALL, 0)
-    with pytest.raises(UnsupportedError, match=r"attach\(environment\) first"):
-        agent.step(environment.reset())
+    environment = rl_environment.Environment(spiel(THREE))
+    environment.seed(0)
+    agent = as_rl_agent(UniformPolicy(), THREE, 0)
+    step = environment.reset()
+    with pytest.raises(
+        UnsupportedError, match=r"every move.*or else attach\(environment\) or make"
+    ):
+        while not step.last():  # told of its own turns, which do not say what two others did
+            mine = step.current_player() == 0
+            step = environment.step([agent.step(step).action if mine else 2])
     with pytest.raises(UnsupportedError, match="expected a state of"):
         agent.attach(rl_environment.Environment("kuhn_poker"))
     assert agent.attach(environment) is agent
-    other = rl_environment.Environment(spiel(SMALL))
-    step = other.reset()
-    step = step._replace(observations={**step.observations, "legal_actions": [[0], []]})
+    step = environment.reset()
+    step = step._replace(observations={**step.observations, "legal_actions": [[0], [], []]})
     with pytest.raises(UnsupportedError, match="the time step of the attached environment"):
-        environment.reset()
         agent.step(step)
+    with pytest.raises(UnsupportedError, match=r"legal actions \[2, 3, .*\], got \[0\]"):
+        as_rl_agent(UniformPolicy(), THREE, 0).step(step)
+    with pytest.raises(ConfigError, match=r"must be of shape \[B, .*\], got"):
+        as_rl_agent(UniformPolicy(), SMALL, 0).step(step)
     kuhn = as_rl_agent(UniformPolicy(), KUHN, 0)
     step = rl_environment.Environment("kuhn_poker").reset()
     step.observations["info_state"][0] = [9.0] * 11
     with pytest.raises(UnsupportedError, match="no state of kuhn_poker"):
         kuhn.step(step)
+    step = rl_environment.Environment("kuhn_poker", include_full_state=True).reset()
+    with pytest.raises(UnsupportedError, match=r"state of leduc_poker.*got one of kuhn"):
+        as_rl_agent(UniformPolicy(), LEDUC, 0).step(step)
+    step = rl_environment.Environment("goofspiel(num_cards=3)").reset()
+    with pytest.raises(UnsupportedError, match=r"all players move: make.*convert_to_turn_based"):
+        as_rl_agent(UniformPolicy(), PENDING, 0).step(step)
+    dark = load_game("dark_hex(board_size=2)")
+    environment = rl_environment.Environment(dark.spiel)
+    step, agents = environment.reset(), [as_rl_agent(UniformPolicy(), dark, p) for p in range(2)]
+    with pytest.raises(UnsupportedError, match=r"do not identify player 0's history: attach\(env"):
+        while not step.last():
+            step = environment.step([agents[step.current_player()].step(step).action])

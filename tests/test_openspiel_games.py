@@ -1,5 +1,7 @@
 """The adapter of OpenSpiel games against OpenSpiel itself."""
 
+import pickle
+
 import numpy as np
 import pyspiel
 import pytest
@@ -109,12 +111,34 @@ def test_bad_names_and_parameters(text, says):
         OpenSpielGame(text)
 
 
-def test_simultaneous_and_sampled_games_are_refused():
-    with pytest.raises(UnsupportedError, match="convert_to_turn_based"):
-        OpenSpielGame("goofspiel")
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("goofspiel", r"got goofspiel, which is simultaneous: .*convert_to_turn_based"),
+        ("mfg_garnet", "got mfg_garnet, a mean field"),
+        ("bridge_uncontested_bidding", "chance from a generator of its own"),
+        (
+            "hanabi(players=2,random_start_player=true)",
+            r"who begins .*: load_game\(game\) plays it",
+        ),
+    ],
+)
+def test_games_that_cannot_be_searched_are_refused(text, says):
+    with pytest.raises(UnsupportedError, match=says):
+        OpenSpielGame(text)
+
+
+def test_games_of_every_kind_are_taken_as_they_are():
     OpenSpielGame(pyspiel.convert_to_turn_based(pyspiel.load_game("goofspiel(num_cards=3)")))
-    with pytest.raises(UnsupportedError, match="generator of its own"):
-        OpenSpielGame("bridge_uncontested_bidding")
+    assert OpenSpielGame("crossword").encodings == ("string",)  # it has not the tensor it says
+    import open_spiel.python.games  # noqa: F401  # registers those written in Python
+
+    game = OpenSpielGame("python_liars_poker(hand_length=2,num_digits=2)")
+    again = pickle.loads(pickle.dumps(game))
+    assert again.spiel == game.spiel
+    assert again.deal(np.random.default_rng(0), 1).view(0).keys() == (
+        game.deal(np.random.default_rng(0), 1).view(0).keys()
+    )
 
 
 def test_simultaneous_moves_stay_hidden():

@@ -8,7 +8,7 @@ from hanabi_search_plugin.errors import ConfigError, IllegalActionError, Unsuppo
 from hanabi_search_plugin.game import HIDDEN
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import HIDDEN_CARD, NO_CARD
+from hanabi_search_plugin.hanabi.layout import HANDS, HIDDEN_CARD, NO_CARD
 from hanabi_search_plugin.testing import check_game
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from hanabi_search_plugin.wrappers.openspiel_hanabi import (
@@ -104,7 +104,11 @@ def test_histories_hold_what_a_seat_sees():
             theirs = np.array(state.observation_tensor(seat), dtype=np.float32)
             assert np.array_equal(view.observation("openspiel")[0], theirs)
             if game.config.observation_type != "seer":
-                assert not set(view.rows[0, game._hand(seat)]) - {HIDDEN_CARD, NO_CARD}
+                own = HANDS + seat * game.config.hand_size
+                assert not set(view.rows[0, own : own + game.config.hand_size]) - {
+                    HIDDEN_CARD,
+                    NO_CARD,
+                }
 
 
 def test_hypothetical_states_look_the_same_to_their_seat():
@@ -120,6 +124,22 @@ def test_hypothetical_states_look_the_same_to_their_seat():
         again = history_of(guess, seat)
         assert [v.keys() for v in again.views] == [v.keys() for v in history.views]
         assert str(hypothetical_state(again, seed=5)) == str(guess)
+
+
+def test_a_record_takes_what_its_view_shows():
+    """The memory of a belief that has recovered is that of another hand than the world's."""
+    rng = np.random.default_rng(0)
+    game = HanabiGame(players=3, colors=2, ranks=3, hand_size=2, life_tokens=4)
+    for _ in range(5):
+        decks = [rng.permutation(sorted_deck(game)).tolist() for _ in range(2)]
+        remembered, worlds = (game.from_decks(np.array([deck])) for deck in decks)
+        record, moves = Record.start(remembered.view(0)), [2, 3, 2]  # cards played
+        for k, move in enumerate(moves):
+            worlds.step(np.array([move]))
+            record = record.observe(worlds.view(0), k, move)
+        guess, truth = record.state(worlds.view(0)), to_state(game, decks[1], moves)
+        assert guess.observation_string(0) == truth.observation_string(0)
+        assert guess.observation_tensor(0) == truth.observation_tensor(0)
 
 
 def test_hypothetical_hands_vary_with_the_seed_alone():
@@ -166,7 +186,9 @@ def test_other_games_are_kept_with_their_parameters():
     assert load_game("kuhn_poker(players=3)").num_players == 3
 
 
-@pytest.mark.parametrize("name", ["matrix_pd", "goofspiel(num_cards=3)"])
+@pytest.mark.parametrize(
+    "name", ["matrix_pd", "goofspiel(num_cards=3,imp_info=true)", "coop_box_pushing(horizon=3)"]
+)
 def test_simultaneous_games_go_through_turns(name):
     game = load_game(name)
     assert game.spiel.get_type().dynamics == pyspiel.GameType.Dynamics.SEQUENTIAL
@@ -178,6 +200,8 @@ def test_simultaneous_games_go_through_turns(name):
     assert event.seen_by(1, game).action.tolist() == [HIDDEN, HIDDEN]
     assert history[0].views[-1].keys() == history[1].views[-1].keys()
     assert history[0].events[-1].action[0] == HIDDEN
+    strings = {game.string(state, 1) for state in worlds.states}
+    assert len(strings) == 1 and not {"", None} & strings
 
 
 def test_a_random_first_player_is_found():

@@ -11,15 +11,13 @@ from open_spiel.python import policy as spiel_policy
 from open_spiel.python.algorithms import expected_game_score, mcts, random_agent
 from open_spiel.python.bots.policy import PolicyBot
 
-from hanabi_search_plugin.agent import upgrade
-from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief import EnumeratedBelief
-from hanabi_search_plugin.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.policy import UniformPolicy
 from hanabi_search_plugin.selfplay import self_play
 from hanabi_search_plugin.streams import Streams
-from hanabi_search_plugin.testing import check_agent, check_policy
+from hanabi_search_plugin.testing import check_policy
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from hanabi_search_plugin.wrappers.openspiel_hanabi import load_game, spiel_of
 from hanabi_search_plugin.wrappers.openspiel_policies import as_policy
@@ -128,7 +126,6 @@ def test_what_reads_the_whole_state_sees_nothing_hidden(game):
     spiel = spiel_of(game) if isinstance(game, HanabiGame) else game.spiel
     peeker = as_policy(Peeker(spiel, list(range(game.num_players))), game)
     check_policy(peeker, game, games=1)
-    check_agent(peeker, game)
 
 
 def test_the_check_would_see_it_peek():
@@ -165,11 +162,9 @@ def test_native_hanabi_and_openspiels_play_the_same():
             ]
 
 
-def test_a_policy_of_openspiel_is_upgraded():
+def test_beliefs_follow_a_policy_of_openspiel():
     theirs = table(TINY.spiel)
     policy = as_policy(theirs, TINY)
-    agent = upgrade(policy, TINY, Sparta(rollouts=60, min_rollouts=10))
-    check_agent(agent, TINY)
     belief = EnumeratedBelief.start(TINY, (policy, policy), TINY.deal_scripts([(0, 0)]).view(0))
     assert belief.size == 2
 
@@ -220,7 +215,7 @@ def test_ismcts_is_a_blueprint():
         view = TINY.deal(np.random.default_rng(0), 1).view(0)
         as_policy(make, TINY).probabilities(view, view.legal, None)
     stateful = as_policy(pyspiel.make_stateful_random_bot(LEDUC.spiel, 0, 1), LEDUC)
-    with pytest.raises(UnsupportedError, match="must play leduc_poker"):
+    with pytest.raises(UnsupportedError, match=r"must play leduc_poker.*memoryless=False"):
         view = LEDUC.deal(np.random.default_rng(0), 1).view(0)
         stateful.probabilities(view, view.legal, None)
 
@@ -317,7 +312,21 @@ def test_dqn(game):
     agent = dqn.DQN(0, tensor_size(game), game.num_actions, hidden_layers_sizes=[8])
     policy = as_policy(agent, game, any_seat=True)
     check_policy(policy, game, games=1)
-    check_agent(policy, game)
+
+
+def test_networks_of_another_observation_say_so():
+    pytest.importorskip("torch")
+    dqn = pytest.importorskip("open_spiel.python.pytorch.dqn", exc_type=ImportError)
+    ppo = pytest.importorskip("open_spiel.python.pytorch.ppo", exc_type=ImportError)
+    view = KUHN.deal(np.random.default_rng(0), 2).view(0)
+    for agent in (
+        dqn.DQN(0, 12, 2, hidden_layers_sizes=[8]),
+        ppo.PPO((12,), 2, 2, agent_fn=ppo.PPOAgent),
+    ):
+        with pytest.raises(
+            UnsupportedError, match=r"must take the info_state of kuhn.* 11 numbers"
+        ):
+            as_policy(agent, KUHN).probabilities(view, view.legal, None)
 
 
 @pytest.mark.parametrize("game", [KUHN, SMALL], ids=repr)
@@ -334,7 +343,6 @@ def test_ppo(game):
     logits = agent.network.actor(torch.tensor(seen, dtype=torch.float32)).detach().numpy()
     expected = np.exp(np.where(view.legal, logits, -np.inf))
     assert np.allclose(chance, expected / expected.sum(axis=1, keepdims=True), atol=1e-5)
-    check_agent(policy, game)
 
 
 # ----------------------------------------------------------------------------------------- errors
@@ -371,6 +379,14 @@ def test_bad_input_is_named():
         few = OpenSpielGame("leduc_poker", max_deals=10)
         view = few.deal(np.random.default_rng(0), 1).view(0)
         as_policy(Peeker(few.spiel, [0, 1]), few).probabilities(view, view.legal, None)
+
+
+@pytest.mark.parametrize("kind", ["policy", "bot", "agent"])
+def test_masks_of_another_shape_are_named(kind):
+    things = {"policy": pyspiel.UniformPolicy(), "bot": Counter(0), "agent": Recurrent(0)}
+    view = TINY.deal(np.random.default_rng(0), 2).view(0)
+    with pytest.raises(ContractError, match=r"must be of shape \(2, 3\), got \(2, 4\)"):
+        as_policy(things[kind], TINY).probabilities(view, np.ones((2, 4), dtype=bool), None)
 
 
 @pytest.mark.parametrize(
@@ -417,18 +433,6 @@ def test_agents_over_bots_are_copied_and_say_why_they_are_not_pickled():
 
 def make_counter(player, seed):
     return Counter(player)
-
-
-@pytest.mark.parametrize("game", [TINY, SMALL], ids=repr)
-def test_upgraded_bots_and_agents_do_not_peek(game):
-    """What is searched over reads whole states, remembers, or is a learning agent."""
-    spiel = spiel_of(game) if isinstance(game, HanabiGame) else game.spiel
-    for blueprint in (
-        as_policy(Peeker(spiel, [0, 1]), game),
-        as_policy(make_counter, game),
-        as_policy(random_agent.RandomAgent(0, game.num_actions), game, any_seat=True),
-    ):
-        check_agent(upgrade(blueprint, game, Sparta(rollouts=12, min_rollouts=2)), game)
 
 
 def test_a_simultaneous_game_with_a_whole_state_policy():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hanabi_search_plugin.agent import SearchAgent, upgrade
+from hanabi_search_plugin.agent import BeliefAgent, upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief import EnumeratedBelief
 from hanabi_search_plugin.errors import ContractError
@@ -392,7 +392,7 @@ class Counting(First):
         return np.array([np.flatnonzero(row)[self.calls % row.sum()] for row in legal])
 
 
-class PeekingSearch(SearchAgent):
+class PeekingSearch(BeliefAgent):
     """Lets the true deal into its seed."""
 
     def act(self, view, legal, memory, rng):

@@ -63,7 +63,7 @@ class OpenSpielGame(Enumerable, Redeterminizes):
     action that fits what is seen) but slower. ``max_deals``: the most deals ``deals`` lists.
 
     Raises ConfigError for an unknown game or parameter, UnsupportedError for a simultaneous game
-    and for one that draws its chance from a generator of its own.
+    and for one that draws its chance, or who begins, from a generator of its own.
     """
 
     def __init__(
@@ -74,8 +74,8 @@ class OpenSpielGame(Enumerable, Redeterminizes):
         max_deals: int = MAX_WORLDS,
     ) -> None:
         self.spiel = load_spiel(game) if isinstance(game, str) else game
+        _require_sequential(self.spiel)
         kind = self.spiel.get_type()
-        _require_sequential(kind)
         self.name = str(self.spiel)
         self.num_players = self.spiel.num_players()
         self.num_actions = self.spiel.num_distinct_actions()
@@ -89,19 +89,10 @@ class OpenSpielGame(Enumerable, Redeterminizes):
         known = perfect or kind.short_name in PUBLIC_ACTIONS
         self.public_actions = known if public_actions is None else public_actions
         self.remembers = kind.provides_information_state_string and not perfect
-        has_string = self.remembers or kind.provides_observation_string
-        has_tensor = (
-            kind.provides_information_state_tensor
-            if self.remembers
-            else kind.provides_observation_tensor
-        )
-        self.encodings = tuple(
-            name for name, has in (("tensor", has_tensor), ("string", has_string)) if has
-        )
-        if not has_string:
+        if not (self.remembers or kind.provides_observation_string):
             raise UnsupportedError(f"{self.name} gives neither observation nor information state")
-        recall = pyspiel.IIGObservationType(perfect_recall=True) if self.remembers else None
-        self._observation = make_observation(self.spiel, recall) if has_tensor else None
+        self._observation = _observer(self.spiel, self.remembers)
+        self.encodings = ("tensor", "string") if self._observation else ("string",)
         self.tensor_shape = self._observation.tensor.shape if self._observation else ()
         self._information_sets: dict[Hashable, tuple[list[State], FloatArray]] = {}
 
@@ -110,7 +101,9 @@ class OpenSpielGame(Enumerable, Redeterminizes):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickled by its OpenSpiel game: the observer cannot be, results kept need not be."""
-        return _rebuild, (type(self), self.spiel, self.public_actions, self.max_deals)
+        compiled = type(self.spiel).__module__ == pyspiel.__name__
+        spiel = self.spiel if compiled else self.name  # what Python added to it would be lost
+        return _rebuild, (type(self), spiel, self.public_actions, self.max_deals)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OpenSpielGame:
         return self  # immutable
@@ -306,7 +299,7 @@ def load_spiel(text: str) -> Any:
             _check_hanabi(parameters)
         return pyspiel.load_game(text)
     except pyspiel.SpielError as error:
-        first = str(error).splitlines()[0]
+        first = str(error).splitlines()[0].removesuffix(" Available games are:")
         raise ConfigError(f"OpenSpiel cannot load {text!r}: {first}") from error
 
 
@@ -322,17 +315,38 @@ def _check_hanabi(parameters: Mapping[str, Any]) -> None:
     HanabiConfig(**{ours: parameters[theirs] for ours, theirs in names if theirs in parameters})
 
 
-def _require_sequential(kind: Any) -> None:
-    if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
+def _require_sequential(spiel: Any) -> None:
+    kind = spiel.get_type()
+    if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
         raise UnsupportedError(
-            f"{kind.short_name} is not sequential; a simultaneous game can be made so by "
-            "pyspiel.convert_to_turn_based(game)"
+            f"expected a sequential game, got {kind.short_name}, which is simultaneous: "
+            "pyspiel.convert_to_turn_based(game) makes it one"
+        )
+    if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
+        raise UnsupportedError(f"expected a sequential game, got {kind.short_name}, a mean field")
+    if kind.short_name == "hanabi" and spiel.get_parameters().get("random_start_player"):
+        raise UnsupportedError(
+            "hanabi with random_start_player draws who begins from a generator of its own: "
+            "load_game(game) plays it on the native engine"
         )
     if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
         raise UnsupportedError(
             f"{kind.short_name} draws its chance from a generator of its own, so worlds cannot "
             "meet the same chance twice"
         )
+
+
+def _observer(spiel: Any, remembers: bool) -> Any:
+    """What fills tensors, of the information state or the observation; None where there is none."""
+    kind = spiel.get_type()
+    which = "information_state" if remembers else "observation"
+    if not getattr(kind, f"provides_{which}_tensor"):
+        return None
+    try:
+        recall = pyspiel.IIGObservationType(perfect_recall=True) if remembers else None
+        return make_observation(spiel, recall)
+    except pyspiel.SpielError:  # crossword says that it has a tensor
+        return None
 
 
 def _rewards(kind: Any) -> Literal["identical", "zero_sum", "general_sum"]:

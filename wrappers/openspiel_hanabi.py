@@ -178,7 +178,7 @@ class Record:
     first: int  # who began
     actions: tuple[int, ...]
     deck: tuple[int, ...]  # cards dealt so far, HIDDEN where the seat does not know them
-    slots: tuple[int, ...]  # where in the deck the own cards lie, oldest first
+    slots: tuple[tuple[int, ...], ...]  # where in the deck each hand's cards lie, oldest first
     told: tuple[int, ...]  # hint knowledge of the own cards, as in a row
 
     @classmethod
@@ -194,23 +194,24 @@ class Record:
         hand, p = game.config.hand_size, game.num_players
         dealt = row[HANDS : HANDS + p * hand].tolist()
         deck = tuple(HIDDEN if card == HIDDEN_CARD else card for card in dealt)
-        slots = tuple(range(seat * hand, (seat + 1) * hand))
+        slots = tuple(tuple(range(q * hand, (q + 1) * hand)) for q in range(p))
         return cls(game, seat, int(row[TURN]), (), deck, slots, (_unknown(game),) * hand)
 
     def observe(self, view: View, mover: int, action: int) -> Record:
         """After a move; ``view`` is the seat's after it, a batch of one."""
         row, config = _row(view), self.game.config
         what = action_to_dict(config, action)
-        deck, slots, told = list(self.deck), list(self.slots), list(self.told)
+        deck, told = list(self.deck), list(self.told)
+        hand = list(self.slots[mover])
         if "slot" in what:
+            deck[hand.pop(what["slot"])] = int(row[LAST_CARD])
             if mover == self.seat:
-                deck[slots.pop(what["slot"])] = int(row[LAST_CARD])
                 told.pop(what["slot"])
             if row[LAST_FLAGS] & DREW:
                 card = int(row[HANDS + (mover + 1) * config.hand_size - 1])
+                hand.append(len(deck))
                 deck.append(HIDDEN if card == HIDDEN_CARD else card)
                 if mover == self.seat:
-                    slots.append(len(deck) - 1)
                     told.append(_unknown(self.game))
         elif (mover + what["target"]) % config.players == self.seat:
             bit = 1 << what["color"] if "color" in what else 1 << (what["rank"] + 5)
@@ -218,14 +219,28 @@ class Record:
             for i, word in enumerate(told):
                 touched = row[LAST_TOUCHED] >> i & 1
                 told[i] = word & ~(group & ~bit) if touched else word & ~bit
+        slots = (*self.slots[:mover], tuple(hand), *self.slots[mover + 1 :])
         return replace(
-            self, actions=(*self.actions, action), deck=tuple(deck), slots=tuple(slots),
-            told=tuple(told),
-        )  # fmt: skip
+            self, actions=(*self.actions, action), deck=tuple(deck), slots=slots, told=tuple(told)
+        )
+
+    def showing(self, view: View) -> Record:
+        """With the cards in hands that ``view`` shows, where a belief's memory held others.
+
+        Memories that a belief has recovered with are those of another hand than the world's.
+        """
+        row, deck = _row(view), list(self.deck)
+        size = self.game.config.hand_size
+        for p, hand in enumerate(self.slots):
+            for at, card in zip(hand, row[HANDS + p * size :].tolist(), strict=False):
+                if card != HIDDEN_CARD:
+                    deck[at] = card
+        return self if deck == list(self.deck) else replace(self, deck=tuple(deck))
 
     def state(self, view: View, seed: int = 0) -> State:
         """OpenSpiel's state with a hand that the seat may hold; ``view`` is its last one."""
-        return to_state(self.game, self.dealt(view, seed), self.actions, self.first)
+        deck = self.showing(view).dealt(view, seed)
+        return to_state(self.game, deck, self.actions, self.first)
 
     def dealt(self, view: View, seed: int = 0) -> list[int]:
         """The cards dealt so far, those the seat does not know drawn by its hints."""
@@ -236,14 +251,14 @@ class Record:
         left = Counter(sorted_deck(game))
         left.subtract(card for card in self.deck if card != HIDDEN)
         unseen = list(left.elements())
-        for i, (at, word) in enumerate(zip(self.slots, self.told, strict=True)):
+        for i, (at, word) in enumerate(zip(self.slots[self.seat], self.told, strict=True)):
             row[hand + i] = unseen.pop() if self.deck[at] == HIDDEN else self.deck[at]
             row[told + i] = word
         row[undealt:] = unseen
         stream = Streams(np.array([self.digest(seed)], dtype=np.uint64))
         drawn = game.redeterminize(HanabiWorlds(game, row[None]), self.seat, stream).rows[0]
         deck = list(self.deck)
-        for i, at in enumerate(self.slots):
+        for i, at in enumerate(self.slots[self.seat]):
             deck[at] = int(drawn[hand + i])
         return deck
 

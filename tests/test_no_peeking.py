@@ -1,0 +1,668 @@
+"""Every kind of agent and wrapper decides the same, whatever lies behind what its seat has seen.
+
+``testing.check_agent`` says so where this package plays. Where another framework asks for a move,
+the game is played again on a twin: the same history for the seat that is to move, other hidden
+cards. Histories hold random and searched moves. Every way of asking is shown to catch what peeks.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import types
+import zlib
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any
+
+import numpy as np
+import pyspiel
+import pytest
+from open_spiel.python import policy as spiel_policy
+from open_spiel.python import rl_agent, rl_environment
+from open_spiel.python.algorithms import random_agent
+from shimmy import OpenSpielCompatibilityV0
+
+from hanabi_search_plugin import Sparta, UniformPolicy, upgrade
+from hanabi_search_plugin.agent import SearchAgent
+from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
+from hanabi_search_plugin.blueprints.registry import load_policy, policies
+from hanabi_search_plugin.callables import from_callable
+from hanabi_search_plugin.errors import ContractError
+from hanabi_search_plugin.game import Game
+from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.hanabi.layout import HANDS, LAST_ACTION
+from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
+from hanabi_search_plugin.particles import ParticleBelief
+from hanabi_search_plugin.policy import Policy
+from hanabi_search_plugin.testing import check_agent
+from hanabi_search_plugin.wrappers import pettingzoo as native
+from hanabi_search_plugin.wrappers.gymnasium import HanabiEnv
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel_agents import as_bot, as_rl_agent, as_spiel_policy
+from hanabi_search_plugin.wrappers.openspiel_hanabi import (
+    history_of,
+    hypothetical_state,
+    initial_state,
+    load_game,
+    sorted_deck,
+    spiel_of,
+    to_state,
+)
+from hanabi_search_plugin.wrappers.openspiel_policies import as_policy
+from hanabi_search_plugin.wrappers.pettingzoo_agents import RecordObservations, SeatAgent
+from hanabi_search_plugin.wrappers.pettingzoo_games import AECGame, DeterministicAECGame
+from tests.helpers.pettingzoo_hanabi import theirs
+from tests.test_pettingzoo_games import OpenSpiel, TicTacToe
+
+TWO = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3, life_tokens=2)
+TINY = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, information_tokens=2, life_tokens=1)
+THREE = HanabiGame(players=3, colors=2, ranks=2, hand_size=2, information_tokens=3)
+COLORFUL = HanabiGame(players=3, colors=3, ranks=2, hand_size=2, information_tokens=3)
+FORGETFUL = HanabiGame(
+    players=3, colors=2, ranks=2, hand_size=2, random_start_player=True, observation_type="minimal"
+)
+LEDUC = OpenSpielGame("leduc_poker")
+GOOFSPIEL = load_game("goofspiel(num_cards=3,imp_info=true,points_order=descending)")
+SPIEL = [
+    OpenSpielGame("tiny_hanabi"),
+    LEDUC,
+    GOOFSPIEL,  # simultaneous, by turns
+    load_game("coop_box_pushing(horizon=2)"),  # the same, with chance
+    OpenSpielGame("hanabi(players=2,colors=2,ranks=2,hand_size=2)"),
+]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Networks this small are slowed down by more."""
+    torch: Any = sys.modules.get("torch")
+    before = torch.get_num_threads() if torch else 1
+    if torch:
+        torch.set_num_threads(1)
+    yield
+    if torch:
+        torch.set_num_threads(before)
+
+
+def searched(game: Game, blueprint: Policy | None = None, **options: Any) -> SearchAgent:
+    search = Sparta(rollouts=24, min_rollouts=2, threshold=0.0)
+    return upgrade(blueprint or UniformPolicy(), game, search, **options)
+
+
+# -------------------------------------------------------------------------------- native Hanabi
+
+
+@pytest.mark.parametrize("name", [entry.name for entry in policies()])
+def test_policies_of_the_package(name: str) -> None:
+    for game in (TWO, THREE):
+        policy = load_policy(name, game.config)
+        check_agent(policy, game)
+        check_agent(searched(game, policy), game)
+
+
+def jointly(game: Game, blueprint: Policy) -> SearchAgent:
+    search = JointSparta(rollouts=24, min_rollouts=2, threshold=0.0, max_range=60)
+    return upgrade(blueprint, game, search)
+
+
+@pytest.mark.parametrize("name", ["smartbot", "iggi"])
+def test_joint_searches(name: str) -> None:
+    check_agent(jointly(TWO, load_policy(name)), TWO, games=2)
+    check_agent(jointly(SPIEL[0], UniformPolicy()), SPIEL[0])
+
+
+def test_more_searches() -> None:
+    check_agent(searched(TWO, load_policy("smartbot"), epsilon=0.1), TWO)
+    mixed = (load_policy("smartbot"), load_policy("iggi"), UniformPolicy())
+    check_agent(upgrade(mixed, THREE, Sparta(rollouts=24, min_rollouts=2)), THREE)
+
+
+class OwnHand(Policy):
+    """Plays by the cards in its own hand."""
+
+    def act(self, view: Any, legal: Any, memory: Any, rng: Any) -> Any:
+        hand = HANDS + view.player * view.game.config.hand_size
+        return by_number(view.rows[:, hand].astype(np.int64), legal)
+
+
+def by_number(numbers: Any, legal: Any) -> Any:
+    """For each world the legal move that a number chooses."""
+    moves = [np.flatnonzero(row) for row in legal]
+    return np.array([m[n % len(m)] for m, n in zip(moves, numbers, strict=True)])
+
+
+@pytest.mark.parametrize("search", [False, True])
+def test_an_engine_that_shows_the_own_hand_is_caught(
+    search: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_agent(OwnHand(), TWO)
+    show = lambda worlds, player: HanabiView(worlds.game, player, worlds.rows.copy())  # noqa: E731
+    monkeypatch.setattr(HanabiWorlds, "view", show)
+    with pytest.raises(ContractError, match="cannot see"):
+        check_agent(searched(TWO, OwnHand()) if search else OwnHand(), TWO, games=4)
+
+
+# ------------------------------------------------------------------------- games of OpenSpiel
+
+
+class ReadsTruth(Policy):
+    """Plays by the whole states behind its view."""
+
+    def act(self, view: Any, legal: Any, memory: Any, rng: Any) -> Any:
+        return by_number([number_of(state) for state in view.states()], legal)
+
+
+def number_of(state: Any) -> int:
+    """By the whole of a state."""
+    return zlib.crc32(f"{state}{state.history()}".encode())
+
+
+@pytest.mark.parametrize("game", SPIEL, ids=str)
+def test_games_of_openspiel(game: OpenSpielGame) -> None:
+    check_agent(searched(game), game)
+    check_agent(UniformPolicy(), game)
+    with pytest.raises(ContractError, match="cannot see"):
+        check_agent(ReadsTruth(), game, games=4)
+
+
+class ByState(spiel_policy.Policy):  # type: ignore[misc]
+    """Plays by the whole state it is handed."""
+
+    def action_probabilities(self, state: Any, player_id: int | None = None) -> dict[int, float]:
+        legal = state.legal_actions()
+        return {legal[number_of(state) % len(legal)]: 1.0}
+
+
+class ByStateBot(pyspiel.Bot):  # type: ignore[misc]
+    def __init__(self) -> None:
+        pyspiel.Bot.__init__(self)
+
+    def step(self, state: Any) -> int:
+        return next(iter(ByState(state.get_game(), [0, 1]).action_probabilities(state)))
+
+
+def ismcts(player: int, seed: int) -> Any:
+    rollouts = pyspiel.RandomRolloutEvaluator(1, seed)
+    most = pyspiel.ISMCTSFinalPolicyType.MAX_VISIT_COUNT
+    return pyspiel.ISMCTSBot(seed, rollouts, 2.0, 8, 8, most, False, False)
+
+
+def dqn(game: Any) -> Any:
+    pytest.importorskip("torch")
+    made = pytest.importorskip("open_spiel.python.pytorch.dqn", exc_type=ImportError)
+    return as_policy(made.DQN(0, size(game), game.num_actions, [8]), game, any_seat=True)
+
+
+def ppo(game: Any) -> Any:
+    pytest.importorskip("torch")
+    made = pytest.importorskip("open_spiel.python.pytorch.ppo", exc_type=ImportError)
+    agent = made.PPO((size(game),), game.num_actions, 2, agent_fn=made.PPOAgent)
+    return as_policy(agent, game, any_seat=True)
+
+
+def size(game: Any) -> int:
+    environment = rl_environment.Environment(spiel(game))
+    return int(environment.observation_spec()["info_state"][0])
+
+
+def spiel(game: Any) -> Any:
+    return spiel_of(game) if isinstance(game, HanabiGame) else game.spiel
+
+
+BLUEPRINTS: dict[str, Callable[[Any], Policy]] = {
+    "Policy": lambda game: as_policy(ByState(spiel(game), [0, 1]), game),
+    "pyspiel.Policy": lambda game: as_policy(pyspiel.UniformPolicy(), game),
+    "Bot": lambda game: as_policy(ByStateBot(), game),
+    "made Bot": lambda game: as_policy(lambda player, seed: ByStateBot(), game),
+    "agent": lambda game: as_policy(
+        random_agent.RandomAgent(0, game.num_actions), game, any_seat=True
+    ),
+    "DQN": dqn,
+    "PPO": ppo,
+}
+
+
+@pytest.mark.parametrize("game", [SPIEL[0], TINY], ids=str)
+@pytest.mark.parametrize("kind", BLUEPRINTS)
+def test_blueprints_of_openspiel(kind: str, game: Any) -> None:
+    policy = BLUEPRINTS[kind](game)
+    check_agent(policy, game)
+    check_agent(searched(game, policy), game)
+
+
+def test_more_blueprints_of_openspiel() -> None:
+    for policy in (
+        as_policy(spiel_policy.TabularPolicy(LEDUC.spiel), LEDUC),
+        as_policy(ismcts, LEDUC),
+    ):
+        check_agent(policy, LEDUC)
+    check_agent(searched(GOOFSPIEL, BLUEPRINTS["Policy"](GOOFSPIEL)), GOOFSPIEL)
+
+
+@pytest.mark.parametrize("game", [LEDUC, OpenSpielGame("kuhn_poker")], ids=str)
+def test_what_is_handed_the_true_state_is_caught(game: OpenSpielGame) -> None:
+    thing = ByState(game.spiel, [0, 1])
+    with pytest.raises(ContractError, match="cannot see"):
+        check_agent(as_policy(thing, game, reads="information_state"), game, games=4)
+
+
+# -------------------------------------------------------------------- asked by other frameworks
+
+
+class Watcher(Policy):
+    """Moves by every view and event it was ever shown."""
+
+    def start(self, view: Any) -> Any:
+        return [(key,) for key in view.keys()]
+
+    def observe(self, view: Any, event: Any, memory: Any) -> Any:
+        move = (int(event.player[0]), int(event.action[0]))
+        return [(*row, move, key) for row, key in zip(memory, view.keys(), strict=True)]
+
+    def act(self, view: Any, legal: Any, memory: Any, rng: Any) -> Any:
+        return by_number([zlib.crc32(repr(seen).encode()) for seen in memory], legal)
+
+
+class Peeked(AssertionError):
+    pass
+
+
+def require_same(decide: Callable[[Any], Hashable], truth: Any, twins: list[Any]) -> Hashable:
+    decision = decide(truth)
+    for twin in twins:
+        if decide(twin) != decision:
+            raise Peeked(f"{decide} by what it cannot see")
+    return decision
+
+
+def twin_of(game: Any, state: Any, seed: int) -> Any:
+    """A state with the same history of the player to move."""
+    player = state.current_player()
+    if isinstance(game, HanabiGame):
+        return hypothetical_state(history_of(state, player), seed)
+    return game.hypothetical(state, player, seed)
+
+
+def chance(state: Any, rng: np.random.Generator) -> None:
+    while state.is_chance_node() and not state.is_terminal():
+        actions, chances = zip(*state.chance_outcomes(), strict=True)
+        state.apply_action(int(rng.choice(actions, p=np.array(chances) / sum(chances))))
+
+
+# Asked by OpenSpiel: (agent, game, policy) -> how a state is decided
+
+Asked = Callable[[Any, Any], Callable[[Any], Hashable]]
+
+
+def by_bot(policy: Policy, game: Any) -> Callable[[Any], Hashable]:
+    bots = [as_bot(policy, game, p) for p in range(game.num_players)]
+
+    def decide(state: Any) -> Hashable:
+        bot = bots[state.current_player()]
+        fresh = bot.clone()
+        fresh.restart_at(state)
+        assert fresh.step(state) == bot.step(state)
+        return bot.step(state), tuple(bot.get_policy(state))
+
+    return decide
+
+
+def by_spiel_policy(policy: Policy, game: Any) -> Callable[[Any], Hashable]:
+    out = as_spiel_policy(policy, game)
+    return lambda state: tuple(out.action_probabilities(state).items())
+
+
+def by_rl_agent(told: str) -> Asked:
+    """Of an agent that is attached, sees whole states in time steps, or observations alone."""
+
+    def asked(policy: Policy, game: Any) -> Callable[[Any], Hashable]:
+        environment = rl_environment.Environment(
+            spiel(game), include_full_state=told == "whole state"
+        )
+
+        def decide(state: Any) -> Hashable:
+            player = state.current_player()
+            agent = as_rl_agent(policy, game, player)
+            if told == "attached":
+                agent.attach(environment)
+            for here in way_to(game, state):
+                environment.set_state(here)
+                output = agent.step(environment.get_time_step())
+            return output.action, tuple(output.probs)
+
+        return decide
+
+    return asked
+
+
+def way_to(game: Any, state: Any) -> list[Any]:
+    """Every decision on the way to a state, itself included."""
+    here = spiel(game).new_initial_state()
+    if isinstance(game, HanabiGame):
+        first = next((i.player for i in state.full_history() if i.player >= 0), None)
+        here = initial_state(game, state.current_player() if first is None else first)
+    states = []
+    for action in state.history():
+        if not here.is_chance_node():
+            states.append(here.clone())
+        here.apply_action(action)
+    return [*states, here]
+
+
+def peeking_agent(policy: Policy, game: Any) -> Callable[[Any], Hashable]:
+    """A learning agent that reads the other seats' part of a time step."""
+
+    class Peeking(rl_agent.AbstractAgent):  # type: ignore[misc]
+        def __init__(self) -> None:
+            pass
+
+        def step(self, step: Any, is_evaluation: bool = False) -> Any:
+            return sum(map(tuple, step.observations["info_state"]), ())
+
+    environment = rl_environment.Environment(spiel(game))
+
+    def decide(state: Any) -> Hashable:
+        environment.set_state(state)
+        return Peeking().step(environment.get_time_step())
+
+    return decide
+
+
+ASKED: dict[str, Asked] = {
+    "bot": by_bot,
+    "policy": by_spiel_policy,
+    "attached": by_rl_agent("attached"),
+    "whole state": by_rl_agent("whole state"),
+    "observations": by_rl_agent("observations"),
+}
+PEEKING: dict[str, Asked] = {
+    "bot": lambda policy, game: ByStateBot().step,
+    "policy": lambda policy, game: ByState(spiel(game), [0, 1]).action_probabilities,
+    "agent": peeking_agent,
+}
+
+
+def check_asked(
+    asked: Asked, policy: Policy, game: Any, seed: int = 0, *, forced: bool = True
+) -> None:
+    """One game for each seat, which is asked on its turns and moves so in half of them.
+
+    All other moves are random. Without ``forced`` the seat moves as it is asked in all of them.
+    """
+    rng, decide, different = np.random.default_rng(seed), asked(policy, game), 0
+    for seat in range(game.num_players):
+        mover = as_bot(policy, game, seat)
+        state = spiel(game).new_initial_state()
+        chance(state, rng)
+        while not state.is_terminal():
+            move = int(rng.choice(state.legal_actions()))
+            if state.current_player() == seat:
+                twins = [twin_of(game, state, k) for k in range(2)]
+                different += sum(str(twin) != str(state) for twin in twins)
+                require_same(decide, state, twins)
+                move = mover.step(state) if not forced or rng.random() < 0.5 else move
+            state.apply_action(move)
+            chance(state, rng)
+    assert different > 0
+
+
+@pytest.mark.parametrize("game", [SPIEL[0], LEDUC, GOOFSPIEL, TWO, THREE, FORGETFUL], ids=str)
+@pytest.mark.parametrize("way", ASKED)
+def test_agents_in_openspiel(way: str, game: Any) -> None:
+    agents = [searched(game), Watcher()]
+    if game is TWO:
+        agents.append(jointly(game, load_policy("smartbot")))
+    for policy in agents:
+        check_asked(ASKED[way], policy, game, forced=way != "observations")
+
+
+@pytest.mark.parametrize("game", [LEDUC, TWO], ids=str)
+@pytest.mark.parametrize("way", PEEKING)
+def test_agents_that_peek_in_openspiel_are_caught(way: str, game: Any) -> None:
+    with pytest.raises(Peeked):
+        for seed in range(4):
+            check_asked(PEEKING[way], UniformPolicy(), game, seed)
+
+
+# Asked by PettingZoo and Gymnasium, in native Hanabi of one's choice of a deck
+
+Deck = tuple[int, ...]
+Decide = Callable[[Deck, list[int], int], Hashable]  # after these moves, of the seat to move
+
+
+def twin_deck(game: HanabiGame, deck: Deck, moves: list[int], seed: int) -> Deck:
+    """A deck on which the moves show the seat to move the same."""
+    state = to_state(game, deck, moves)
+    guess = hypothetical_state(history_of(state, state.current_player()), seed)
+    dealt = [item.action for item in guess.full_history() if item.player < 0]
+    rest = sorted_deck(game)
+    for card in dealt:
+        rest.remove(card)
+    return (*dealt, *np.random.default_rng(seed).permutation(rest).tolist())
+
+
+def check_dealt(
+    decide: Decide, game: HanabiGame, seed: int = 0, *, forced: bool = True, seat: int | None = None
+) -> None:
+    """One game; ``seat`` alone is asked, if given. With ``forced`` half of its moves are random."""
+    rng, moves, different = np.random.default_rng(seed), list[int](), 0
+    deck = tuple(rng.permutation(sorted_deck(game)).tolist())
+    while not (state := to_state(game, deck, moves)).is_terminal():
+        player, move = state.current_player(), int(rng.choice(state.legal_actions()))
+        if seat is None or player == seat:
+            twins = [twin_deck(game, deck, moves, k) for k in range(2)]
+            different += sum(twin[: len(dealt)] != dealt for twin in twins for dealt in [deck[:4]])
+            decision = require_same(lambda d, m=moves, p=player: decide(d, m, p), deck, twins)
+            if not forced or rng.random() < 0.5:
+                assert isinstance(decision, int)
+                move = decision
+        moves.append(move)
+    assert different > 0
+
+
+def by_seat_agent(
+    which: str, kind: type[SeatAgent], game: HanabiGame, monkeypatch: pytest.MonkeyPatch
+) -> Decide:
+    """What agents at all seats of an environment do; alone, without its record, with "turns"."""
+    policy, config = searched(game), game.config
+    parameters = {
+        "players": config.players, "colors": config.colors, "ranks": config.ranks,
+        "hand_size": config.hand_size, "max_information_tokens": config.information_tokens,
+        "max_life_tokens": config.life_tokens,
+    }  # fmt: skip
+
+    def decide(deck: Deck, moves: list[int], seat: int) -> Hashable:
+        if which.startswith("ours"):
+            env: Any = RecordObservations(native.env(**parameters))
+        else:
+            raw = which == "theirs, raw"
+            env = RecordObservations(theirs(monkeypatch, np.array(deck), raw=raw, **parameters))
+        agent = kind(policy, config if which.endswith("turns") else env, seat)
+        env.reset(options={"deck": np.array(deck)} if which.startswith("ours") else None)
+        for move in moves:
+            if env.agent_selection == f"player_{seat}":
+                agent.act(env.last()[0])
+                agent.acted(move)
+            env.step(move)
+        return agent.act(env.last()[0])
+
+    return decide
+
+
+class PeekingAtRecords(SeatAgent):
+    """Reads what another seat has observed."""
+
+    def act(self, observation: Any = None, mask: Any = None) -> int:
+        other = self._record.moments[-1].observations[1 - self.seat]  # type: ignore[union-attr]
+        return super().act(observation, mask) + 100 * hash(other.tobytes())
+
+
+@pytest.mark.parametrize(
+    ("which", "game"),
+    [("ours", TWO), ("ours, turns", TWO), ("ours", THREE), ("theirs", COLORFUL), ("theirs", TWO),
+     ("theirs, raw", TWO)],
+)  # fmt: skip
+def test_agents_in_pettingzoo(
+    which: str, game: HanabiGame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_dealt(by_seat_agent(which, SeatAgent, game, monkeypatch), game)
+
+
+@pytest.mark.parametrize("which", ["ours", "theirs"])
+def test_agents_that_peek_in_pettingzoo_are_caught(
+    which: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(Peeked):
+        check_dealt(by_seat_agent(which, PeekingAtRecords, TWO, monkeypatch), TWO)
+
+
+class PeeksIntoEnvironment(Policy):
+    """A partner that reads its own hand behind the environment."""
+
+    env: HanabiEnv
+
+    def act(self, view: Any, legal: Any, memory: Any, rng: Any) -> Any:
+        worlds = self.env._worlds
+        truth = HanabiView(TWO, view.player, view.rows if worlds is None else worlds.rows)
+        return OwnHand().act(truth, legal, memory, rng)
+
+
+def by_partner(partner: Policy) -> Decide:
+    """What the partner does at seat 1 of Gymnasium's environment."""
+
+    def decide(deck: Deck, moves: list[int], seat: int) -> Hashable:
+        env = HanabiEnv(partners=partner, **TWO.config.to_dict())
+        if isinstance(partner, PeeksIntoEnvironment):
+            partner.env = env
+        env.reset(seed=7, options={"deck": np.array(deck)})
+        for move in moves[::2]:
+            env.step(move)
+        assert env._worlds is not None
+        return int(env._worlds.rows[0, LAST_ACTION])
+
+    return decide
+
+
+@pytest.mark.parametrize("partner", [searched(TWO), load_policy("smartbot")], ids=repr)
+def test_partners_in_gymnasium(partner: Policy) -> None:
+    for seed in range(2):
+        check_dealt(by_partner(partner), TWO, seed, forced=False, seat=1)
+
+
+def test_partners_that_peek_in_gymnasium_are_caught() -> None:
+    with pytest.raises(Peeked):
+        for seed in range(4):
+            check_dealt(by_partner(PeeksIntoEnvironment()), TWO, seed, forced=False, seat=1)
+
+
+# ------------------------------------------------------------- other environments of PettingZoo
+
+
+def leduc() -> AECGame:
+    env = OpenSpielCompatibilityV0(game_name="leduc_poker", config={"players": 2})
+    return AECGame(
+        env,
+        OpenSpiel(),
+        return_range=(-13, 13),
+        max_length=8,
+        rewards="zero_sum",
+        public_actions=True,
+    )
+
+
+class ReadsPositions(Policy):
+    """Plays by the state behind its view of an environment."""
+
+    def act(self, view: Any, legal: Any, memory: Any, rng: Any) -> Any:
+        states = [position.state[1][0] for position in view._positions]
+        return by_number([number_of(state) for state in states], legal)
+
+
+def test_other_environments() -> None:
+    game = leduc()
+
+    def belief(blueprint: Any, view: Any) -> ParticleBelief:
+        rng = np.random.default_rng(0)
+        return ParticleBelief.start(game, blueprint, view, particles=30, rng=rng)
+
+    check_agent(searched(game, belief=belief), game)
+    with pytest.raises(ContractError, match="cannot see"):
+        check_agent(ReadsPositions(), game, games=4)
+
+
+def test_a_classic_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    if importlib.util.find_spec("pygame") is None:  # which draws the board, no more
+        monkeypatch.setitem(sys.modules, "pygame", types.ModuleType("pygame"))
+    from pettingzoo.classic import tictactoe_v3
+
+    game = DeterministicAECGame(
+        tictactoe_v3.env(), TicTacToe(), return_range=(-1, 1), max_length=9, rewards="zero_sum",
+        public_actions=True,
+    )  # fmt: skip
+    check_agent(searched(game), game)
+
+
+# ----------------------------------------------------------------------------------- callables
+
+
+def numbers(obs: Any) -> Any:
+    """One for each observation, of all its parts."""
+    flat = obs.reshape(len(obs), -1)
+    return np.cos(flat @ np.arange(1.0, flat.shape[1] + 1))[:, None]
+
+
+def plain(obs: Any, mask: Any) -> Any:
+    return 9 * numbers(obs) * np.arange(mask.shape[1])
+
+
+def remembering(obs: Any, mask: Any, state: Any) -> Any:
+    state = np.tanh(state + numbers(obs))
+    return 9 * state * np.arange(mask.shape[1]), state
+
+
+def lstm(game: Any) -> Policy:
+    torch = pytest.importorskip("torch")
+
+    class Network(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.lstm = torch.nn.LSTM(size(game), 4)
+            self.head = torch.nn.Linear(4, game.num_actions)
+
+        def forward(self, obs: Any, mask: Any, state: Any) -> Any:
+            output, state = self.lstm(obs.flatten(1)[None], state)
+            return self.head(output[0]), state
+
+    torch.manual_seed(0)
+    zeros = lambda n: (torch.zeros(1, n, 4), torch.zeros(1, n, 4))  # noqa: E731
+    return from_callable(Network(), returns="logits", initial_state=zeros, state_axis=1)
+
+
+CALLABLES: dict[str, Callable[[Any], Policy]] = {
+    "plain": lambda game: from_callable(plain, returns="logits"),
+    "recurrent": lambda game: from_callable(
+        remembering, returns="logits", initial_state=np.zeros(1)
+    ),
+    "own turns": lambda game: from_callable(
+        remembering, returns="logits", initial_state=np.zeros(1), sees="own turns"
+    ),
+    "module": lstm,
+}
+
+
+@pytest.mark.parametrize("game", [LEDUC, TINY], ids=str)
+@pytest.mark.parametrize("kind", CALLABLES)
+def test_callables(kind: str, game: Any) -> None:
+    policy = CALLABLES[kind](game)
+    check_agent(policy, game)
+    check_agent(searched(game, policy), game)
+
+
+@pytest.mark.parametrize("kind", ["plain", "recurrent", "own turns"])
+def test_callables_of_an_encoding_that_leaks_are_caught(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show = OpenSpielGame.tensor
+    monkeypatch.setattr(OpenSpielGame, "tensor", lambda game, state, p: show(game, state, 1 - p))
+    with pytest.raises(ContractError, match="cannot see"):
+        check_agent(CALLABLES[kind](LEDUC), LEDUC, games=6)

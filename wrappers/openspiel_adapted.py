@@ -1,0 +1,175 @@
+"""What the adapters of OpenSpiel's policies, bots and learning agents share.
+
+What reads a whole ``pyspiel.State`` gets a hypothetical one: drawn from all that its seat has seen
+and from nothing else, so hidden cards cannot leak, and the same for all states that look the same
+to the seat. On the native engine such a state is built from the seat's own history.
+Letters: B worlds, A actions.
+"""
+
+from __future__ import annotations
+
+import copy
+import functools
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import pyspiel
+
+from hanabi_search_plugin.errors import ContractError, UnsupportedError
+from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View
+from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.policy import Memory, Policy, sample_actions
+from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, digest, same_spiel
+from hanabi_search_plugin.wrappers.openspiel_hanabi import (
+    Record,
+    history_of,
+    hypothetical_state,
+)
+from hanabi_search_plugin.wrappers.openspiel_worlds import OpenSpielView, State
+
+Reads = Literal["state", "information_state"]
+
+TOLERANCE = 1e-5  # that probabilities may miss a sum of 1 by: those of float32 networks do
+
+
+class Adapted(Policy):
+    """What the adapters share: records of native games, and rows of checked probabilities."""
+
+    deterministic = False
+
+    def __init__(self, thing: Any, game: HanabiGame | OpenSpielGame) -> None:
+        self.thing = thing
+        self.game = game
+
+    def __repr__(self) -> str:
+        return f"as_policy({type(self.thing).__name__}, {self.game!r})"
+
+    def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
+        return sample_actions(self.probabilities(view, legal, memory), rng)
+
+    @abstractmethod
+    def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray: ...
+
+    def check_view(self, view: View) -> None:
+        same = view.game == self.game
+        if isinstance(self.game, OpenSpielGame) and isinstance(view.game, OpenSpielGame):
+            same = view.game is self.game or same_spiel(view.game.spiel, self.game.spiel)
+        if not same:
+            raise UnsupportedError(f"{self!r} got a view of {view.game!r}")
+
+    def no_chance(self, view: View, legal: BoolArray) -> FloatArray:
+        """[B, A] zeros, to be filled in. Raises ContractError for legal moves of another shape."""
+        expected = (len(view), self.game.num_actions)
+        if legal.shape != expected:
+            raise ContractError(f"legal moves must be of shape {expected}, got {legal.shape}")
+        return np.zeros(expected)
+
+    def row(self, chance: Any, legal: BoolArray) -> FloatArray:
+        """[A] from a mapping, (action, probability) pairs or a vector. Checks them."""
+        row, name = np.zeros(len(legal)), type(self.thing).__name__
+        if isinstance(chance, Mapping):
+            chance = list(chance.items())
+        pairs = isinstance(chance, Sequence) and all(isinstance(x, tuple) for x in chance)
+        if pairs:
+            for action, probability in chance:
+                if not 0 <= action < len(row):
+                    raise UnsupportedError(
+                        f"{name} must give actions from 0 to {len(row) - 1}, got {action}"
+                    )
+                row[action] = probability
+        else:
+            vector = np.asarray(chance, dtype=np.float64)
+            if vector.shape != row.shape:
+                raise UnsupportedError(
+                    f"{name} must give {len(row)} probabilities, one an action of "
+                    f"{self.game.name}, got an array of shape {vector.shape}"
+                )
+            row = vector.copy()
+        wrong = np.flatnonzero((row > TOLERANCE) & ~legal)
+        if len(wrong):
+            raise UnsupportedError(
+                f"{name} must move within {np.flatnonzero(legal).tolist()}, got probability "
+                f"{row[wrong[0]]:.3g} of {wrong[0]}"
+            )
+        row[~legal] = 0.0
+        total = row.sum()
+        if not (abs(total - 1) <= TOLERANCE and bool((row >= 0).all())):
+            raise UnsupportedError(
+                f"{name} must give probabilities that sum to 1, got a sum of {total}"
+            )
+        return np.asarray(row / total)
+
+
+class ReadsStates(Adapted):
+    """Asks by ``pyspiel.State``. Memory: on the native engine the seat's record of each world."""
+
+    def __init__(self, thing: Any, game: HanabiGame | OpenSpielGame, reads: Reads) -> None:
+        super().__init__(thing, game)
+        self.reads = reads
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Policy:
+        """Bots and compiled policies cannot be copied; asked anew each time, they can be shared."""
+        shared = isinstance(self.thing, pyspiel.Bot | pyspiel.Policy)
+        twin = copy.copy(self)
+        twin.thing = self.thing if shared else copy.deepcopy(self.thing, memo)
+        return twin
+
+    def start(self, view: View) -> Memory:
+        self.check_view(view)
+        if isinstance(self.game, OpenSpielGame):
+            return None  # the views hold the history
+        return [Record.start(view.select(np.array([b]))) for b in range(len(view))]
+
+    def observe(self, view: View, event: Event, memory: Memory) -> Memory:
+        if memory is None:
+            return None
+        moves = zip(event.player.tolist(), event.action.tolist(), strict=True)
+        return [
+            record.observe(view.select(np.array([b])), player, action)
+            for b, (record, (player, action)) in enumerate(zip(memory, moves, strict=True))
+        ]
+
+    def states(
+        self, view: View, memory: Memory
+    ) -> Iterator[tuple[list[int], Callable[[], State], Callable[[], int]]]:
+        """Rows that share what their seat saw; what makes the state to ask by; and a digest of
+        what it saw.
+
+        Copies of a world are asked about once.
+        """
+        seat = view.player
+        if isinstance(view, OpenSpielView):
+            states = view.states()
+            for rows in equal([id(state) for state in states]):
+                which = (view.game, states[rows[0]], seat)
+                make = functools.partial(self._hypothetical, *which)
+                yield rows, make, functools.partial(_digest_of, *which)
+            return
+        records = [record.showing(view.select(np.array([b]))) for b, record in enumerate(memory)]
+        for rows in equal(records):
+            record = records[rows[0]]
+            make = functools.partial(record.state, view.select(np.array(rows[:1])))
+            yield rows, make, functools.partial(record.digest, 0)
+
+    def _hypothetical(self, game: OpenSpielGame, state: State, seat: int) -> State:
+        if self.reads == "information_state":
+            return state
+        if game.spiel.get_type().short_name == "hanabi":
+            return hypothetical_state(history_of(state, seat))
+        return game.hypothetical(state, seat)
+
+
+def _digest_of(game: OpenSpielGame, state: State, seat: int) -> int:
+    hanabi = game.spiel.get_type().short_name == "hanabi"
+    return digest(history_of(state, seat) if hanabi else game.history(state, seat), 0)
+
+
+def equal(keys: Sequence[Hashable]) -> list[list[int]]:
+    """The places of equal keys, together."""
+    places: dict[Hashable, list[int]] = {}
+    for i, key in enumerate(keys):
+        places.setdefault(key, []).append(i)
+    return list(places.values())

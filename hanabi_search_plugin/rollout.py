@@ -13,6 +13,8 @@ from hanabi_search_plugin.game import HIDDEN, Event, FloatArray, IntArray, World
 from hanabi_search_plugin.policy import Blueprint, Memory, take
 from hanabi_search_plugin.streams import Streams
 
+LOCKSTEP = 1_000  # worlds that are played on at a time, or those of one action if they are more
+
 
 @dataclass
 class Rollout:
@@ -51,13 +53,12 @@ def choose(
 ) -> IntArray:
     """[B] the blueprint's move in each world; the players to move may differ."""
     current = worlds.current_player
-    players = np.unique(current)
-    if len(players) == 1:
-        p = int(players[0])
+    if (current == current[0]).all():  # nearly always, and then nothing need be sorted
+        p = int(current[0])
         view = worlds.view(p)
         return blueprint[p].act(view, view.legal, memories[p], rng)
     actions = np.empty(len(worlds), dtype=np.int64)
-    for p in players.tolist():
+    for p in np.unique(current).tolist():
         rows = np.flatnonzero(current == p)
         view = worlds.view(p).select(rows)
         stream = rng.select(rows)
@@ -87,14 +88,16 @@ def rollout(
         actors = worlds.current_player
         actions = choose(worlds, blueprint, memories, rng)
         worlds.step(actions)
-        returns[alive] = worlds.returns
-        on = np.flatnonzero(~worlds.terminal)
-        if len(on) < len(alive):
+        ended = worlds.terminal
+        if ended.any():
+            done, on = np.flatnonzero(ended), np.flatnonzero(~ended)
+            returns[alive[done]] = worlds.select(done).returns
             alive, worlds, rng = alive[on], worlds.select(on), rng.select(on)
             memories = tuple(take(memory, on) for memory in memories)
             actors, actions = actors[on], actions[on]
         memories = observe_all(worlds, actors, actions, blueprint, memories)
         moves += 1
+    returns[alive] = worlds.returns
     return Rollout(returns, alive, worlds, memories, rng)
 
 
@@ -106,17 +109,21 @@ def action_values(
     seat: int,
     rng: Streams,
 ) -> FloatArray:
-    """[M, B] see ``Game.action_values``."""
-    values = np.full((len(actions), len(worlds)), np.nan)
-    for m, first in enumerate(actions):
-        played = np.broadcast_to(first, len(worlds))
-        tried = np.flatnonzero(played != HIDDEN)
-        if len(tried) == 0:
+    """[M, B] see ``Game.action_values``. Plays as many actions at a time as ``LOCKSTEP`` allows."""
+    size = len(worlds)
+    values = np.full((len(actions), size), np.nan)
+    together = max(1, LOCKSTEP // max(size, 1))
+    for first in range(0, len(actions), together):
+        part = [np.broadcast_to(action, size) for action in actions[first : first + together]]
+        played = np.stack(part)
+        move, row = np.nonzero(played != HIDDEN)
+        if len(row) == 0:
             continue
-        branch, played = worlds.select(tried), played[tried]
+        branch, tried = worlds.select(row), played[move, row]
         actors = branch.current_player
-        branch.step(played)
-        after = tuple(take(memory, tried) for memory in memories)
-        after = observe_all(branch, actors, played, blueprint, after)
-        values[m, tried] = rollout(branch, blueprint, after, rng.select(tried)).returns[:, seat]
+        branch.step(tried)
+        after = tuple(take(memory, row) for memory in memories)
+        after = observe_all(branch, actors, tried, blueprint, after)
+        ended = rollout(branch, blueprint, after, rng.select(row))
+        values[first + move, row] = ended.returns[:, seat]
     return values

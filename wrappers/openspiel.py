@@ -174,11 +174,14 @@ class OpenSpielGame(Enumerable, Redeterminizes):
 
     def concat(self, parts: Sequence[Worlds]) -> OpenSpielWorlds:
         batches = [ours(part) for part in parts]
+        scripts = None
+        if any(part.scripts is not None for part in batches):
+            scripts = [s for part in batches for s in part.scripts or [None] * len(part)]
         return OpenSpielWorlds(
             self,
             [state for part in batches for state in part.states],
             Streams(np.concatenate([part.streams.state for part in batches])),
-            [script for part in batches for script in part.scripts],
+            scripts,
         )
 
     def reseed(self, worlds: Worlds, rng: np.random.Generator) -> OpenSpielWorlds:

@@ -6,10 +6,11 @@ stay as they were. Letters: B worlds, A actions, P players.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyspiel
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.errors import IllegalActionError, UnsupportedError
@@ -22,6 +23,47 @@ if TYPE_CHECKING:
 State = Any  # pyspiel.State
 Script = tuple[int, ...]  # chance actions still to come, in order
 
+_CHANCE = int(pyspiel.PlayerId.CHANCE)
+
+
+class States(list[State]):
+    """The states of a batch, which remembers what every step and view asks of each.
+
+    Worlds and their views share one, so nobody may change it once it is asked.
+    """
+
+    def __init__(self, states: Iterable[State], players: IntArray | None = None) -> None:
+        super().__init__(states)
+        self._players = players
+        self._legal: BoolArray | None = None
+
+    @property
+    def players(self) -> IntArray:
+        """[B] whose turn it is, by OpenSpiel's ids: chance and the end have negative ones."""
+        if self._players is None:
+            players = [state.current_player() for state in self]
+            self._players = np.array(players, dtype=np.int64)
+        return self._players
+
+    def legal(self, num_actions: int) -> BoolArray:
+        """[B, A] for the player to move; all False where the game is over. Not to be changed."""
+        if self._legal is None:
+            self._legal = np.zeros((len(self), num_actions), dtype=np.bool_)
+            mine = np.flatnonzero(self.players >= 0)
+            masks = [self[i].legal_actions_mask() for i in mine.tolist()]
+            # By way of bytes: twice as fast as an array of lists.
+            flat = np.frombuffer(b"".join(map(bytes, masks)), dtype=np.bool_)
+            self._legal[mine] = flat.reshape(len(mine), num_actions)
+        return self._legal
+
+    def take(self, rows: IntArray) -> States:
+        """The states at ``rows`` and what is known of them."""
+        known = None if self._players is None else self._players[rows]
+        part = States([self[i] for i in rows.tolist()], known)
+        if self._legal is not None:
+            part._legal = self._legal[rows]
+        return part
+
 
 class OpenSpielView(View):
     """What one player sees of a batch of states."""
@@ -29,7 +71,7 @@ class OpenSpielView(View):
     def __init__(self, game: OpenSpielGame, player: int, states: Sequence[State]) -> None:
         self.game: OpenSpielGame = game
         self.player = player
-        self._states = list(states)
+        self._states = states if isinstance(states, States) else States(states)
 
     def __len__(self) -> int:
         return len(self._states)
@@ -43,16 +85,16 @@ class OpenSpielView(View):
         return list(self._states)
 
     def select(self, index: IntArray | BoolArray) -> OpenSpielView:
-        return OpenSpielView(self.game, self.player, [self._states[i] for i in _rows(index)])
+        return OpenSpielView(self.game, self.player, self._states.take(_rows(index)))
 
     @property
     def current_player(self) -> IntArray:
-        return _current_player(self._states)
+        return np.maximum(self._states.players, HIDDEN)
 
     @property
     def legal(self) -> BoolArray:
-        mine = [s.current_player() == self.player for s in self._states]
-        return _legal(self._states, mine, self.game.num_actions)
+        mine = self._states.players == self.player
+        return np.asarray(self._states.legal(self.game.num_actions) & mine[:, None])
 
     def observation(self, encoding: str) -> NDArray[Any]:
         """[B, ...] ``"tensor"``: float32, ``"string"``: str objects.
@@ -97,17 +139,18 @@ class OpenSpielWorlds(Worlds):
     ) -> None:
         """Takes the states as they are: at chance nodes, chance is played on children of them."""
         self.game: OpenSpielGame = game
-        self.states = list(states)
+        self.states = states if isinstance(states, States) else States(states)
         self.streams = streams.select(np.arange(len(self.states)))
-        self.scripts: list[Script | None] = list(scripts or [None] * len(self.states))
-        self._play_chance()
+        self.scripts = None if scripts is None else list(scripts)  # None: no world has one
+        if (self.states.players == _CHANCE).any():
+            self._play_chance([state.clone() for state in self.states])
 
     def __len__(self) -> int:
         return len(self.states)
 
     @property
     def current_player(self) -> IntArray:
-        return _current_player(self.states)
+        return np.maximum(self.states.players, HIDDEN)
 
     @property
     def returns(self) -> FloatArray:
@@ -118,59 +161,70 @@ class OpenSpielWorlds(Worlds):
 
     @property
     def legal(self) -> BoolArray:
-        return _legal(
-            self.states, [not s.is_terminal() for s in self.states], self.game.num_actions
-        )
+        return self.states.legal(self.game.num_actions).copy()
 
     def step(self, actions: IntArray) -> Event:
         actions = np.asarray(actions, dtype=np.int64)
         if len(actions) != len(self):
             raise IllegalActionError(f"expected {len(self)} actions, got {len(actions)}")
-        for b, (state, action) in enumerate(zip(self.states, actions.tolist(), strict=True)):
-            if action not in state.legal_actions():
-                raise IllegalActionError(
-                    f"world {b} allows the actions {state.legal_actions()}, got {action}"
-                )
+        legal = self.states.legal(self.game.num_actions)
+        known = (actions >= 0) & (actions < self.game.num_actions)
+        wrong = np.flatnonzero(~(known & legal[np.arange(len(self)), np.where(known, actions, 0)]))
+        if len(wrong):
+            b = int(wrong[0])
+            raise IllegalActionError(
+                f"world {b} allows the actions {np.flatnonzero(legal[b]).tolist()}, got "
+                f"{actions[b]}"
+            )
         event = Event(self.current_player, actions.copy())
-        self.states = [s.child(a) for s, a in zip(self.states, actions.tolist(), strict=True)]
-        self._play_chance()
+        played = zip(self.states, actions.tolist(), strict=True)
+        self._play_chance([state.child(action) for state, action in played])
         return event
 
     def select(self, index: IntArray | BoolArray) -> OpenSpielWorlds:
         rows = _rows(index)
         return OpenSpielWorlds(
             self.game,
-            [self.states[i] for i in rows],
-            self.streams.select(np.array(rows, dtype=np.int64)),
-            [self.scripts[i] for i in rows],
+            self.states.take(rows),
+            self.streams.select(rows),
+            None if self.scripts is None else [self.scripts[i] for i in rows.tolist()],
         )
 
     def view(self, player: int) -> OpenSpielView:
         return OpenSpielView(self.game, player, self.states)
 
-    def _play_chance(self) -> None:
-        while rows := [b for b, state in enumerate(self.states) if state.is_chance_node()]:
-            index = np.array(rows)
+    def _play_chance(self, states: list[State]) -> None:
+        """Take new states, nobody else's, and play the chance in them."""
+        players = np.array([state.current_player() for state in states], dtype=np.int64)
+        index = np.flatnonzero(players == _CHANCE)
+        while len(index):
             streams = self.streams.select(index)
-            for b, u in zip(rows, streams.uniform().tolist(), strict=True):
-                self.states[b] = self.states[b].child(self._outcome(b, u))
+            now = []
+            for b, u in zip(index.tolist(), streams.uniform().tolist(), strict=True):
+                state = states[b]
+                state.apply_action(self._outcome(state.chance_outcomes(), b, u))
+                now.append(state.current_player())
+            players[index] = now
             self.streams.state[index] = streams.state
+            index = index[players[index] == _CHANCE]
+        self.states = States(states, players)
 
-    def _outcome(self, b: int, u: float) -> int:
-        outcomes, script = self.states[b].chance_outcomes(), self.scripts[b]
+    def _outcome(self, outcomes: list[tuple[int, float]], b: int, u: float) -> int:
+        script = None if self.scripts is None else self.scripts[b]
         if script is not None:
             if not script or script[0] not in [action for action, _ in outcomes]:
                 raise IllegalActionError(
                     f"world {b}'s script must go on with one of the chance actions "
                     f"{[action for action, _ in outcomes]}, got {list(script[:1])}"
                 )
+            assert self.scripts is not None
             self.scripts[b] = script[1:]
             return script[0]
         for action, chance in outcomes:
             u -= chance
             if u < 0:
-                return int(action)
-        return int(outcomes[-1][0])
+                return action
+        return outcomes[-1][0]
 
 
 def ours(worlds: Worlds) -> OpenSpielWorlds:
@@ -179,19 +233,5 @@ def ours(worlds: Worlds) -> OpenSpielWorlds:
     return worlds
 
 
-def _rows(index: IntArray | BoolArray) -> list[int]:
-    rows = np.flatnonzero(index) if index.dtype == np.bool_ else index
-    return [int(row) for row in rows]
-
-
-def _current_player(states: Sequence[State]) -> IntArray:
-    players = (HIDDEN if s.is_terminal() else s.current_player() for s in states)
-    return np.fromiter(players, dtype=np.int64, count=len(states))
-
-
-def _legal(states: Sequence[State], shown: Sequence[bool], num_actions: int) -> BoolArray:
-    legal = np.zeros((len(states), num_actions), dtype=np.bool_)
-    for b, (state, show) in enumerate(zip(states, shown, strict=True)):
-        if show:
-            legal[b, state.legal_actions()] = True
-    return legal
+def _rows(index: IntArray | BoolArray) -> IntArray:
+    return np.flatnonzero(index) if index.dtype == np.bool_ else index.astype(np.int64)

@@ -25,6 +25,15 @@ from hanabi_search_plugin.streams import Streams
 WORLDS_AT_ONCE = 1 << 14
 
 
+@dataclass(frozen=True)
+class Round:
+    """Worlds that every entry meets together, at most: an entry may have fewer left."""
+
+    start: int  # worlds before
+    chance: Streams  # [n]
+    policies: Streams  # [n]
+
+
 @dataclass
 class Contest:
     """A search of E entries: sums over the returns of the moves, and over their gains.
@@ -36,6 +45,9 @@ class Contest:
     entries: IntArray  # [E] labels
     legal: BoolArray  # [E, A]
     base: IntArray  # [E] the blueprint's move
+    share: IntArray  # [E] worlds of a move at most
+    rounds: tuple[Round, ...]
+    returns: FloatArray  # [E, largest share] of the blueprint's move, nan where not yet known
     open: BoolArray  # [E, A] moves still tried
     dropped: BoolArray  # [E, A] moves found to be behind the blueprint's
     count: IntArray  # [E, A] worlds
@@ -56,18 +68,17 @@ class Contest:
         """[E, A] mean return, and its standard error; nan where unknown."""
         return _mean(self.total, self.count), _stderr(self.total, self.squares, self.count)
 
+    def final(self, threshold: float) -> FloatArray:
+        """[E, A] the gain of moves above the threshold after all their worlds, else -inf."""
+        done = (self.count > 0) & ~self.open & ~self.dropped
+        gain = np.where(done, self.gain()[0], -np.inf)
+        return np.where(gain > threshold, gain, -np.inf)
+
     def chosen(self, threshold: float) -> IntArray:
         """[E] the move of the highest gain above the threshold, else the blueprint's."""
-        tried = (self.count > 0) & ~self.dropped
-        gain = np.where(tried, self.gain()[0], -np.inf)
-        best = gain.argmax(axis=1)
-        return np.where(gain.max(axis=1) > threshold, best, self.base)
-
-    def take(self, other: Contest, rows: IntArray, move: int) -> None:
-        """One move's results from another search, whose entries at ``rows`` are these."""
-        for name in ("open", "dropped", "count", "total", "squares", "gains", "gains_squared"):
-            tried = np.flatnonzero(self.base != move)
-            getattr(self, name)[tried, move] = getattr(other, name)[rows[tried], move]
+        final = self.final(threshold)
+        best = final.argmax(axis=1)
+        return np.where(final.max(axis=1) > -np.inf, best, self.base)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,35 +93,15 @@ class RangeSearch:
     threads: int
 
     def search(
-        self,
-        public: PublicBelief,
-        player: int,
-        entries: IntArray,
-        seed: tuple[int, ...],
-        moves: BoolArray | None = None,
+        self, public: PublicBelief, player: int, entries: IntArray, seed: tuple[int, ...]
     ) -> Contest:
-        """Search the entries [E] of ``player``, which is to move and can hold each of them.
+        """What the entries [E] of ``player``, which is to move and can hold each, would play.
 
-        Of the moves [E, A] alone, where given. ``seed`` decides on all chance, whatever the entries
-        and moves.
+        ``seed`` decides on all chance, whatever the entries.
         """
-        rng = np.random.default_rng(seed)
-        contest = self._begin(public, player, entries, Streams.spawn(rng, 1))
-        if moves is not None:
-            contest.open &= moves
-        share = self.rollouts // contest.legal.sum(axis=1)  # [E] worlds of an entry
-        done = 0
-        while (left := contest.open.any(axis=1) & (share > done)).any():
-            n = max(self.round_size, done // 4)
-            chance, policies = Streams.spawn(rng, n), Streams.spawn(rng, n)
-            sizes = np.where(left, np.minimum(n, share - done), 0)
-            for size in np.unique(sizes[left]).tolist():
-                some, first = np.flatnonzero(sizes == size), np.arange(size)
-                streams = chance.select(first), policies.select(first)
-                at_once = max(1, WORLDS_AT_ONCE // size)
-                for rows in np.split(some, range(at_once, len(some), at_once)):
-                    self._round(public, player, contest, rows, *streams)
-            done += n
+        contest = self._begin(public, player, entries, seed)
+        while contest.open.any():
+            self._advance(public, player, contest, contest.open)
         return contest
 
     def plays(
@@ -123,60 +114,104 @@ class RangeSearch:
     ) -> tuple[BoolArray, int]:
         """[E] would the entry play the observed move? And the rollouts this took.
 
-        The same as asking what each would play. The observed move is tried alone at first, and the
-        others only where it beats the blueprint's or is that.
+        The same as asking ``search`` what each would play, but an entry is left once that is
+        settled: where the observed move does not beat the blueprint's, or another beats both. The
+        most promising one is tried first.
         """
-        shape = (len(entries), public.game.num_actions)
-        only = np.broadcast_to(np.arange(shape[1]) == observed, shape)
-        duel = self.search(public, player, entries, seed, only)
-        plays = duel.legal[:, observed] & (duel.chosen(self.threshold) == observed)
-        rows = np.flatnonzero(plays)
-        rest = self.search(public, player, entries[rows], seed, ~only[rows])
-        spent = duel.rollouts + rest.rollouts
-        rest.take(duel, rows, observed)
-        plays[rows] = rest.chosen(self.threshold) == observed
-        return plays, spent
+        contest = self._begin(public, player, entries, seed)
+        rows = np.arange(len(entries))
+        plays = contest.legal[:, observed].copy()
+        alone = np.arange(contest.legal.shape[1]) == observed
+        while (tried := contest.open & alone & plays[:, None]).any():
+            self._advance(public, player, contest, tried)
+        is_base = contest.base == observed
+        to_beat = np.where(is_base, self.threshold, contest.final(self.threshold)[:, observed])
+        plays &= to_beat > -np.inf
+        earlier = np.arange(contest.legal.shape[1]) < observed  # of equal gains the first is played
+        earlier = earlier & ~is_base[:, None]
+        while True:
+            final = contest.final(self.threshold)
+            beaten = (final > to_beat[:, None]) | (earlier & (final == to_beat[:, None]))
+            plays &= ~(beaten & ~alone).any(axis=1)
+            tried = contest.open & plays[:, None]
+            if not tried.any():
+                return plays, contest.rollouts
+            fresh = tried & (contest.count < self.min_rollouts)
+            if not fresh.any():
+                hopes = np.where(tried, contest.gain()[0], -np.inf)
+                first = np.zeros_like(tried)
+                first[rows, hopes.argmax(axis=1)] = True
+                tried &= first
+            self._advance(public, player, contest, fresh if fresh.any() else tried)
 
     def _begin(
-        self, public: PublicBelief, player: int, entries: IntArray, draw: Streams
+        self, public: PublicBelief, player: int, entries: IntArray, seed: tuple[int, ...]
     ) -> Contest:
+        rng = np.random.default_rng(seed)
         view = public.view_of(player, entries)
         legal = view.legal
-        same = Streams(np.repeat(draw.state, len(entries)))
+        same = Streams(np.repeat(Streams.spawn(rng, 1).state, len(entries)))
         memory = public.memory_of(player, entries)
         base = public.blueprint[player].act(view, legal, memory, same)
-        others = legal.copy()
+        share = self.rollouts // legal.sum(axis=1)
+        most, rounds, done = int(share.max(initial=0)), [], 0
+        while done < most:
+            n = max(self.round_size, done // 4)
+            rounds.append(Round(done, Streams.spawn(rng, n), Streams.spawn(rng, n)))
+            done += n
+        others = legal & (share > 0)[:, None]
         others[np.arange(len(base)), base] = False
-        sums = [np.zeros(legal.shape) for _ in range(4)]
-        count = np.zeros(legal.shape, dtype=np.int64)
         return Contest(
-            entries, legal, base, others, np.zeros(legal.shape, dtype=np.bool_), count, *sums
-        )
+            entries, legal, base, share, tuple(rounds), np.full((len(base), most), np.nan), others,
+            np.zeros(legal.shape, dtype=np.bool_), np.zeros(legal.shape, dtype=np.int64),
+            *(np.zeros(legal.shape) for _ in range(4)),
+        )  # fmt: skip
 
-    def _round(
+    def _advance(
+        self, public: PublicBelief, player: int, contest: Contest, tried: BoolArray
+    ) -> None:
+        """One more round for each of the moves [E, A] tried, which must be open."""
+        for number, part in enumerate(contest.rounds):
+            now = tried & (contest.count == np.minimum(part.start, contest.share)[:, None])
+            sizes = np.minimum(len(part.chance), contest.share - part.start)
+            sizes = np.where(now.any(axis=1), sizes, 0)
+            for size in np.unique(sizes[sizes > 0]).tolist():
+                some = np.flatnonzero(sizes == size)
+                at_once = max(1, WORLDS_AT_ONCE // size)
+                for rows in np.split(some, range(at_once, len(some), at_once)):
+                    self._play(public, player, contest, rows, number, size, now[rows])
+            if len(contest.rounds) > 1:
+                tried = tried & ~now
+
+    def _play(
         self,
         public: PublicBelief,
         player: int,
         contest: Contest,
         rows: IntArray,
-        chance: Streams,
-        policies: Streams,
+        number: int,
+        n: int,
+        tried: BoolArray,
     ) -> None:
-        """n more worlds for the entries at ``rows``; then moves are dropped."""
-        n, (_, num_actions) = len(chance), contest.legal.shape
+        """The first n worlds of a round for the entries at ``rows``; then moves are dropped."""
+        part, num_actions = contest.rounds[number], tried.shape[1]
         each, base = np.arange(len(rows)), contest.base[rows]
-        tried = contest.open[rows].copy()
-        tried[each, base] = True
-        worlds, memories = public.sample(player, contest.entries[rows], chance)
-        actions = np.where(tried, np.arange(num_actions), HIDDEN)
+        worlds_at = slice(part.start, part.start + n)
+        known = ~np.isnan(contest.returns[rows, part.start])
+        needed = tried.copy()
+        needed[each, base] = ~known
+        first = np.arange(n)
+        worlds, memories = public.sample(player, contest.entries[rows], part.chance.select(first))
+        actions = np.where(needed, np.arange(num_actions), HIDDEN)
         values = public.game.action_values(
             worlds, np.repeat(actions, n, axis=0).T, public.blueprint, memories, player,
-            Streams(np.tile(policies.state, len(rows))), threads=self.threads,
+            Streams(np.tile(part.policies.state[:n], len(rows))), threads=self.threads,
         )  # fmt: skip
         values = values.reshape(num_actions, len(rows), n).transpose(1, 0, 2)
-        gains = np.where(tried[:, :, None], values - values[each, base][:, None], 0.0)
-        values = np.where(tried[:, :, None], values, 0.0)
-        contest.count[rows] += n * tried
+        contest.returns[rows[~known], worlds_at] = values[each, base][~known]
+        gains = values - contest.returns[rows, worlds_at][:, None]
+        values, gains = (np.where(needed[:, :, None], v, 0.0) for v in (values, gains))
+        contest.count[rows] += n * needed
         contest.total[rows] += values.sum(axis=2)
         contest.squares[rows] += (values * values).sum(axis=2)
         contest.gains[rows] += gains.sum(axis=2)
@@ -184,10 +219,10 @@ class RangeSearch:
         count = contest.count[rows]
         gain = _mean(contest.gains[rows], count)
         error = _stderr(contest.gains[rows], contest.gains_squared[rows], count)
-        behind = contest.open[rows] & (count >= self.min_rollouts)
+        behind = tried & (count >= self.min_rollouts)
         behind &= self.threshold - gain > self.deviations * error
-        contest.open[rows] &= ~behind
         contest.dropped[rows] |= behind
+        contest.open[rows] &= ~behind & ~(tried & (count == contest.share[rows, None]))
 
 
 def _mean(total: FloatArray, n: IntArray) -> FloatArray:

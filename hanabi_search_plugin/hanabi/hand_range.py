@@ -167,7 +167,9 @@ class HandRange:
         if by_blueprint:
             new = self.partners.explain(self, actor, action, allowed)
         else:
-            new = self.enumerate(allowed, upto=self.known)
+            # What is pending may be anything: not so the slots that a hint has told something of.
+            told = np.flatnonzero(allowed[: self.present] != _all_kinds(self.game))
+            new = self.enumerate(allowed, upto=max(self.known, 1 + int(told.max(initial=-1))))
         return replace(new, told=allowed)
 
     def select(self, keep: IntArray | BoolArray) -> Self:

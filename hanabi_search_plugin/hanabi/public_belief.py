@@ -153,7 +153,9 @@ class HandRanges(PublicBelief):
         return self.ranges[1 - player].spelled_out().hands.astype(np.int64)
 
     def ancestors(self, player: int, turn: int, limit: int) -> IntArray | None:
-        _, labels = self._grown(player, turn, limit + 1)
+        part, labels = self._grown(player, turn, limit + 1)
+        if part is not self.ranges[1 - player] and len(labels) > limit:
+            return None  # spelled out as far as that turn's hand: every label is another
         found = np.unique(labels)
         return found if len(found) <= limit else None
 

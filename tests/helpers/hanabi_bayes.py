@@ -15,7 +15,7 @@ import numpy as np
 
 from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import DECK_NEXT
+from hanabi_search_plugin.hanabi.layout import DECK_NEXT, HANDS
 from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
 from hanabi_search_plugin.policy import Blueprint, Memory, Policy, sample_actions, take
 from hanabi_search_plugin.rollout import observe_all, start_memories
@@ -71,6 +71,15 @@ class Replay:
     chance: FloatArray  # [N] of the others' moves
     worlds: HanabiWorlds  # [N] now
     memories: tuple[Memory, ...]  # [N] a seat
+
+
+@dataclass
+class PublicWorld:
+    """One way things may be by public knowledge."""
+
+    hands: tuple[Hand, Hand]
+    chance: float
+    then: list[tuple[Hand, Hand]]  # the hands before each event
 
 
 class Record:
@@ -175,9 +184,90 @@ class Record:
         total = sum(weights)
         return {hand: weight / total for hand, weight in zip(hands, weights, strict=True)}
 
+    def public_bayes(
+        self,
+        blueprint: Blueprint,
+        evidence: list[bool],
+        excluded: dict[int, set[int]],
+        epsilon: float = 0.0,
+    ) -> list[PublicWorld]:
+        """P(both hands | what everybody has seen), for two players.
+
+        ``evidence``: is the move of that turn one of the blueprint? ``excluded``: labels of the
+        hands that the player to move at that turn did not see at its partner's.
+        """
+        dealt = set(range(self.dealt)) - set(self.places[0]) - set(self.places[1])
+        unseen = Counter(self.deck.tolist()) - Counter(int(self.deck[place]) for place in dealt)
+        places = [*self.places[0], *self.places[1]]
+        drawn: list[tuple[Hand, int]] = []
+        for cards in itertools.product(sorted(unseen), repeat=len(places)):
+            left, ways = Counter(unseen), 1
+            for card in cards:
+                ways *= left[card]
+                left[card] -= 1
+            if ways > 0:
+                drawn.append((cards, ways))
+        decks = np.repeat(self.deck[None], len(drawn), axis=0)
+        for n, (cards, _) in enumerate(drawn):
+            decks[n, places] = cards
+            decks[n, self.dealt :] = sorted((unseen - Counter(cards)).elements())
+        chance = np.array([float(ways) for _, ways in drawn])
+        worlds = self.game.from_decks(decks, self.first)
+        truth = self.game.from_decks(self.deck[None], self.first)
+        memories, kept = start_memories(worlds, blueprint), np.arange(len(drawn))
+        then: list[list[list[Hand]]] = []  # turn, player, world
+        for turn, event in enumerate(self.events):
+            actor, action = int(event.player[0]), int(event.action[0])
+            shown = hands_of(worlds, 1 - actor)
+            able = worlds.legal[:, action]
+            able &= [label(hand) not in excluded.get(turn, set()) for hand in shown]
+            if evidence[turn]:
+                view = worlds.view(actor)
+                policy = blueprint[actor].probabilities(view, view.legal, memories[actor])
+                uniform = view.legal / np.maximum(view.legal.sum(axis=1, keepdims=True), 1)
+                chance = chance * ((1 - epsilon) * policy + epsilon * uniform)[:, action]
+            then.append([hands_of(worlds, 0), hands_of(worlds, 1)])
+            on = np.flatnonzero(able & (chance > 0))
+            worlds, memories = worlds.select(on), tuple(take(memory, on) for memory in memories)
+            worlds.step(np.full(len(worlds), action))
+            truth.step(np.array([action]))
+            same = (_public(worlds) == _public(truth)).all(axis=1)
+            later = np.flatnonzero(same)
+            worlds = worlds.select(later)
+            on = on[later]
+            kept, chance = kept[on], chance[on]
+            then = [[[hands[i] for i in on] for hands in of] for of in then]
+            memories = tuple(take(memory, later) for memory in memories)
+            moved = (np.full(len(on), actor), np.full(len(on), action))
+            memories = observe_all(worlds, *moved, blueprint, memories)
+        first = len(self.places[0])
+        chance = chance / chance.sum()
+        return [
+            PublicWorld(
+                (drawn[k][0][:first], drawn[k][0][first:]),
+                float(chance[n]),
+                [(of[0][n], of[1][n]) for of in then],
+            )
+            for n, k in enumerate(kept)
+        ]
+
     @staticmethod
     def _seen(worlds: HanabiWorlds) -> list[bytes]:
         return [worlds.view(p).keys()[0] for p in range(worlds.game.num_players)]
+
+
+def _public(worlds: HanabiWorlds) -> IntArray:
+    """What neither the hands nor the deck tell."""
+    rows = worlds.rows.copy()
+    size = worlds.game.config.players * worlds.game.config.hand_size
+    rows[:, HANDS : HANDS + size] = 0
+    rows[:, -worlds.game.config.deck_size :] = 0
+    return rows.astype(np.int64)
+
+
+def label(hand: Hand) -> int:
+    """A hand in one number, 5 bits a card, the oldest lowest."""
+    return sum(card << 5 * i for i, card in enumerate(hand))
 
 
 def hands_of(worlds: HanabiWorlds, seat: int) -> list[Hand]:

@@ -150,10 +150,10 @@ def test_players_beliefs_are_the_public_one_given_what_they_see(policy):
     assert steps > 3
 
 
-@pytest.mark.parametrize("hand_size", [2, 4])
-def test_worlds_for_many_entries(hand_size):
+@pytest.mark.parametrize(("colors", "ranks", "hand_size"), [(3, 3, 2), (4, 5, 4)])
+def test_worlds_for_many_entries(colors, ranks, hand_size):
     """Each entry's by its own belief, whichever others are asked for; small and large ranges."""
-    game = HanabiGame(players=2, colors=3, ranks=3, hand_size=hand_size)
+    game = HanabiGame(players=2, colors=colors, ranks=ranks, hand_size=hand_size)
     blueprint, rng = as_blueprint(SmartBot(), 2), np.random.default_rng(5)
     worlds = game.deal(rng, 1)
     public = game.public_belief(blueprint, worlds.view(0))

@@ -19,6 +19,7 @@ from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
 from hanabi_search_plugin.policy import Memory
 from hanabi_search_plugin.streams import Streams
 
+WORTH_A_THREAD = 256  # games; handing fewer over costs more than it saves
 NO_ROWS = np.empty((0, 0), dtype=np.int32)
 PLAY_ON = np.array([kernels.NO_MOVE])
 
@@ -90,7 +91,7 @@ def _play(
             final[start * len(actions) : stop * len(actions)] if keep else final,
         )
 
-    threads = max(1, min(threads, len(rows)))
+    threads = max(1, min(threads, len(rows), len(rows) * len(first) // WORTH_A_THREAD))
     if threads == 1:
         part(0, len(rows))
     else:

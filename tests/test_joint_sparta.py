@@ -1,0 +1,211 @@
+"""Multi-agent SPARTA: all seats decide alike, understand each other, and gain."""
+
+import copy
+import multiprocessing
+import pickle
+
+import numpy as np
+import pytest
+
+from hanabi_search_plugin import HanabiGame, SmartBot, UniformPolicy, upgrade
+from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
+from hanabi_search_plugin.algorithms.range_search import RangeSearch
+from hanabi_search_plugin.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.evaluation import evaluate
+from hanabi_search_plugin.hanabi.worlds import HanabiView
+from hanabi_search_plugin.rollout import observe_all, start_memories
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+
+SMALL = {"players": 2, "colors": 2, "ranks": 3, "hand_size": 3}
+SEARCH = {"max_range": 12, "rollouts": 300, "min_rollouts": 10, "round_size": 10}
+# Uniform play is a blueprint left to chance; in tiny_hanabi it leaves most to be gained.
+GAMES = {
+    "native": lambda: (HanabiGame(**SMALL), SmartBot()),
+    "openspiel": lambda: (
+        OpenSpielGame("hanabi(players=2,colors=2,ranks=2,hand_size=2)"),
+        UniformPolicy(),
+    ),
+    "tiny_hanabi": lambda: (OpenSpielGame("tiny_hanabi"), UniformPolicy()),
+}
+
+
+def public_facts(table):
+    """What all seats must agree on."""
+    public = table.public
+    sizes = [public.entries(p).tolist() for p in range(public.game.num_players)]
+    queue = [(m.turn, m.player, m.action) for m in table.queue]
+    return table.searcher, queue, sizes, table.rollouts, table.note
+
+
+def play(game, agents, worlds):
+    """A game by agents that share nothing; yields the seats' memories before each move."""
+    memories = start_memories(worlds, agents)
+    rng = np.random.default_rng(0)
+    while not worlds.terminal[0]:
+        mover = int(worlds.current_player[0])
+        seats = [memory[0] for memory in memories]
+        result = agents[mover].decide(seats[mover], rng)
+        yield worlds, seats, result
+        action = np.array([result.action])
+        actors = worlds.current_player
+        worlds.step(action)
+        if not worlds.terminal[0]:
+            memories = observe_all(worlds, actors, action, agents, memories)
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_seats_that_share_nothing_agree(name):
+    """On every public quantity, and the truth is never ruled out."""
+    game, blueprint = GAMES[name]()
+    searched = queued = understood = 0
+    for seed in range(3):
+        agents = tuple(upgrade(blueprint, game, JointSparta(**SEARCH)) for _ in range(2))
+        for worlds, seats, result in play(game, agents, game.deal(np.random.default_rng(seed), 1)):
+            first, second = (public_facts(seat.table) for seat in seats)
+            assert first == second
+            for p, seat in enumerate(seats):
+                own = seat.table.public.entry_of(worlds.view(p))
+                assert own in seats[0].table.public.entries(p)
+            table = seats[0].table
+            mover = int(worlds.current_player[0])
+            assert (result.reason == "search_not_allowed") == (table.searcher != mover)
+            assert table.public.recovered == 0
+            searched += table.searcher == mover
+            queued += len(table.queue) > 1
+            understood += "entries of move" in table.note
+    assert searched > 5 or name == "tiny_hanabi"
+    assert understood > 0
+    assert queued > 0 or name != "native"
+
+
+def test_asking_for_one_move_is_asking_for_all(monkeypatch):
+    """An entry is left early only where that does not matter; alone it does as in a batch."""
+    game, searches = HanabiGame(**SMALL), []
+    plays = RangeSearch.plays
+
+    def both(search, public, player, entries, seed, observed):
+        short, spent = plays(search, public, player, entries, seed, observed)
+        full = search.search(public, player, entries, seed)
+        chosen = full.chosen(search.threshold)
+        assert short.tolist() == (chosen == observed).tolist()
+        assert spent <= full.rollouts
+        alone = search.search(public, player, entries[-1:], seed)
+        assert alone.chosen(search.threshold)[0] == chosen[-1]
+        assert alone.count[0].tolist() == full.count[-1].tolist()
+        searches.append((len(entries), spent, full.rollouts, short.sum()))
+        return short, spent
+
+    monkeypatch.setattr(RangeSearch, "plays", both)
+    agents = (upgrade(SmartBot(), game, JointSparta(**SEARCH)),) * 2
+    for seed in range(4):
+        for _ in play(game, agents, game.deal(np.random.default_rng(seed), 1)):
+            pass
+    entries, spent, full, kept = np.sum(searches, axis=0)
+    assert 0 < kept < entries
+    assert spent < full
+
+
+@pytest.mark.parametrize(("name", "games"), [("native", 60), ("tiny_hanabi", 100)])
+def test_gains(name, games):
+    game, blueprint = GAMES[name]()
+    agent = upgrade(blueprint, game, JointSparta(**{**SEARCH, "rollouts": 600}))
+    found = evaluate(game, agent, games=games, seed=1).to_dict()
+    assert found["gain"] > 2 * found["gain_sem"]
+
+
+def test_with_no_range_the_first_player_searches_alone():
+    game = HanabiGame(**SMALL)
+    agents = (upgrade(SmartBot(), game, JointSparta(**{**SEARCH, "max_range": 0})),) * 2
+    turns = list(play(game, agents, game.deal(np.random.default_rng(2), 1)))
+    for number, (_, _, result) in enumerate(turns):
+        assert (result.reason == "search_not_allowed") == (number % 2 == 1)
+        assert number == 0 or "max_range=0" in result.note
+
+
+def test_threads_change_nothing():
+    game = HanabiGame(**SMALL)
+    told = []
+    for threads in (1, 2):
+        agent = upgrade(SmartBot(), game, JointSparta(**SEARCH, threads=threads))
+        turns = play(game, (agent, agent), game.deal(np.random.default_rng(3), 1))
+        told.append([(r.action, r.rollouts, r.note, r.mean.tolist()) for _, _, r in turns])
+    assert repr(told[0]) == repr(told[1])
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+def test_goes_on_from_a_copy(copied):
+    game = HanabiGame(**SMALL)
+    agent = upgrade(SmartBot(), game, JointSparta(**SEARCH))
+    worlds = game.deal(np.random.default_rng(4), 1)
+    memories = start_memories(worlds, (agent, agent))
+    for turn in range(6):
+        if turn == 3:
+            agent, memories = copied((agent, memories))
+            twin = upgrade(SmartBot(), game, JointSparta(**SEARCH))
+        actors = worlds.current_player
+        result = agent.decide(memories[actors[0]][0], np.random.default_rng(turn))
+        if turn >= 3:  # one that never was copied, from the same memory
+            again = twin.decide(memories[actors[0]][0], np.random.default_rng(turn))
+            assert (again.action, again.rollouts) == (result.action, result.rollouts)
+        action = np.array([result.action])
+        worlds.step(action)
+        memories = observe_all(worlds, actors, action, (agent, agent), memories)
+
+
+def _seat(pipe, player):
+    """One seat in a process of its own: it hears events and its own views alone."""
+    game = HanabiGame(**SMALL)
+    agent = upgrade(SmartBot(), game, JointSparta(**SEARCH))
+    memory = None
+    while (message := pipe.recv()) is not None:
+        event, rows = message
+        view = HanabiView(game, player, rows)
+        memory = agent.start(view) if event is None else agent.observe(view, event, memory)
+        table = memory[0].table
+        mine = int(view.current_player[0]) == player
+        move = agent.decide(memory[0], np.random.default_rng(0)).action if mine else None
+        pipe.send((public_facts(table), move))
+
+
+def test_seats_in_processes_of_their_own_agree():
+    """After every move, on every public quantity."""
+    context = multiprocessing.get_context("spawn")
+    pipes, workers = [], []
+    for player in (0, 1):
+        mine, theirs = context.Pipe()
+        workers.append(context.Process(target=_seat, args=(theirs, player), daemon=True))
+        workers[-1].start()
+        pipes.append(mine)
+    worlds, event, queued = HanabiGame(**SMALL).deal(np.random.default_rng(6), 1), None, 0
+    while not worlds.terminal[0]:
+        for player, pipe in enumerate(pipes):
+            pipe.send((event, worlds.view(player).rows))
+        (first, _), (second, _) = told = [pipe.recv() for pipe in pipes]
+        assert first == second
+        queued += len(first[1]) > 0
+        event = worlds.step(np.array([told[int(worlds.current_player[0])][1]]))
+    for pipe, worker in zip(pipes, workers, strict=True):
+        pipe.send(None)
+        worker.join(30)
+        assert worker.exitcode == 0
+    assert queued > 0
+
+
+def test_a_stranger_does_not_stop_it():
+    """The other seat moves at random: what cannot be understood is not used."""
+    game = HanabiGame(**SMALL)
+    agent = upgrade(SmartBot(), game, JointSparta(**SEARCH))
+    found = evaluate(game, (UniformPolicy(), agent), games=5, seed=3)
+    assert len(found.scores) == 5
+
+
+def test_what_it_needs():
+    with pytest.raises(ConfigError, match="max_range must be an integer of at least 0, got -1"):
+        JointSparta(max_range=-1)
+    with pytest.raises(ConfigError, match="threshold must be a number of at least 0"):
+        JointSparta(threshold=float("nan"))
+    with pytest.raises(UnsupportedError, match=r"identical rewards.*kuhn_poker"):
+        upgrade(UniformPolicy(), OpenSpielGame("kuhn_poker"), JointSparta())
+    with pytest.raises(ConfigError, match="belief must be None"):
+        game = HanabiGame(**SMALL)
+        upgrade(SmartBot(), game, JointSparta(), belief=lambda blueprint, view: None)

@@ -187,6 +187,36 @@ def replay(
 
 
 @app.command()
+def reproduce(
+    context: typer.Context,
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="sparta-table-1 to sparta-table-5, sparta-figure-2, sparta-figure-3, "
+            "sparta-theorem.",
+        ),
+    ],
+    games: Annotated[
+        int, typer.Option(help="Games of a searched row; others have 100 times as many.")
+    ] = 200,
+    seed: option.Seed = 7,
+    threads: option.Threads = 1,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR",
+            help="For NAME.json, NAME.png and finished games, which are not replayed.",
+        ),
+    ] = Path("runs"),
+) -> None:
+    """A published table or figure, measured again and shown beside the paper's."""
+    from hanabi_search_plugin import cli_reproduce
+
+    cli_reproduce.reproduce(context.params)
+
+
+@app.command()
 def bench() -> None:
     """Measure the speed of this machine, with OpenSpiel's beside it."""
     from hanabi_search_plugin import cli_commands

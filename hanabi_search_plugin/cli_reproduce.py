@@ -141,7 +141,8 @@ def _print(console: Console, content: dict[str, Any]) -> None:
     for cells in report.rows(content):
         table.add_row(*cells)
     console.print(table)
-    console.print("CPU seconds, rollouts and likelihoods (policy evaluations of beliefs) are a game's.")
+    if "rows" in content:
+        console.print("CPU s, rollouts and likelihoods (policy evaluations of beliefs): of a game.")
     if content["note"]:
         console.print(content["note"], markup=False)
 

@@ -218,6 +218,12 @@ def test_list_names_what_can_be_named() -> None:
         ("replay /no/such/file.jsonl", "/no/such/file.jsonl: No such file or directory"),
         ("replay .", ".: Is a directory"),
         ("replay", "Missing argument 'FILE'"),
+        ("reproduce", "Missing argument 'NAME'"),
+        ("reproduce sparta-table-6", "what to reproduce must be one of sparta-table-1, sparta-"),
+        ("reproduce sparta-table-1 --games 0", "games must be an integer of at least 1"),
+        ("reproduce sparta-table-1 --threads 0", "threads must be an integer of at least 1"),
+        ("reproduce sparta-table-1 --seed -1", "seed must be an integer of at least 0"),
+        ("reproduce sparta-table-2 --out pyproject.toml", "pyproject.toml/games: Not a directory"),
         ("sing", "No such command 'sing'"),
     ],
 )

@@ -200,6 +200,13 @@ def reproduce(
     games: Annotated[
         int, typer.Option(help="Games of a searched row; others have 100 times as many.")
     ] = 200,
+    only: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT",
+            help="Measure rows or curves with TEXT in their label; show others as measured before.",
+        ),
+    ] = "",
     seed: option.Seed = 7,
     threads: option.Threads = 1,
     out: Annotated[

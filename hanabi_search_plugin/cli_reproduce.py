@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from hanabi_search_plugin import cli_run
-from hanabi_search_plugin.errors import ConfigError
+from hanabi_search_plugin.errors import ConfigError, RecordError
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.jit import compile_progress
 from hanabi_search_plugin.provenance import versions
@@ -24,9 +24,9 @@ from hanabi_search_plugin.reproduce.measure import (
     Effort,
     by_turn,
     measure,
-    measure_row,
     predictions,
     total,
+    unmeasured,
 )
 from hanabi_search_plugin.reproduce.plan import Curve, Figure, Plan, Run, Table
 from hanabi_search_plugin.reproduce.plot import plot, require_matplotlib
@@ -39,7 +39,11 @@ _WIDE = 160  # columns where the output is no terminal
 
 def reproduce(settings: Mapping[str, Any]) -> None:
     """Measure what is missing, print it beside the paper's, and write DIR/NAME.json (and .png)."""
-    plan = _plan(settings["what"])
+    plan, only = _plan(settings["what"]), settings["only"]
+    parts = plan.curves if isinstance(plan, Figure) else plan.rows
+    if not any(only in part.label for part in parts):
+        labels = "; ".join(part.label for part in parts)
+        raise ConfigError(f"only must be a part of one of {labels}, got {only!r}")
     require_integer("games", settings["games"], 1)
     require_integer("threads", settings["threads"], 1)
     require_integer("seed", settings["seed"], 0)
@@ -57,11 +61,13 @@ def reproduce(settings: Mapping[str, Any]) -> None:
     content |= {"title": plan.title, "note": plan.note}
     content |= {"games": effort.games, "seed": effort.seed, "threads": effort.threads}
     content |= {"versions": versions()}
+    before = _before(out / f"{plan.name}.json", effort) if only else {}
     with compile_progress(console):
         if isinstance(plan, Figure):
-            content |= {"kind": plan.kind, "curves": list(_curves(console, plan, effort))}
+            content["kind"] = plan.kind
+            content["curves"] = list(_curves(console, plan, effort, only, before))
         else:
-            content |= {"rows": list(_rows(console, plan, effort))}
+            content["rows"] = list(_rows(console, plan, effort, only, before))
     _print(console, content)
     _write(out, plan, content)
 
@@ -74,19 +80,46 @@ def _plan(name: str) -> Plan:
     raise ConfigError(f"what to reproduce must be one of {names}, got {name!r}")
 
 
-def _rows(console: Console, table: Table, effort: Effort) -> Iterator[dict[str, Any]]:
+def _before(path: Path, effort: Effort) -> dict[str, dict[str, Any]]:
+    """Rows and curves that an earlier command measured with the same effort, by label."""
+    try:
+        content = json.loads(path.read_text()) if path.exists() else {}
+    except ValueError as error:
+        raise RecordError(f"{path}: expected a file of this command: {error}") from None
+    if (content.get("games"), content.get("seed")) != (effort.games, effort.seed):
+        return {}
+    return {part["label"]: part for part in content.get("rows", []) + content.get("curves", [])}
+
+
+def _rows(
+    console: Console, table: Table, effort: Effort, only: str, before: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
     for row in table.rows:
-        with _progress(console, row.run, effort) as on_game:
-            measured = measure_row(row, effort, on_game)
-        if measured["measured"] is not None and measured["measured"].pop("interrupted"):
-            raise typer.Exit(INTERRUPTED)
-        yield measured
+        if only not in row.label:
+            yield before.get(row.label, unmeasured(row))
+        elif row.run is None:
+            yield unmeasured(row)
+        else:
+            yield unmeasured(row) | {"measured": _measured(console, row.run, effort)}
 
 
-def _curves(console: Console, figure: Figure, effort: Effort) -> Iterator[dict[str, Any]]:
+def _measured(console: Console, run: Run, effort: Effort) -> dict[str, Any]:
+    with _progress(console, run, effort) as on_game:
+        measured = measure(run, effort, on_game)
+    if measured.pop("interrupted"):
+        raise typer.Exit(INTERRUPTED)
+    return measured
+
+
+def _curves(
+    console: Console, figure: Figure, effort: Effort, only: str, before: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    points = _by_turn if figure.kind == "turns" else _by_budget
     for curve in figure.curves:
-        points = _by_turn if figure.kind == "turns" else _by_budget
-        yield {"label": curve.label, "points": list(points(console, curve, effort))}
+        if only in curve.label:
+            yield {"label": curve.label, "points": list(points(console, curve, effort))}
+        elif curve.label in before:
+            yield before[curve.label]
 
 
 def _by_turn(console: Console, curve: Curve, effort: Effort) -> Iterator[dict[str, Any]]:
@@ -100,10 +133,7 @@ def _by_turn(console: Console, curve: Curve, effort: Effort) -> Iterator[dict[st
 
 def _by_budget(console: Console, curve: Curve, effort: Effort) -> Iterator[dict[str, Any]]:
     for run in curve.runs:
-        with _progress(console, run, effort) as on_game:
-            measured = measure(run, effort, on_game)
-        if measured.pop("interrupted"):
-            raise typer.Exit(INTERRUPTED)
+        measured = _measured(console, run, effort)
         x = measured["rollouts_per_game"] / measured["searched_moves_per_game"]
         yield {"x": x, "run": run.name, **measured}
 
@@ -117,11 +147,8 @@ def _mean(values: Iterable[float]) -> dict[str, Any]:
 
 @contextmanager
 def _progress(
-    console: Console, run: Run | None, effort: Effort, *, predictions: bool = False
+    console: Console, run: Run, effort: Effort, *, predictions: bool = False
 ) -> Iterator[Callable[[], None]]:
-    if run is None:
-        yield lambda: None
-        return
     games = total(run, effort, predictions=predictions)
     with cli_run.progress_bar(console, run.name, games) as show:
         count = itertools.count(1)

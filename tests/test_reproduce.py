@@ -110,13 +110,23 @@ def test_finished_games_are_not_played_again(
     assert refused.exit_code == 2 and "search.rollouts is 200 there" in refused.stderr
 
 
+def test_a_table_grows_row_by_row(tmp_path: Path) -> None:
+    line = ["reproduce", "tiny-table", "--games", "2", "--out", str(tmp_path), "--only"]
+    first = CliRunner().invoke(app, [*line, "searched"])
+    assert "not measured" in first.stdout and first.stdout.count("not in this package") == 1
+    assert not (tmp_path / "games" / "tiny-both-seed7.jsonl").exists()
+    assert CliRunner().invoke(app, [*line, "both"]).exit_code == 0
+    rows = json.loads((tmp_path / "tiny-table.json").read_text())["rows"]
+    assert [row["measured"] is not None for row in rows] == [False, False, True, True]
+    refused = CliRunner().invoke(app, [*line, "nobody"])
+    assert refused.exit_code == 2
+    assert "only must be a part of one of absent; alone; searched; both" in refused.stderr
+
+
 def test_an_interrupted_table_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(*arguments: Any) -> dict[str, Any]:
-        return {"label": "", "measured": {"interrupted": True}}
-
-    monkeypatch.setattr(cli_reproduce, "measure_row", interrupted)
+    monkeypatch.setattr(cli_reproduce, "measure", lambda *arguments: {"interrupted": True})
     assert run("tiny-table", tmp_path).exit_code == 130
     assert not (tmp_path / "tiny-table.json").exists()
 
@@ -159,7 +169,8 @@ def test_predictions_by_turn() -> None:
 
 
 def test_markdown_leaves_empty_columns_out() -> None:
-    row = {"label": "a", "published": None, "bound": None, "measured": {"games": 2, "mean": 1.5}}
+    row = {"label": "a", "published": None, "bound": None, "run": {}}
+    row |= {"measured": {"games": 2, "mean": 1.5}}
     assert list(report.markdown({"rows": [row]})) == [
         "|  | games | ours |",
         "|---|---|---|",
@@ -184,3 +195,9 @@ def test_the_papers_tables_are_sound() -> None:
         game, policies = one.line_up()
         assert len(policies) == game.num_players > max(one.seats, default=0)
     assert len(runs) > 40
+
+
+def test_the_documented_tables_are_those_measured() -> None:
+    documentation = pytest.importorskip("benchmarks.sparta_page")
+    text = Path(documentation.PAGE).read_text()
+    assert documentation.page(text) == text

@@ -56,13 +56,11 @@ def measure(run: Run, effort: Effort, on_game: OnGame) -> dict[str, Any]:
     return plain | {"interrupted": evaluation.interrupted}
 
 
-def measure_row(row: Row, effort: Effort, on_game: OnGame) -> dict[str, Any]:
-    """A row as plain JSON types; "measured" is None where the package cannot play it."""
+def unmeasured(row: Row) -> dict[str, Any]:
+    """A row as plain JSON types, without figures of ours."""
     published = None if row.published is None else dataclasses.asdict(row.published)
     out = {"label": row.label, "published": published, "bound": row.bound}
-    if row.run is None:
-        return out | {"run": None, "measured": None}
-    return out | {"run": describe(row.run), "measured": measure(row.run, effort, on_game)}
+    return out | {"run": describe(row.run), "measured": None}
 
 
 # ------------------------------------------------------------------------------------ predictions

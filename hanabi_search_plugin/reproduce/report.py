@@ -88,7 +88,9 @@ def _paper(name: str, form: str) -> Cell:
 
 
 def _ours(row: dict[str, Any]) -> str:
-    return ABSENT if row["measured"] is None else _error(_of(row, "mean"), _of(row, "sem"))
+    if row["measured"] is None:
+        return ABSENT if row["run"] is None else "not measured"
+    return _error(_of(row, "mean"), _of(row, "sem"))
 
 
 def _apart(row: dict[str, Any]) -> str:

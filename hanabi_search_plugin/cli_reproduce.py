@@ -39,11 +39,8 @@ _WIDE = 160  # columns where the output is no terminal
 
 def reproduce(settings: Mapping[str, Any]) -> None:
     """Measure what is missing, print it beside the paper's, and write DIR/NAME.json (and .png)."""
-    plan, only = _plan(settings["what"]), settings["only"]
-    parts = plan.curves if isinstance(plan, Figure) else plan.rows
-    if not any(only in part.label for part in parts):
-        labels = "; ".join(part.label for part in parts)
-        raise ConfigError(f"only must be a part of one of {labels}, got {only!r}")
+    plan = _plan(settings["what"])
+    wanted = _wanted(plan, settings["only"])
     require_integer("games", settings["games"], 1)
     require_integer("threads", settings["threads"], 1)
     require_integer("seed", settings["seed"], 0)
@@ -61,13 +58,13 @@ def reproduce(settings: Mapping[str, Any]) -> None:
     content |= {"title": plan.title, "note": plan.note}
     content |= {"games": effort.games, "seed": effort.seed, "threads": effort.threads}
     content |= {"versions": versions()}
-    before = _before(out / f"{plan.name}.json", effort) if only else {}
+    before = _before(out / f"{plan.name}.json", effort) if settings["only"] else {}
     with compile_progress(console):
         if isinstance(plan, Figure):
             content["kind"] = plan.kind
-            content["curves"] = list(_curves(console, plan, effort, only, before))
+            content["curves"] = list(_curves(console, plan, effort, wanted, before))
         else:
-            content["rows"] = list(_rows(console, plan, effort, only, before))
+            content["rows"] = list(_rows(console, plan, effort, wanted, before))
     _print(console, content)
     _write(out, plan, content)
 
@@ -78,6 +75,15 @@ def _plan(name: str) -> Plan:
             return plan
     names = ", ".join(plan.name for plan in PLANS)
     raise ConfigError(f"what to reproduce must be one of {names}, got {name!r}")
+
+
+def _wanted(plan: Plan, only: str) -> set[str]:
+    """Labels of the rows or curves to measure: the one that is ``only``, or those it is part of."""
+    labels = [part.label for part in (plan.curves if isinstance(plan, Figure) else plan.rows)]
+    wanted = {only} & set(labels) or {label for label in labels if only in label}
+    if not wanted:
+        raise ConfigError(f"only must be a part of one of {'; '.join(labels)}, got {only!r}")
+    return wanted
 
 
 def _before(path: Path, effort: Effort) -> dict[str, dict[str, Any]]:
@@ -92,10 +98,10 @@ def _before(path: Path, effort: Effort) -> dict[str, dict[str, Any]]:
 
 
 def _rows(
-    console: Console, table: Table, effort: Effort, only: str, before: Mapping[str, Any]
+    console: Console, table: Table, effort: Effort, wanted: set[str], before: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     for row in table.rows:
-        if only not in row.label:
+        if row.label not in wanted:
             yield before.get(row.label, unmeasured(row))
         elif row.run is None:
             yield unmeasured(row)
@@ -112,11 +118,11 @@ def _measured(console: Console, run: Run, effort: Effort) -> dict[str, Any]:
 
 
 def _curves(
-    console: Console, figure: Figure, effort: Effort, only: str, before: Mapping[str, Any]
+    console: Console, figure: Figure, effort: Effort, wanted: set[str], before: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     points = _by_turn if figure.kind == "turns" else _by_budget
     for curve in figure.curves:
-        if only in curve.label:
+        if curve.label in wanted:
             yield {"label": curve.label, "points": list(points(console, curve, effort))}
         elif curve.label in before:
             yield before[curve.label]

@@ -106,6 +106,9 @@ def test_several_searching_seats_are_warned_of() -> None:
     line = ["evaluate", *QUICK, "--search", "sparta", "--games", 1, "--epsilon", 0.1]
     assert "SPARTA, Table 4" in good(*line, "--search-seats", "0,1").stderr
     assert "Table 4" not in good(*line, "--search-seats", "0").stderr
+    line[-2:] = ["--uncertainty", 0.1, "--json", "-"]
+    both = json.loads(good(*line, "--search-seats", "0,1").stdout)
+    assert both["searched_share"] == 1.0 and both["policies"][0]["uncertainty"] == 0.1
 
 
 def test_replay_reports_disagreements(tmp_path: Path) -> None:

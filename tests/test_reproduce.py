@@ -32,6 +32,7 @@ TABLE = Table(
         Row(label="alone", run=Run(name="tiny", config=TINY), published=Published(mean=3.0)),
         Row(label="searched", run=SEARCHED, published=Published(mean=3.2, rollouts=2e3)),
         Row(label="both", run=BOTH, bound=-12.0),
+        Row(label="as both", run=BOTH),
     ),
     note="A note.",
 )
@@ -80,7 +81,7 @@ def test_a_table_shows_ours_beside_the_papers(tmp_path: Path) -> None:
     assert "3.20" in searched and "2.0e+03" in searched
     assert "A note." in lines
     made = json.loads((tmp_path / "new" / "folder" / "tiny-table.json").read_text())
-    absent, alone, single, both = made["rows"]
+    absent, alone, single, both, _ = made["rows"]
     assert absent["measured"] is None and absent["run"] is None
     assert alone["measured"]["games"] == 300 and "gain" not in alone["measured"]
     measured = single["measured"]
@@ -113,14 +114,15 @@ def test_finished_games_are_not_played_again(
 def test_a_table_grows_row_by_row(tmp_path: Path) -> None:
     line = ["reproduce", "tiny-table", "--games", "2", "--out", str(tmp_path), "--only"]
     first = CliRunner().invoke(app, [*line, "searched"])
-    assert "not measured" in first.stdout and first.stdout.count("not in this package") == 1
+    assert "not measured" in first.stdout
+    assert first.stdout.count("not in this package") == 1
     assert not (tmp_path / "games" / "tiny-both-seed7.jsonl").exists()
     assert CliRunner().invoke(app, [*line, "both"]).exit_code == 0
     rows = json.loads((tmp_path / "tiny-table.json").read_text())["rows"]
-    assert [row["measured"] is not None for row in rows] == [False, False, True, True]
+    assert [row["measured"] is not None for row in rows] == [False, False, True, True, False]
     refused = CliRunner().invoke(app, [*line, "nobody"])
     assert refused.exit_code == 2
-    assert "only must be a part of one of absent; alone; searched; both" in refused.stderr
+    assert "only must be a part of one of absent; alone; searched; both; " in refused.stderr
 
 
 def test_an_interrupted_table_is_not_written(

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from hanabi_search_plugin import cli_reproduce
+from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.cli import app
 from hanabi_search_plugin.hanabi.config import HanabiConfig
@@ -23,6 +24,12 @@ TINY = HanabiConfig(colors=2, ranks=2, hand_size=2)
 SEARCH = Sparta(rollouts=200, min_rollouts=10)
 SEARCHED = Run(name="tiny-single", config=TINY, search=SEARCH, seats=(1,))
 BOTH = Run(name="tiny-both", config=TINY, search=SEARCH, seats=(0, 1), uncertainty=0.1)
+JOINT = Run(
+    name="tiny-joint",
+    config=TINY,
+    search=JointSparta(max_range=50, rollouts=200, min_rollouts=10),
+    seats=(0, 1),
+)
 SMALLER = Run(name="tiny-20", config=TINY, search=Sparta(rollouts=20), seats=(1,))
 TABLE = Table(
     name="tiny-table",
@@ -32,7 +39,7 @@ TABLE = Table(
         Row(label="alone", run=Run(name="tiny", config=TINY), published=Published(mean=3.0)),
         Row(label="searched", run=SEARCHED, published=Published(mean=3.2, rollouts=2e3)),
         Row(label="both", run=BOTH, bound=-12.0),
-        Row(label="as both", run=BOTH),
+        Row(label="as both", run=JOINT),
     ),
     note="A note.",
 )
@@ -81,7 +88,7 @@ def test_a_table_shows_ours_beside_the_papers(tmp_path: Path) -> None:
     assert "3.20" in searched and "2.0e+03" in searched
     assert "A note." in lines
     made = json.loads((tmp_path / "new" / "folder" / "tiny-table.json").read_text())
-    absent, alone, single, both, _ = made["rows"]
+    absent, alone, single, both, joint = made["rows"]
     assert absent["measured"] is None and absent["run"] is None
     assert alone["measured"]["games"] == 300 and "gain" not in alone["measured"]
     measured = single["measured"]
@@ -89,6 +96,7 @@ def test_a_table_shows_ours_beside_the_papers(tmp_path: Path) -> None:
     assert measured["gain"] == pytest.approx(measured["mean"] - measured["blueprint_mean"])
     assert measured["likelihoods_per_game"] > 0 and measured["cpu_seconds_per_game"] > 0
     assert 0.3 < measured["searched_share"] < 0.7 and both["measured"]["searched_share"] == 1
+    assert 0.5 < joint["measured"]["searched_share"] <= 1
     assert single["run"]["search"]["rollouts"] == 200 and both["run"]["uncertainty"] == 0.1
     assert single["published"]["rollouts"] == 2e3
 

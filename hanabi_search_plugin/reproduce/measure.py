@@ -101,7 +101,7 @@ def _predicted(result: GameResult) -> Iterator[tuple[int, float]]:
     The best of the moves that were tried to the end: a dropped one has a mean of a few rollouts.
     """
     for turn, _, decision in result.decisions:
-        if decision.rollouts > 0:
+        if decision.count.max() > 0:
             last = decision.count == decision.count.max()
             yield turn, float(decision.mean[last].max())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hanabi_search_plugin.agent import Search, upgrade
+from hanabi_search_plugin.agent import Search, TeamSearch, upgrade
 from hanabi_search_plugin.blueprints.registry import load_policy
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
@@ -19,7 +19,7 @@ class Run:
     name: str
     policy: str = "smartbot"  # of every seat, as ``load_policy`` knows it
     config: HanabiConfig = field(default_factory=HanabiConfig)  # a lost game counts 0
-    search: Search | None = None
+    search: Search | TeamSearch | None = None
     seats: tuple[int, ...] = ()  # that search
     uncertainty: float = 0.0  # of their beliefs
 

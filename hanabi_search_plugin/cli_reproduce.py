@@ -18,7 +18,7 @@ from hanabi_search_plugin import cli_run
 from hanabi_search_plugin.errors import ConfigError, RecordError
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.jit import compile_progress
-from hanabi_search_plugin.provenance import versions
+from hanabi_search_plugin.provenance import describe, versions
 from hanabi_search_plugin.reproduce import report
 from hanabi_search_plugin.reproduce.measure import (
     Effort,
@@ -101,12 +101,12 @@ def _rows(
     console: Console, table: Table, effort: Effort, wanted: set[str], before: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     for row in table.rows:
-        if row.label not in wanted:
-            yield before.get(row.label, unmeasured(row))
-        elif row.run is None:
-            yield unmeasured(row)
-        else:
-            yield unmeasured(row) | {"measured": _measured(console, row.run, effort)}
+        told = unmeasured(row)
+        if row.run is not None and row.label in wanted:
+            told["measured"] = _measured(console, row.run, effort)
+        elif row.label in before and before[row.label]["run"] == told["run"]:
+            told["measured"] = before[row.label]["measured"]
+        yield told
 
 
 def _measured(console: Console, run: Run, effort: Effort) -> dict[str, Any]:
@@ -122,9 +122,10 @@ def _curves(
 ) -> Iterator[dict[str, Any]]:
     points = _by_turn if figure.kind == "turns" else _by_budget
     for curve in figure.curves:
+        told = {"label": curve.label, "runs": describe(curve.runs)}
         if curve.label in wanted:
-            yield {"label": curve.label, "points": list(points(console, curve, effort))}
-        elif curve.label in before:
+            yield told | {"points": list(points(console, curve, effort))}
+        elif curve.label in before and before[curve.label]["runs"] == told["runs"]:
             yield before[curve.label]
 
 

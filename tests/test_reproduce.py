@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -119,7 +120,7 @@ def test_finished_games_are_not_played_again(
     assert refused.exit_code == 2 and "search.rollouts is 200 there" in refused.stderr
 
 
-def test_a_table_grows_row_by_row(tmp_path: Path) -> None:
+def test_a_table_grows_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     line = ["reproduce", "tiny-table", "--games", "2", "--out", str(tmp_path), "--only"]
     first = CliRunner().invoke(app, [*line, "searched"])
     assert "not measured" in first.stdout
@@ -128,6 +129,14 @@ def test_a_table_grows_row_by_row(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, [*line, "both"]).exit_code == 0
     rows = json.loads((tmp_path / "tiny-table.json").read_text())["rows"]
     assert [row["measured"] is not None for row in rows] == [False, False, True, True, False]
+    other = dataclasses.replace(BOTH, uncertainty=0.2)
+    rows = (Row(label="searched", run=SEARCHED), Row(label="both", run=other))
+    changed = Table(name="tiny-table", title="", rows=rows)
+    monkeypatch.setattr(cli_reproduce, "PLANS", (changed,))
+    assert CliRunner().invoke(app, [*line, "searched"]).exit_code == 0
+    rows = json.loads((tmp_path / "tiny-table.json").read_text())["rows"]
+    assert [row["measured"] is not None for row in rows] == [True, False]  # another line-up
+    monkeypatch.setattr(cli_reproduce, "PLANS", (TABLE,))
     refused = CliRunner().invoke(app, [*line, "nobody"])
     assert refused.exit_code == 2
     assert "only must be a part of one of absent; alone; searched; both; " in refused.stderr

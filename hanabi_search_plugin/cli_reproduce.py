@@ -34,7 +34,7 @@ from hanabi_search_plugin.reproduce.sparta import PLANS
 from hanabi_search_plugin.require import require_integer
 
 INTERRUPTED = 130
-_WIDE = 160  # columns where the output is no terminal
+_WIDE = 200  # columns where the output is no terminal
 
 
 def reproduce(settings: Mapping[str, Any]) -> None:
@@ -171,7 +171,7 @@ def _print(console: Console, content: dict[str, Any]) -> None:
         padding=(0, 2, 0, 0),
     )
     for number, name in enumerate(report.headings(content)):
-        table.add_column(name, justify="right" if number else "left", no_wrap=number < 3)
+        table.add_column(name, justify="right" if number else "left", no_wrap=number < 4)
     for cells in report.rows(content):
         table.add_row(*cells)
     console.print(table)

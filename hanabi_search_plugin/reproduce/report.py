@@ -48,14 +48,14 @@ def _columns(content: dict[str, Any]) -> list[tuple[str, Cell]]:
         ("gain", lambda row: _error(_of(row, "gain"), _of(row, "gain_sem"), "+")),
         ("bound on the gain", lambda row: "" if row["bound"] is None else f"{row['bound']:,.0f}"),
         ("perfect", _measured("perfect", "{:.1%}")),
-        ("paper's", _paper("perfect", "{:.1%}")),
+        ("perfect, paper", _paper("perfect", "{:.1%}")),
         ("searched", _measured("searched_share", "{:.1%}")),
-        ("paper's", _paper("searched", "{:.1%}")),
+        ("searched, paper", _paper("searched", "{:.1%}")),
         ("CPU s", _measured("cpu_seconds_per_game", "{:.2f}")),
         ("rollouts", _measured("rollouts_per_game", "{:,.0f}")),
-        ("paper's", _paper("rollouts", "{:.1e}")),
+        ("rollouts, paper", _paper("rollouts", "{:.1e}")),
         ("likelihoods", _measured("likelihoods_per_game", "{:,.0f}")),
-        ("paper's", _paper("likelihoods", "{:.0e}")),
+        ("likelihoods, paper", _paper("likelihoods", "{:.0e}")),
     ]
     return [(name, cell) for name, cell in every if any(cell(row) for row in content["rows"])]
 

@@ -19,6 +19,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from benchmarks.pages import fill
 from hanabi_search_plugin import HanabiGame, Sparta, evaluate, load_policy, upgrade
 from hanabi_search_plugin.blueprints.compiled import scripts_of
 from hanabi_search_plugin.blueprints.registry import policies
@@ -167,12 +168,7 @@ def page(text: str) -> str:
         "original": original_table(),
         "sparta": sparta_table(),
     }
-    for name, lines in sections.items():
-        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
-        before, _, rest = text.partition(begin)
-        _, _, after = rest.partition(end)
-        text = f"{before}{begin}{''.join(line + chr(10) for line in lines)}{end}{after}"
-    return text
+    return fill(text, sections)
 
 
 def self_play_table(names: Iterable[str]) -> Iterable[str]:

@@ -43,8 +43,12 @@ def check_belief(
     seed: int = 0,
     games: int = 2,
     epsilon: float = 0.0,
+    uncertainty: float = 0.0,
 ) -> None:
-    """Check ``game.belief`` at every seat, the others playing ``blueprint`` (mixed by ``epsilon``).
+    """Check ``game.belief`` at every seat, the others playing ``blueprint``.
+
+    With the probability ``epsilon`` or ``uncertainty`` that the belief is told (one of the two, see
+    ``Game.belief``) they move at random instead.
 
     The true world is always possible, weights sum to 1, samples have the right frequencies and show
     what the seat sees, and an update leaves the old belief alone. On Enumerable games, the weights
@@ -55,16 +59,18 @@ def check_belief(
     for seat in list(range(game.num_players)) * games:
         worlds = game.deal(rng, 1)
         view = worlds.view(seat).select(ONE)
-        belief = game.belief(policies, view, epsilon=epsilon)
+        belief = game.belief(policies, view, epsilon=epsilon, uncertainty=uncertainty)
         memories = [policy.start(worlds.view(p)) for p, policy in enumerate(policies)]
-        bayes = Bayes(game, policies, view, epsilon) if isinstance(game, Enumerable) else None
+        bayes = None
+        if isinstance(game, Enumerable):
+            bayes = Bayes(game, policies, view, epsilon, uncertainty)
         while True:
             _check_support(game, belief, worlds, bayes, rng)
             if worlds.terminal[0]:
                 break
             mover = int(worlds.current_player[0])
             action = random_legal(worlds.legal, rng)
-            if mover != seat and rng.random() >= epsilon:
+            if mover != seat and rng.random() >= epsilon + uncertainty:
                 at = worlds.view(mover)
                 action = policies[mover].act(at, at.legal, memories[mover], Streams.spawn(rng, 1))
             event = worlds.step(action)
@@ -125,8 +131,16 @@ def _check_support(
 class Bayes:
     """Bayes' rule as the book has it: one world at a time, nothing shared with any belief."""
 
-    def __init__(self, game: Enumerable, blueprint: Blueprint, view: View, epsilon: float) -> None:
-        self.game, self.blueprint, self.epsilon = game, blueprint, epsilon
+    def __init__(
+        self,
+        game: Enumerable,
+        blueprint: Blueprint,
+        view: View,
+        epsilon: float,
+        uncertainty: float,
+    ) -> None:
+        self.game, self.blueprint = game, blueprint
+        self.epsilon, self.uncertainty = epsilon, uncertainty
         worlds, chance = game.deals()
         keys, see = worlds.view(view.player).keys(), view.keys()[0]
         self.cases: list[tuple[Worlds, float, list[Memory]]] = []
@@ -185,7 +199,8 @@ class Bayes:
         view = world.view(actor)
         chance = self.blueprint[actor].probabilities(view, view.legal, memories[actor])[0]
         uniform = view.legal[0] / view.legal[0].sum()
-        return np.asarray((1 - self.epsilon) * chance + self.epsilon * uniform, dtype=np.float64)
+        mixed = (1 - self.epsilon) * chance + self.epsilon * uniform
+        return np.asarray(mixed + self.uncertainty * (1 - mixed), dtype=np.float64)
 
 
 def distribution(belief: Belief) -> dict[tuple[Hashable, ...], float]:

@@ -13,6 +13,7 @@ from hanabi_search_plugin.belief import Belief
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.game import BoolArray, Event, Game, IntArray, View
 from hanabi_search_plugin.policy import Blueprint, Memory, Policy, as_blueprint
+from hanabi_search_plugin.require import require_share
 from hanabi_search_plugin.result import SearchResult
 from hanabi_search_plugin.streams import Streams
 
@@ -73,20 +74,23 @@ class BeliefAgent(SearchAgent):
     search: Search
     epsilon: float = 0.0  # probability that a partner moves at random, in the game's own belief
     belief: MakeBelief | None = None  # None: the game's own
+    uncertainty: float = 0.0  # weight of worlds where a partner would have moved otherwise
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.epsilon <= 1.0:
-            raise ConfigError(f"epsilon must be from 0 to 1, got {self.epsilon}")
-        if self.belief is not None and self.epsilon != 0.0:
-            raise ConfigError(
-                f"epsilon must be 0 where a belief is given, which has its own, got {self.epsilon}"
-            )
+        for name in ("epsilon", "uncertainty"):
+            value = getattr(self, name)
+            require_share(name, value)
+            if self.belief is not None and value != 0.0:
+                raise ConfigError(
+                    f"{name} must be 0 where a belief is given, which has its own, got {value}"
+                )
 
     def start(self, view: View) -> Memory:
         rows = [view.select(np.array([b])) for b in range(len(view))]
         if self.belief is not None:
             return [self.belief(self.blueprint, row) for row in rows]
-        return [self.game.belief(self.blueprint, row, epsilon=self.epsilon) for row in rows]
+        doubt = {"epsilon": self.epsilon, "uncertainty": self.uncertainty}
+        return [self.game.belief(self.blueprint, row, **doubt) for row in rows]
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
         return [
@@ -104,20 +108,27 @@ def upgrade(
     search: Search | TeamSearch,
     *,
     epsilon: float = 0.0,
+    uncertainty: float = 0.0,
     belief: MakeBelief | None = None,
 ) -> SearchAgent:
     """An agent that plays ``policy`` upgraded by ``search``.
 
     ``policy`` is what everybody plays, or a tuple of one policy a seat. A ``TeamSearch`` is for an
     agent that sits at every seat, any other for one at one seat. The belief is the game's
-    own, in which partners move at random with probability ``epsilon``, or what ``belief`` makes of
+    own, in which partners move at random with probability ``epsilon`` and worlds that do not
+    explain a partner's move keep a share ``uncertainty`` of their weight (see ``Game.belief``; the
+    paper's way to let several seats search independently), or what ``belief`` makes of
     (blueprint, first view): for example a ``ParticleBelief`` where worlds are too many to list.
-    Raises UnsupportedError for a wrong number of policies, ConfigError for an epsilon that is no
-    probability or comes with a belief.
+    Raises UnsupportedError for a wrong number of policies, ConfigError for an epsilon or an
+    uncertainty outside 0 to 1 or with a belief, or where a TeamSearch is given what it cannot use.
     """
     blueprint = as_blueprint(policy, game.num_players)
     if isinstance(search, TeamSearch):
         if belief is not None:
             raise ConfigError("belief must be None where all seats search together")
+        if uncertainty != 0.0:
+            raise ConfigError(
+                f"uncertainty must be 0 where all seats search together, got {uncertainty}"
+            )
         return search.agent(game, blueprint, epsilon)
-    return BeliefAgent(game, blueprint, search, epsilon, belief)
+    return BeliefAgent(game, blueprint, search, epsilon, belief, uncertainty)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hanabi_search_plugin.errors import ConfigError, ContractError, UnsupportedError
+from hanabi_search_plugin.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.game import (
     HIDDEN,
     BoolArray,
@@ -31,6 +31,7 @@ from hanabi_search_plugin.game import (
     Worlds,
 )
 from hanabi_search_plugin.policy import Blueprint, Memory, take
+from hanabi_search_plugin.require import require_share
 from hanabi_search_plugin.rollout import observe_all, start_memories
 
 MAX_WORLDS = 50_000  # the most worlds followed at a time; some 3 kB each for OpenSpiel's states
@@ -137,12 +138,13 @@ def follow(
     evidence: bool,
     epsilon: float,
     max_worlds: int,
+    uncertainty: float = 0.0,
 ) -> Step:
     """Every world that can follow ``before`` by ``event`` (a batch of one) and then chance.
 
     Weights are multiplied by the probability of the move (where ``evidence`` is taken: by the
-    mover's policy mixed with ``epsilon`` of uniform legal moves) and of the chance. A hidden action
-    is every legal one. Only worlds that show ``view``, where one is given, are kept.
+    mover's policy with ``epsilon`` and ``uncertainty``, see ``Game.belief``) and of the chance. A
+    hidden action is every legal one. Only worlds that show ``view``, where one is given, are kept.
     """
     actor, action = int(event.player[0]), int(event.action[0])
     parts, parents, moves, weights = [], [], [], []
@@ -157,6 +159,7 @@ def follow(
         chance = np.ones(len(row))
         if evidence:
             chance, spent = _likelihood(game, blueprint, part, actor, row, action_of, epsilon)
+            chance = chance + uncertainty * (1.0 - chance)
             likelihoods += spent
         likely = np.flatnonzero(chance > 0)
         row, action_of, chance = row[likely], action_of[likely], chance[likely]
@@ -205,9 +208,9 @@ class EnumeratedBelief(ExplicitBelief):
     """The exact private belief of any ``Enumerable`` game, by following every world.
 
     The seat's own moves carry no evidence; the others' multiply a world by the probability that
-    their policy, mixed with ``epsilon`` of uniform legal moves, makes them there. When no world is
-    left, the belief becomes every world the observations alone allow, weighted by chance alone: the
-    evidence of all earlier moves is dropped, too, and later moves count as evidence again.
+    their policy, with ``epsilon`` and ``uncertainty``, makes them there. When no world is left, the
+    belief becomes every world the observations alone allow, weighted by chance alone: the evidence
+    of all earlier moves is dropped, too, and later moves count as evidence again.
     """
 
     game: Enumerable
@@ -221,6 +224,7 @@ class EnumeratedBelief(ExplicitBelief):
         memory: Memory,
         *,
         epsilon: float = 0.0,
+        uncertainty: float = 0.0,
         max_worlds: int = MAX_WORLDS,
         likelihoods: int = 0,
         recovered: int = 0,
@@ -231,6 +235,7 @@ class EnumeratedBelief(ExplicitBelief):
         self.seat = history.seat
         self.view = history.views[-1]
         self.epsilon = epsilon
+        self.uncertainty = uncertainty
         self.max_worlds = max_worlds
         self.likelihoods = likelihoods
         self.recovered = recovered
@@ -247,23 +252,26 @@ class EnumeratedBelief(ExplicitBelief):
         view: View,
         *,
         epsilon: float = 0.0,
+        uncertainty: float = 0.0,
         max_worlds: int = MAX_WORLDS,
     ) -> EnumeratedBelief:
         """The belief at the first decision, from the seat's first view (a batch of one).
 
         Raises UnsupportedError where the game is not Enumerable or has more than ``max_worlds``
-        worlds that agree with the view, ConfigError where ``epsilon`` is no probability.
+        worlds that agree with the view, ConfigError where ``epsilon`` or ``uncertainty`` is
+        not from 0 to 1.
         """
-        if not 0.0 <= epsilon <= 1.0:
-            raise ConfigError(f"epsilon must be from 0 to 1, got {epsilon}")
+        require_share("epsilon", epsilon)
+        require_share("uncertainty", uncertainty)
         view = _one(view)
         tracked = dealt(game, blueprint, view, max_worlds)
         assert isinstance(game, Enumerable)
         memory = blueprint[view.player].start(view)
         history = History(view.player, (view,))
         return cls(
-            game, blueprint, history, tracked, memory, epsilon=epsilon, max_worlds=max_worlds
-        )
+            game, blueprint, history, tracked, memory, epsilon=epsilon, uncertainty=uncertainty,
+            max_worlds=max_worlds,
+        )  # fmt: skip
 
     @property
     def size(self) -> int:
@@ -284,6 +292,7 @@ class EnumeratedBelief(ExplicitBelief):
         step = follow(
             self.game, self.blueprint, self._tracked, event, view, epsilon=self.epsilon,
             evidence=int(event.player[0]) != self.seat, max_worlds=self.max_worlds,
+            uncertainty=self.uncertainty,
         )  # fmt: skip
         after, recovered = step.after, self.recovered
         if after is None:
@@ -297,8 +306,8 @@ class EnumeratedBelief(ExplicitBelief):
         return EnumeratedBelief(
             self.game, self.blueprint, history, after,
             self.blueprint[self.seat].observe(view, event, self._memory),
-            epsilon=self.epsilon, max_worlds=self.max_worlds, recovered=recovered,
-            likelihoods=self.likelihoods + step.likelihoods,
+            epsilon=self.epsilon, uncertainty=self.uncertainty, max_worlds=self.max_worlds,
+            recovered=recovered, likelihoods=self.likelihoods + step.likelihoods,
         )  # fmt: skip
 
     def support(self) -> tuple[Worlds, FloatArray]:

@@ -97,6 +97,7 @@ def play(
     min_rollouts: option.MinRollouts = 100,
     reallocate: option.Reallocate = True,
     epsilon: option.Epsilon = 0.0,
+    uncertainty: option.Uncertainty = 0.0,
     players: option.Players = 2,
     colors: option.Colors = 5,
     ranks: option.Ranks = 5,
@@ -132,6 +133,7 @@ def evaluate(
     min_rollouts: option.MinRollouts = 100,
     reallocate: option.Reallocate = True,
     epsilon: option.Epsilon = 0.0,
+    uncertainty: option.Uncertainty = 0.0,
     players: option.Players = 2,
     colors: option.Colors = 5,
     ranks: option.Ranks = 5,
@@ -182,6 +184,43 @@ def replay(
     from hanabi_search_plugin import cli_commands
 
     cli_commands.replay(context.params)
+
+
+@app.command()
+def reproduce(
+    context: typer.Context,
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="sparta-table-1 to sparta-table-5, sparta-figure-2, sparta-figure-3, "
+            "sparta-theorem.",
+        ),
+    ],
+    games: Annotated[
+        int, typer.Option(help="Games of a searched row; others have 100 times as many.")
+    ] = 200,
+    only: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT",
+            help="Measure rows or curves with TEXT in their label; show others as measured before.",
+        ),
+    ] = "",
+    seed: option.Seed = 7,
+    threads: option.Threads = 1,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR",
+            help="For NAME.json, NAME.png and finished games, which are not replayed.",
+        ),
+    ] = Path("runs"),
+) -> None:
+    """A published table or figure, measured again and shown beside the paper's."""
+    from hanabi_search_plugin import cli_reproduce
+
+    cli_reproduce.reproduce(context.params)
 
 
 @app.command()

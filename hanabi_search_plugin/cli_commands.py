@@ -125,6 +125,7 @@ def evaluation_table(evaluation: Evaluation, names: tuple[str, ...]) -> Table:
             ("changed moves a game", "changed_moves", ",.1f"),
         ):
             table.add_row(title, f"{result[f'{name}_per_game']:{form}}")
+        table.add_row("share of moves searched", _percent(result["searched_share"]))
     table.add_row("peak memory, MB", f"{evaluation.peak_rss_mb:,.0f}")
     table.add_row("compilation, s", f"{evaluation.compile_seconds:,.1f}")
     return table

@@ -138,6 +138,14 @@ Epsilon = Annotated[
         rich_help_panel=_SEARCH,
     ),
 ]
+Uncertainty = Annotated[
+    float,
+    typer.Option(
+        help="Share of its weight that a world keeps, in the belief, in which a partner would have "
+        "moved otherwise; for several searching seats.",
+        rich_help_panel=_SEARCH,
+    ),
+]
 
 # The run and its files.
 Games = Annotated[int, typer.Option(help="Games to play.", rich_help_panel=_RUN)]

@@ -70,13 +70,11 @@ def line_up(
     game = HanabiGame(config)
     searching: list[int] = []
     if settings["search"] == SPARTA:
-        epsilon = settings.get("epsilon", 0.0)
-        if not 0 <= epsilon < 1:
-            raise ConfigError(f"epsilon must be a probability below 1, got {epsilon}")
+        doubt = {k: settings[k] for k in ("epsilon", "uncertainty") if k in settings}
         search = Sparta(
             **{k: settings[k] for k in _SEARCH if k in settings}, threads=search_threads
         )
-        agent = upgrade(tuple(policies), game, search, epsilon=epsilon)
+        agent = upgrade(tuple(policies), game, search, **doubt)
         searching = _seats(settings["search_seats"], config)
         for seat in searching:
             if seat in people:

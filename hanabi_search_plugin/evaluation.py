@@ -63,9 +63,12 @@ class Evaluation:
             difference = self.scores - self.baseline_scores
             out |= {"gain": _mean(difference), "gain_sem": _sem(difference)}
         if self.searched:
-            for name in ("cpu_seconds", "rollouts", "likelihoods", "changed_moves"):
+            for name in _COSTS:
                 values = np.array([getattr(game, name) for game in self.games], dtype=np.float64)
                 out[f"{name}_per_game"] = _mean(values)
+            moves = sum(len(game.actions) for game in self.games)
+            searched = sum(game.searched_moves for game in self.games)
+            out["searched_share"] = searched / moves if moves else None
         out |= {"scores": self.scores.tolist()}
         if self.baseline is not None:
             out["blueprint_scores"] = self.baseline_scores.tolist()
@@ -152,6 +155,8 @@ def evaluate(
         compile_seconds=compile_seconds(),
     )
 
+
+_COSTS = ("cpu_seconds", "rollouts", "likelihoods", "searched_moves", "changed_moves")
 
 MANY_SEARCHERS = (
     "seats %s search independently: each one's belief assumes that the others play the blueprint, "

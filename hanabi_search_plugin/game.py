@@ -168,15 +168,23 @@ class Game(ABC):
     def action_to_string(self, player: int, action: int) -> str:
         """The action in words, as ``player`` would say it."""
 
-    def belief(self, blueprint: Blueprint, view: View, *, epsilon: float = 0.0) -> Belief:
+    def belief(
+        self, blueprint: Blueprint, view: View, *, epsilon: float = 0.0, uncertainty: float = 0.0
+    ) -> Belief:
         """The private belief of ``view.player`` at the start of a game, before any event.
 
         ``view`` is that seat's first view, a batch of one. ``epsilon`` mixes the others' policies
-        with uniform random legal moves. Raises UnsupportedError where the game gives no belief.
+        with uniform random legal moves. ``uncertainty`` u is no such model but SPARTA's remedy
+        against beliefs that rule everything out: a world counts u where its partner would have
+        moved otherwise, 1 where not (p + u (1 - p) for a probability p of the move).
+        Raises UnsupportedError where the game gives no belief, ConfigError for numbers outside 0
+        to 1.
         """
         from hanabi_search_plugin.belief import EnumeratedBelief
 
-        return EnumeratedBelief.start(self, blueprint, view, epsilon=epsilon)
+        return EnumeratedBelief.start(
+            self, blueprint, view, epsilon=epsilon, uncertainty=uncertainty
+        )
 
     def public_belief(
         self, blueprint: Blueprint, view: View, *, epsilon: float = 0.0

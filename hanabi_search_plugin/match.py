@@ -43,6 +43,7 @@ class GameResult:
     cpu_seconds: float = 0.0  # of the thread that played it, where somebody searched
     rollouts: int = 0
     likelihoods: int = 0  # policy evaluations the beliefs took
+    searched_moves: int = 0  # decisions of a search; not those it was not allowed
     changed_moves: int = 0  # decisions in which a search left the blueprint
     decisions: tuple[tuple[int, int, SearchResult], ...] = ()  # turn, seat, result; for ``on_game``
 
@@ -73,6 +74,7 @@ def finished_game(
         cpu_seconds=max(cpu_seconds, 0.0),
         rollouts=sum(r.rollouts for r in results),
         likelihoods=sum(by_seat.values()),
+        searched_moves=sum(r.reason != "search_not_allowed" for r in results),
         changed_moves=sum(r.action != r.blueprint_action for r in results),
         decisions=tuple(decisions),
     )

@@ -15,6 +15,12 @@ def require_integer(name: str, value: Any, least: int) -> None:
         raise ConfigError(f"{name} must be an integer of at least {least}, got {value!r}")
 
 
+def require_share(name: str, value: float) -> None:
+    """Raises ConfigError unless ``value`` is from 0 to 1."""
+    if not 0.0 <= value <= 1.0:
+        raise ConfigError(f"{name} must be from 0 to 1, got {value}")
+
+
 def require_writable(name: str, path: str | Path) -> None:
     """Raises ConfigError where ``path`` cannot be written, before hours of work are lost on it."""
     path = Path(path)

@@ -55,6 +55,12 @@ def test_equals_bayes(name, deterministic, epsilon):
     check_belief(OpenSpielGame(name), Keyed(deterministic), games=1, epsilon=epsilon)
 
 
+@pytest.mark.parametrize("name", ["tiny_hanabi", "leduc_poker", SMALL_HANABI])
+@pytest.mark.parametrize("deterministic", [True, False])
+def test_equals_bayes_with_uncertain_partners(name, deterministic):
+    check_belief(OpenSpielGame(name), Keyed(deterministic), games=1, uncertainty=0.3)
+
+
 def test_equals_bayes_where_actions_are_not_declared_public():
     check_belief(OpenSpielGame("tiny_bridge_2p", public_actions=False), Keyed(False), games=1)
 
@@ -157,8 +163,9 @@ def test_refuses_what_it_cannot_do():
     one = worlds.view(0).select(np.array([0]))
     with pytest.raises(UnsupportedError, match="at most 3 worlds"):
         EnumeratedBelief.start(game, blueprint, one, max_worlds=3)
-    with pytest.raises(ConfigError, match="epsilon"):
-        EnumeratedBelief.start(game, blueprint, one, epsilon=1.5)
+    for name in ("epsilon", "uncertainty"):
+        with pytest.raises(ConfigError, match=f"{name} must be from 0 to 1"):
+            EnumeratedBelief.start(game, blueprint, one, **{name: 1.5})
     with pytest.raises(ContractError, match="one view, got 2"):
         EnumeratedBelief.start(game, blueprint, worlds.view(0))
     belief = EnumeratedBelief.start(game, blueprint, one, max_worlds=5)

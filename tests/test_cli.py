@@ -106,6 +106,9 @@ def test_several_searching_seats_are_warned_of() -> None:
     line = ["evaluate", *QUICK, "--search", "sparta", "--games", 1, "--epsilon", 0.1]
     assert "SPARTA, Table 4" in good(*line, "--search-seats", "0,1").stderr
     assert "Table 4" not in good(*line, "--search-seats", "0").stderr
+    line[-2:] = ["--uncertainty", 0.1, "--json", "-"]
+    both = json.loads(good(*line, "--search-seats", "0,1").stdout)
+    assert both["searched_share"] == 1.0 and both["policies"][0]["uncertainty"] == 0.1
 
 
 def test_replay_reports_disagreements(tmp_path: Path) -> None:
@@ -200,7 +203,8 @@ def test_list_names_what_can_be_named() -> None:
         ("evaluate --search sparta --pruning some", "pruning must be one of paired"),
         ("evaluate --search sparta --search-seats 2", "search-seats must be seats from 0 to 1"),
         ("evaluate --search sparta --search-seats x", "search-seats must be seats from 0 to 1"),
-        ("evaluate --search sparta --epsilon 2", "epsilon must be a probability"),
+        ("evaluate --search sparta --epsilon 2", "epsilon must be from 0 to 1"),
+        ("evaluate --search sparta --uncertainty -1", "uncertainty must be from 0 to 1"),
         ("evaluate --search mcts", "search must be sparta or none"),
         ("evaluate --games 0", "games must be an integer of at least 1"),
         ("evaluate --seed -1", "seed must be an integer of at least 0"),
@@ -217,6 +221,12 @@ def test_list_names_what_can_be_named() -> None:
         ("replay /no/such/file.jsonl", "/no/such/file.jsonl: No such file or directory"),
         ("replay .", ".: Is a directory"),
         ("replay", "Missing argument 'FILE'"),
+        ("reproduce", "Missing argument 'NAME'"),
+        ("reproduce sparta-table-6", "what to reproduce must be one of sparta-table-1, sparta-"),
+        ("reproduce sparta-table-1 --games 0", "games must be an integer of at least 1"),
+        ("reproduce sparta-table-1 --threads 0", "threads must be an integer of at least 1"),
+        ("reproduce sparta-table-1 --seed -1", "seed must be an integer of at least 0"),
+        ("reproduce sparta-table-2 --out pyproject.toml", "pyproject.toml/games: Not a directory"),
         ("sing", "No such command 'sing'"),
     ],
 )

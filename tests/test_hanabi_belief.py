@@ -37,11 +37,12 @@ SMALL = {
 PLANNED = Hashed(deterministic=True, remembers=False)
 REMEMBERING = Hashed(deterministic=True, remembers=True)
 NOISY = Hashed(deterministic=False, remembers=True)
+NOISY_NAME = "plain-stochastic-with-memory"
 POLICIES = {
     "smartbot": SmartBot(),
     "uniform": UniformPolicy(),
     "plain": PLANNED,
-    "plain-stochastic-with-memory": NOISY,
+    NOISY_NAME: NOISY,
     "hatbot": HatBot(),
     "hatbot-b": HatBotB(),
     "cautious": rule_agent("cautious"),  # leaves moves to chance
@@ -50,7 +51,7 @@ POLICIES = {
 DETERMINISTIC = {"smartbot": SmartBot(), "plain": PLANNED, "plain-with-memory": REMEMBERING}
 
 
-def games(game, blueprint, seat, rng, *, epsilon=0.0, surprises=0.0, n=1):
+def games(game, blueprint, seat, rng, *, epsilon=0.0, uncertainty=0.0, surprises=0.0, n=1):
     """Games of (record, belief) at every step.
 
     ``seat`` moves at random, its partners by the blueprint or, with probability ``surprises``, at
@@ -58,7 +59,9 @@ def games(game, blueprint, seat, rng, *, epsilon=0.0, surprises=0.0, n=1):
     """
     for _ in range(n):
         record = Record.random(game, rng)
-        belief = game.belief(blueprint, record.worlds.view(seat), epsilon=epsilon)
+        belief = game.belief(
+            blueprint, record.worlds.view(seat), epsilon=epsilon, uncertainty=uncertainty
+        )
         memories = [policy.start(record.worlds.view(p)) for p, policy in enumerate(blueprint)]
         yield record, belief
         while not record.over:
@@ -126,6 +129,23 @@ def test_equals_bayes_at_every_step(config, policy, epsilon):
     assert max(sizes) > 10
     # Bots that end their games early never see a hand shrink.
     assert min(cards) < game.config.hand_size or (config, policy) != ("2p", "uniform")
+
+
+@pytest.mark.parametrize("policy", ["smartbot", "plain", NOISY_NAME, "cautious"])
+@pytest.mark.parametrize("config", ["2p", "3p"])
+def test_an_unexplained_move_leaves_a_world_a_share_of_its_weight(config, policy):
+    game = HanabiGame(**SMALL[config])
+    blueprint = as_blueprint(POLICIES[policy], game.num_players)
+    rng, seen = np.random.default_rng(3), set()
+    for epsilon in (0.0, 0.1):
+        doubt = {"epsilon": epsilon, "uncertainty": 0.3}
+        for record, belief in games(game, blueprint, 1, rng, surprises=0.5, **doubt):
+            expected = record.bayes(blueprint, 1, **doubt)
+            assert_equal(chances(belief), expected)
+            assert belief.recovered == 0 and belief.exact
+            if epsilon == 0.0:
+                seen |= set(np.round(belief.likes, 9).tolist())
+    assert policy == NOISY_NAME or {0.3, 1.0} <= seen
 
 
 @pytest.mark.parametrize(
@@ -393,8 +413,9 @@ def test_refuses_what_it_cannot_do():
     worlds = game.deal(np.random.default_rng(0), 2)
     blueprint = as_blueprint(SmartBot(), 2)
     one = worlds.view(0).select(np.array([0]))
-    with pytest.raises(ConfigError, match="epsilon"):
-        game.belief(blueprint, one, epsilon=-0.1)
+    for name in ("epsilon", "uncertainty"):
+        with pytest.raises(ConfigError, match=f"{name} must be from 0 to 1"):
+            game.belief(blueprint, one, **{name: -0.1})
     with pytest.raises(UnsupportedError, match="one view"):
         game.belief(blueprint, worlds.view(0))
     seer = HanabiGame(players=2, observation_type="seer")

@@ -21,11 +21,20 @@ OUTSIDE = ("algorithms", "wrappers")
 
 COMMAND_LINE = (
     *("__main__", "bench", "cli", "cli_commands", "cli_game", "cli_options", "cli_run"),
-    *("human", "render"),
+    *("cli_reproduce", "human", "render", "reproduce"),
 )
 """Modules that only the command line uses: they may load what draws on a terminal."""
 
-FRAMEWORKS = ("gymnasium", "open_spiel", "pettingzoo", "pyspiel", "safetensors", "shimmy", "torch")
+FRAMEWORKS = (
+    "gymnasium",
+    "matplotlib",
+    "open_spiel",
+    "pettingzoo",
+    "pyspiel",
+    "safetensors",
+    "shimmy",
+    "torch",
+)
 
 
 def _modules() -> dict[str, Path]:

@@ -7,6 +7,7 @@ import pytest
 
 from hanabi_search_plugin._check_tools import joint
 from hanabi_search_plugin.agent import upgrade
+from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief import EnumeratedBelief
 from hanabi_search_plugin.blueprints.compiled import SmartBot
@@ -278,5 +279,8 @@ def test_an_agent_can_be_given_particles() -> None:
     assert view.legal[np.arange(2), action].all()
     with pytest.raises(ConfigError, match=r"epsilon must be from 0 to 1, got 1\.5"):
         upgrade(UniformPolicy(), game, search=Sparta(), epsilon=1.5)
-    with pytest.raises(ConfigError, match="epsilon must be 0"):
-        upgrade(UniformPolicy(), game, search=Sparta(), belief=particles, epsilon=0.1)
+    for name in ("epsilon", "uncertainty"):
+        with pytest.raises(ConfigError, match=f"{name} must be 0 where a belief is given"):
+            upgrade(UniformPolicy(), game, search=Sparta(), belief=particles, **{name: 0.1})
+    with pytest.raises(ConfigError, match="uncertainty must be 0 where all seats search together"):
+        upgrade(UniformPolicy(), game, search=JointSparta(), uncertainty=0.1)

@@ -341,8 +341,10 @@ class WithBelief(OpenSpielGame):
         super().__init__(name)
         self.kind = kind
 
-    def belief(self, blueprint, view, *, epsilon=0.0):
-        belief = EnumeratedBelief.start(self, blueprint, view, epsilon=epsilon)
+    def belief(self, blueprint, view, *, epsilon=0.0, uncertainty=0.0):
+        belief = EnumeratedBelief.start(
+            self, blueprint, view, epsilon=epsilon, uncertainty=uncertainty
+        )
         belief.__class__ = self.kind
         return belief
 

@@ -141,9 +141,16 @@ def load_hand(hand: int, cards: Any, counts: Any, unseen: Any, allowed: Any, kno
 
 @inline
 def chance_of(
-    dims: Any, script: Any, epsilon: float, row: Any, mem: Any, board: Any, action: int
+    dims: Any,
+    script: Any,
+    epsilon: float,
+    uncertainty: float,
+    row: Any,
+    mem: Any,
+    board: Any,
+    action: int,
 ) -> float:
-    """Probability that the player to move plays ``action``, which is legal."""
+    """Likelihood that the player to move plays ``action``, which is legal; see ``Game.belief``."""
     if script[KIND] == NOBODY:
         return 1.0
     due = -1
@@ -151,10 +158,12 @@ def chance_of(
         due = smartbot.expected_discard(dims, row, mem, board)
     code = decide_as(dims, script, row, mem, board, due)
     if code >= 0 and epsilon == 0.0:
-        return 1.0 if code == action else 0.0
-    legal = legal_mask(dims, row)
-    uniform = 1.0 / popcount(legal)
-    return (1.0 - epsilon) * chance_of_code(dims, row, code, legal, action) + epsilon * uniform
+        chance = 1.0 if code == action else 0.0
+    else:
+        legal = legal_mask(dims, row)
+        chance = (1.0 - epsilon) * chance_of_code(dims, row, code, legal, action)
+        chance += epsilon / popcount(legal)
+    return chance + uncertainty * (1.0 - chance)
 
 
 @kernel
@@ -172,6 +181,7 @@ def filter_hands(
     allowed: Any,
     script: Any,
     epsilon: float,
+    uncertainty: float,
     action: int,
     coarse: int,
     thin: int,
@@ -223,7 +233,9 @@ def filter_hands(
         like = likes[parent] if len(likes) > 0 else 1.0
         if thin == 0 or kept(packed, thin, salt):
             cursor[EVALUATED] += np.int64(script[KIND] != NOBODY)
-            like *= chance_of(dims, script, epsilon, row, memories[group], board, action)
+            like *= chance_of(
+                dims, script, epsilon, uncertainty, row, memories[group], board, action
+            )
             if like > 0.0:
                 out_hands[n] = packed
                 if len(out_parents) > 0:

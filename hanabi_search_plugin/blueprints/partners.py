@@ -146,6 +146,7 @@ class PolicyPartners(Partners):
     """Any policies: one memory a hand, or none, or one that all hands share."""
 
     epsilon: float
+    uncertainty: float
     seats: tuple[Memory, ...]  # [P] memories with a row a hand
     see_new_cards: bool
 
@@ -178,6 +179,7 @@ class PolicyPartners(Partners):
             if self.epsilon > 0.0:
                 uniform = 1.0 / worlds.legal.sum(axis=1)
                 likes[part] = (1.0 - self.epsilon) * likes[part] + self.epsilon * uniform
+        likes += self.uncertainty * (1.0 - likes)
         counted = replace(
             whole,
             likes=likes * (whole.likes if len(whole.likes) else 1.0),
@@ -223,7 +225,9 @@ def _batches(belief: HandRange, n: int) -> Iterator[tuple[HanabiWorlds, IntArray
         yield belief.worlds_of(belief.hands[part], chance), part
 
 
-def make_partners(game: HanabiGame, blueprint: Blueprint, seat: int, epsilon: float) -> Partners:
+def make_partners(
+    game: HanabiGame, blueprint: Blueprint, seat: int, epsilon: float, uncertainty: float
+) -> Partners:
     """Compiled where every other seat's policy is; memories come with ``started``."""
     worlds = game.deal(np.random.default_rng(0), 1)  # any: only the shape of memories matters
     starts = tuple(policy.start(worlds.view(p)) for p, policy in enumerate(blueprint))
@@ -231,8 +235,9 @@ def make_partners(game: HanabiGame, blueprint: Blueprint, seat: int, epsilon: fl
     if all(is_compiled(policy) for p, policy in enumerate(blueprint) if p != seat):
         return CompiledPartners(game, blueprint, pack_memories(seats))
     if _alike(seats):
-        return PolicyPartners(epsilon, seats, see_new_cards=False)
-    return PolicyPartners(epsilon, (None,) * len(seats), see_new_cards=True)
+        return PolicyPartners(epsilon, uncertainty, seats, see_new_cards=False)
+    nothing = (None,) * len(seats)
+    return PolicyPartners(epsilon, uncertainty, nothing, see_new_cards=True)
 
 
 def _alike(seats: tuple[Memory, ...]) -> bool:

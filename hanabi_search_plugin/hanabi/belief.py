@@ -31,10 +31,16 @@ class HandBelief(HandRange, ExplicitBelief):
 
     @classmethod
     def start(
-        cls, game: HanabiGame, blueprint: Blueprint, view: View, *, epsilon: float = 0.0
+        cls,
+        game: HanabiGame,
+        blueprint: Blueprint,
+        view: View,
+        *,
+        epsilon: float = 0.0,
+        uncertainty: float = 0.0,
     ) -> Self:
-        """See ``Game.belief``. Raises ConfigError for an epsilon outside 0 .. 1."""
-        belief = super().start(game, blueprint, view, epsilon=epsilon)
+        """See ``Game.belief``. Raises ConfigError for numbers outside 0 .. 1."""
+        belief = super().start(game, blueprint, view, epsilon=epsilon, uncertainty=uncertainty)
         return replace(belief, own_memory=blueprint[belief.seat].start(view))
 
     @property

@@ -225,11 +225,13 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays):
                     hand.pop()
         return History(player, tuple(reversed(views)), history.events)
 
-    def belief(self, blueprint: Blueprint, view: View, *, epsilon: float = 0.0) -> Belief:
+    def belief(
+        self, blueprint: Blueprint, view: View, *, epsilon: float = 0.0, uncertainty: float = 0.0
+    ) -> Belief:
         """An exact belief over the seat's own hand; see ``hanabi.belief.HandBelief``."""
         from hanabi_search_plugin.hanabi.belief import HandBelief
 
-        return HandBelief.start(self, blueprint, view, epsilon=epsilon)
+        return HandBelief.start(self, blueprint, view, epsilon=epsilon, uncertainty=uncertainty)
 
     def public_belief(
         self, blueprint: Blueprint, view: View, *, epsilon: float = 0.0

@@ -28,13 +28,14 @@ from numpy.typing import NDArray
 from hanabi_search_plugin.blueprints import hands as kernels
 from hanabi_search_plugin.blueprints.partners import Partners, make_partners
 from hanabi_search_plugin.blueprints.script import KIND, NOBODY, SCRIPT, STOCHASTIC
-from hanabi_search_plugin.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.errors import UnsupportedError
 from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.layout import LAST_CARD, MOVES
 from hanabi_search_plugin.hanabi.text import action_to_dict
 from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
 from hanabi_search_plugin.policy import Blueprint
+from hanabi_search_plugin.require import require_share
 from hanabi_search_plugin.streams import Streams
 
 logger = logging.getLogger("hanabi_search_plugin")
@@ -61,6 +62,7 @@ class HandRange:
     blueprint: Blueprint
     seat: int
     epsilon: float
+    uncertainty: float
     view: HanabiView
     partners: Partners  # the others' memories, and how they choose
     hands: NDArray[Any]  # [N] 5 bits a card, oldest lowest; int32, or int64 for 7 and 8 cards
@@ -76,11 +78,17 @@ class HandRange:
 
     @classmethod
     def start(
-        cls, game: HanabiGame, blueprint: Blueprint, view: View, *, epsilon: float = 0.0
+        cls,
+        game: HanabiGame,
+        blueprint: Blueprint,
+        view: View,
+        *,
+        epsilon: float = 0.0,
+        uncertainty: float = 0.0,
     ) -> Self:
-        """Before any event. Raises ConfigError for an epsilon outside 0 .. 1."""
-        if not 0.0 <= epsilon <= 1.0:
-            raise ConfigError(f"epsilon must be from 0 to 1, got {epsilon}")
+        """Before any event; see ``Game.belief``. Raises ConfigError for numbers outside 0 .. 1."""
+        require_share("epsilon", epsilon)
+        require_share("uncertainty", uncertainty)
         if not isinstance(view, HanabiView) or len(view) != 1:
             raise UnsupportedError("a belief needs one view of native Hanabi")
         if game.config.observation_type == "seer":
@@ -92,8 +100,9 @@ class HandRange:
             blueprint=blueprint,
             seat=seat,
             epsilon=epsilon,
+            uncertainty=uncertainty,
             view=view,
-            partners=make_partners(game, blueprint, seat, epsilon),
+            partners=make_partners(game, blueprint, seat, epsilon, uncertainty),
             hands=np.zeros(1, dtype=np.int32 if game.config.hand_size <= 6 else np.int64),
             likes=NO_FLOATS,
             groups=NO_INTS,
@@ -261,7 +270,8 @@ class HandRange:
         if script is None:
             script = np.zeros(SCRIPT, dtype=np.int64)
             script[KIND] = NOBODY
-        stochastic = len(self.likes) > 0 or bool(script[STOCHASTIC]) or self.epsilon > 0.0
+        stochastic = len(self.likes) > 0 or bool(script[STOCHASTIC])
+        stochastic |= self.epsilon > 0.0 or self.uncertainty > 0.0
         most = self.partners.most
         last = self.present if upto is None else upto
         bound = self._bound(allowed, last)
@@ -281,7 +291,8 @@ class HandRange:
         while cursor[kernels.PARENT] < len(self.hands) and (limit is None or n < limit):
             n += kernels.filter_hands(
                 self.game.dims, row, self.seat, self.hands, self.likes, self.groups, memory,
-                self.known, last, self.unseen, allowed, script, self.epsilon, action,
+                self.known, last, self.unseen, allowed, script, self.epsilon,
+                self.uncertainty, action,
                 coarse, thin, salt, cursor, cards, counts, hands[n:], likes[n:], parents[n:],
             )  # fmt: skip
             while n > most and limit is None:

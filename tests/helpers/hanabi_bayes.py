@@ -150,7 +150,14 @@ class Record:
             decks[n, self.dealt :] = left if rest is None else rest[n]
         return decks
 
-    def replay(self, decks: IntArray, blueprint: Blueprint, seat: int, epsilon: float) -> Replay:
+    def replay(
+        self,
+        decks: IntArray,
+        blueprint: Blueprint,
+        seat: int,
+        epsilon: float,
+        uncertainty: float = 0.0,
+    ) -> Replay:
         """Play the same moves from other decks; drop those that show the seat something else."""
         worlds = self.game.from_decks(decks, self.first)
         memories = start_memories(worlds, blueprint)
@@ -164,7 +171,8 @@ class Record:
                 view = worlds.view(actor)
                 policy = blueprint[actor].probabilities(view, view.legal, memories[actor])
                 uniform = view.legal / view.legal.sum(axis=1, keepdims=True)
-                chance = chance * ((1 - epsilon) * policy + epsilon * uniform)[:, action]
+                mixed = ((1 - epsilon) * policy + epsilon * uniform)[:, action]
+                chance = chance * (mixed + uncertainty * (1 - mixed))
             worlds.step(np.full(len(worlds), action))
             seen = worlds.view(seat).keys()
             same = np.array([key == keys[seat] for key in seen], dtype=np.bool_)
@@ -175,10 +183,12 @@ class Record:
             memories = observe_all(worlds, *moved, blueprint, memories)
         return Replay(kept, chance, worlds, memories)
 
-    def bayes(self, blueprint: Blueprint, seat: int, epsilon: float) -> dict[Hand, float]:
+    def bayes(
+        self, blueprint: Blueprint, seat: int, epsilon: float, uncertainty: float = 0.0
+    ) -> dict[Hand, float]:
         """P(hand | what the seat has seen)."""
         ways = self.hands(seat)
-        replay = self.replay(self.decks(seat, list(ways)), blueprint, seat, epsilon)
+        replay = self.replay(self.decks(seat, list(ways)), blueprint, seat, epsilon, uncertainty)
         hands = [list(ways)[n] for n in replay.kept]
         weights = [ways[hand] * chance for hand, chance in zip(hands, replay.chance, strict=True)]
         total = sum(weights)

@@ -1,0 +1,189 @@
+"""``hanabi-search reproduce``: a published table or figure, measured again."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.table import Table as RichTable
+
+from hanabi_search_plugin import cli_run
+from hanabi_search_plugin.errors import ConfigError, RecordError
+from hanabi_search_plugin.files import atomic_write
+from hanabi_search_plugin.jit import compile_progress
+from hanabi_search_plugin.provenance import describe, versions
+from hanabi_search_plugin.reproduce import report
+from hanabi_search_plugin.reproduce.measure import (
+    Effort,
+    by_turn,
+    measure,
+    predictions,
+    total,
+    unmeasured,
+)
+from hanabi_search_plugin.reproduce.plan import Curve, Figure, Plan, Run, Table
+from hanabi_search_plugin.reproduce.plot import plot, require_matplotlib
+from hanabi_search_plugin.reproduce.sparta import PLANS
+from hanabi_search_plugin.require import require_integer
+
+INTERRUPTED = 130
+_WIDE = 200  # columns where the output is no terminal
+
+
+def reproduce(settings: Mapping[str, Any]) -> None:
+    """Measure what is missing, print it beside the paper's, and write DIR/NAME.json (and .png)."""
+    plan = _plan(settings["what"])
+    wanted = _wanted(plan, settings["only"])
+    require_integer("games", settings["games"], 1)
+    require_integer("threads", settings["threads"], 1)
+    require_integer("seed", settings["seed"], 0)
+    if isinstance(plan, Figure):
+        require_matplotlib()
+    out: Path = settings["out"]
+    effort = Effort(settings["games"], settings["seed"], settings["threads"], out / "games")
+    effort.folder.mkdir(parents=True, exist_ok=True)
+    cli_run.check_files(out=out / f"{plan.name}.json")
+    console = cli_run.open_console(None)
+    if not console.is_terminal:
+        console.width = _WIDE
+    cli_run.show_warnings(console)
+    content: dict[str, Any] = {"command": "reproduce", "what": plan.name}
+    content |= {"title": plan.title, "note": plan.note}
+    content |= {"games": effort.games, "seed": effort.seed, "threads": effort.threads}
+    content |= {"versions": versions()}
+    before = _before(out / f"{plan.name}.json", effort) if settings["only"] else {}
+    with compile_progress(console):
+        if isinstance(plan, Figure):
+            content["kind"] = plan.kind
+            content["curves"] = list(_curves(console, plan, effort, wanted, before))
+        else:
+            content["rows"] = list(_rows(console, plan, effort, wanted, before))
+    _print(console, content)
+    _write(out, plan, content)
+
+
+def _plan(name: str) -> Plan:
+    for plan in PLANS:
+        if plan.name == name:
+            return plan
+    names = ", ".join(plan.name for plan in PLANS)
+    raise ConfigError(f"what to reproduce must be one of {names}, got {name!r}")
+
+
+def _wanted(plan: Plan, only: str) -> set[str]:
+    """Labels of the rows or curves to measure: the one that is ``only``, or those it is part of."""
+    labels = [part.label for part in (plan.curves if isinstance(plan, Figure) else plan.rows)]
+    wanted = {only} & set(labels) or {label for label in labels if only in label}
+    if not wanted:
+        raise ConfigError(f"only must be a part of one of {'; '.join(labels)}, got {only!r}")
+    return wanted
+
+
+def _before(path: Path, effort: Effort) -> dict[str, dict[str, Any]]:
+    """Rows and curves that an earlier command measured with the same effort, by label."""
+    try:
+        content = json.loads(path.read_text()) if path.exists() else {}
+    except ValueError as error:
+        raise RecordError(f"{path}: expected a file of this command: {error}") from None
+    if (content.get("games"), content.get("seed")) != (effort.games, effort.seed):
+        return {}
+    return {part["label"]: part for part in content.get("rows", []) + content.get("curves", [])}
+
+
+def _rows(
+    console: Console, table: Table, effort: Effort, wanted: set[str], before: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    for row in table.rows:
+        told = unmeasured(row)
+        if row.run is not None and row.label in wanted:
+            told["measured"] = _measured(console, row.run, effort)
+        elif row.label in before and before[row.label]["run"] == told["run"]:
+            told["measured"] = before[row.label]["measured"]
+        yield told
+
+
+def _measured(console: Console, run: Run, effort: Effort) -> dict[str, Any]:
+    with _progress(console, run, effort) as on_game:
+        measured = measure(run, effort, on_game)
+    if measured.pop("interrupted"):
+        raise typer.Exit(INTERRUPTED)
+    return measured
+
+
+def _curves(
+    console: Console, figure: Figure, effort: Effort, wanted: set[str], before: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    points = _by_turn if figure.kind == "turns" else _by_budget
+    for curve in figure.curves:
+        told = {"label": curve.label, "runs": describe(curve.runs)}
+        if curve.label in wanted:
+            yield told | {"points": list(points(console, curve, effort))}
+        elif curve.label in before and before[curve.label]["runs"] == told["runs"]:
+            yield before[curve.label]
+
+
+def _by_turn(console: Console, curve: Curve, effort: Effort) -> Iterator[dict[str, Any]]:
+    (run,) = curve.runs
+    with _progress(console, run, effort, predictions=True) as on_game:
+        lines = predictions(run, effort, on_game)
+    for turn, values in enumerate(by_turn(lines), start=1):
+        if values:
+            yield {"x": turn, **_mean(values)}
+
+
+def _by_budget(console: Console, curve: Curve, effort: Effort) -> Iterator[dict[str, Any]]:
+    for run in curve.runs:
+        measured = _measured(console, run, effort)
+        x = measured["rollouts_per_game"] / measured["searched_moves_per_game"]
+        yield {"x": x, "run": run.name, **measured}
+
+
+def _mean(values: Iterable[float]) -> dict[str, Any]:
+    values = np.array(list(values))
+    n = len(values)
+    sem = float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else None
+    return {"mean": float(values.mean()), "sem": sem, "games": n}
+
+
+@contextmanager
+def _progress(
+    console: Console, run: Run, effort: Effort, *, predictions: bool = False
+) -> Iterator[Callable[[], None]]:
+    games = total(run, effort, predictions=predictions)
+    with cli_run.progress_bar(console, run.name, games) as show:
+        count = itertools.count(1)
+        yield lambda: show(next(count))
+
+
+def _print(console: Console, content: dict[str, Any]) -> None:
+    table = RichTable(
+        title=f"{content['title']}; {content['games']} games a searched row, "
+        f"seed {content['seed']}",
+        title_justify="left",
+        box=None,
+        padding=(0, 2, 0, 0),
+    )
+    for number, name in enumerate(report.headings(content)):
+        table.add_column(name, justify="right" if number else "left", no_wrap=number < 4)
+    for cells in report.rows(content):
+        table.add_row(*cells)
+    console.print(table)
+    if "rows" in content:
+        console.print("CPU s, rollouts and likelihoods (policy evaluations of beliefs): of a game.")
+    if content["note"]:
+        console.print(content["note"], markup=False)
+
+
+def _write(out: Path, plan: Plan, content: dict[str, Any]) -> None:
+    with atomic_write(out / f"{plan.name}.json") as file:
+        file.write(json.dumps(content, indent=1, allow_nan=False).encode() + b"\n")
+    if isinstance(plan, Figure):
+        with atomic_write(out / f"{plan.name}.png") as file:
+            plot(content, file)

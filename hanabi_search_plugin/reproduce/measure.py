@@ -1,0 +1,123 @@
+"""Plays the games of a table or figure. Finished ones are kept, and never played again."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from hanabi_search_plugin.checkpoint import Checkpoint
+from hanabi_search_plugin.evaluation import evaluate
+from hanabi_search_plugin.match import GameResult, Match
+from hanabi_search_plugin.provenance import describe
+from hanabi_search_plugin.reproduce.plan import Row, Run
+
+MORE = 100  # times as many games where nobody searches: they cost next to nothing
+TURNS = 40  # of a "turns" figure (the paper's)
+
+OnGame = Callable[[], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Effort:
+    """How much to play, and where to keep it."""
+
+    games: int
+    seed: int
+    threads: int
+    folder: Path  # of finished games
+
+    def kept(self, run: Run, kind: str) -> Path:
+        return self.folder / f"{run.name}-seed{self.seed}{kind}.jsonl"
+
+
+def total(run: Run, effort: Effort, *, predictions: bool = False) -> int:
+    """Games of one measurement, with those of the baseline."""
+    if run.search is None:
+        return MORE * effort.games
+    return effort.games if predictions else 2 * effort.games
+
+
+def measure(run: Run, effort: Effort, on_game: OnGame) -> dict[str, Any]:
+    """The figures of a run, as ``Evaluation.to_dict`` names them, without the games' own."""
+    game, policies = run.line_up()
+    evaluation = evaluate(
+        game,
+        policies,
+        games=total(run, effort) if run.search is None else effort.games,
+        seed=effort.seed,
+        threads=effort.threads,
+        on_game=lambda result: on_game(),
+        resume=None if run.search is None else effort.kept(run, ""),
+    )
+    figures = evaluation.to_dict()
+    plain = {name: v for name, v in figures.items() if v is None or isinstance(v, (int, float))}
+    return plain | {"interrupted": evaluation.interrupted}
+
+
+def unmeasured(row: Row) -> dict[str, Any]:
+    """A row as plain JSON types, without figures of ours."""
+    published = None if row.published is None else dataclasses.asdict(row.published)
+    out = {"label": row.label, "published": published, "bound": row.bound}
+    return out | {"run": describe(row.run), "measured": None}
+
+
+# ------------------------------------------------------------------------------------ predictions
+
+
+def predictions(run: Run, effort: Effort, on_game: OnGame) -> list[dict[str, Any]]:
+    """What the search predicted in each game: lines of "game", "score", "moves", "predicted"."""
+    game, policies = run.line_up()
+    parameters = {
+        "game": describe(game),
+        "policies": describe(policies),
+        "kept": "predictions",
+        "seed": effort.seed,
+    }
+    with Checkpoint(effort.kept(run, "-predictions"), parameters) as checkpoint:
+        lines = {line["game"]: line for line in checkpoint.lines}
+
+        def keep(result: GameResult) -> None:
+            line = {
+                "game": result.game,
+                "score": result.score,
+                "moves": len(result.actions),
+                "predicted": list(_predicted(result)),
+            }
+            lines[result.game] = line
+            checkpoint.append(line)
+            on_game()
+
+        todo = [i for i in range(effort.games) if i not in lines]
+        match = Match(game, policies, "policies", run.seats[0], effort.seed)
+        match.play(todo, effort.threads, keep)
+    return [lines[i] for i in range(effort.games)]
+
+
+def _predicted(result: GameResult) -> Iterator[tuple[int, float]]:
+    """(turn, mean return of the best move) of every decision in which moves were tried.
+
+    The best of the moves that were tried to the end: a dropped one has a mean of a few rollouts.
+    """
+    for turn, _, decision in result.decisions:
+        if decision.count.max() > 0:
+            last = decision.count == decision.count.max()
+            yield turn, float(decision.mean[last].max())
+
+
+def by_turn(lines: list[dict[str, Any]]) -> list[list[float]]:
+    """[TURNS] lists of one value a game.
+
+    A game counts with its latest prediction, after its end with its score; before the first
+    prediction it does not count.
+    """
+    values: list[list[float]] = [[] for _ in range(TURNS)]
+    for line in lines:
+        predicted = dict(line["predicted"])
+        value = None
+        for turn in range(TURNS):
+            value = line["score"] if turn >= line["moves"] else predicted.get(turn, value)
+            if value is not None:
+                values[turn].append(value)
+    return values

@@ -1,0 +1,83 @@
+"""What a published table or figure is made of. One file a paper lists them as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from hanabi_search_plugin.agent import Search, TeamSearch, upgrade
+from hanabi_search_plugin.blueprints.registry import load_policy
+from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.policy import Blueprint
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One line-up. Where somebody searches, finished games are kept in a file named ``name``."""
+
+    name: str
+    policy: str = "smartbot"  # of every seat, as ``load_policy`` knows it
+    config: HanabiConfig = field(default_factory=HanabiConfig)  # a lost game counts 0
+    search: Search | TeamSearch | None = None
+    seats: tuple[int, ...] = ()  # that search
+    uncertainty: float = 0.0  # of their beliefs
+
+    def line_up(self) -> tuple[HanabiGame, Blueprint]:
+        """The game and who sits where."""
+        game = HanabiGame(self.config)
+        policy = load_policy(self.policy, self.config)
+        if self.search is None:
+            return game, (policy,) * game.num_players
+        agent = upgrade(policy, game, self.search, uncertainty=self.uncertainty)
+        return game, tuple(agent if p in self.seats else policy for p in range(game.num_players))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """What the paper says of a row."""
+
+    mean: float
+    sem: float | None = None  # standard error
+    perfect: float | None = None  # share of games with the best score
+    searched: float | None = None  # share of moves
+    rollouts: float | None = None  # a game
+    likelihoods: float | None = None  # a game: policy evaluations for beliefs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A line of a table. ``run`` is None where its blueprint or search is not in this package."""
+
+    label: str
+    run: Run | None
+    published: Published | None = None
+    bound: float | None = None  # what theory says the gain is at least
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    name: str
+    title: str
+    rows: tuple[Row, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curve:
+    label: str
+    runs: tuple[Run, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figure:
+    """``"turns"``: the predicted score by turn, one run a curve. ``"budgets"``: a point a run."""
+
+    name: str
+    title: str
+    kind: Literal["turns", "budgets"]
+    curves: tuple[Curve, ...]
+    note: str = ""
+
+
+Plan = Table | Figure

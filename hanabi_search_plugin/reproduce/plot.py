@@ -1,0 +1,47 @@
+"""Figures as PNG. Matplotlib comes with the extra ``plots``."""
+
+from __future__ import annotations
+
+from typing import IO, Any
+
+from hanabi_search_plugin.errors import UnsupportedError
+
+
+def require_matplotlib() -> None:
+    """Raises UnsupportedError where Matplotlib is missing, before the games are played."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise UnsupportedError(
+            "a figure needs Matplotlib, which is not installed: "
+            "pip install 'hanabi-search-plugin[plots]'"
+        ) from None
+
+
+def plot(content: dict[str, Any], file: IO[bytes]) -> None:
+    """Draw what ``curves`` made, with one standard error on either side."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.subplots()
+    for curve in content["curves"]:
+        points = curve["points"]
+        axes.errorbar(
+            [point["x"] for point in points],
+            [point["mean"] for point in points],
+            yerr=[point["sem"] or 0.0 for point in points],
+            label=curve["label"],
+            marker=".",
+            capsize=2,
+        )
+    if content["kind"] == "turns":
+        axes.set_xlabel("turn")
+        axes.set_ylabel("predicted score")
+    else:
+        axes.set_xscale("log")
+        axes.set_xlabel("rollouts a searched move")
+        axes.set_ylabel("score")
+    axes.set_title(content["title"], fontsize=11)
+    axes.grid(alpha=0.3)
+    axes.legend()
+    figure.savefig(file, format="png", dpi=150, metadata={"Software": None})

@@ -1,0 +1,106 @@
+"""Results as rows of text, for the terminal and for Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+ABSENT = "not in this package"  # the blueprint or the search
+
+
+def headings(content: dict[str, Any]) -> list[str]:
+    """Of the columns that some row has something in; see ``rows``."""
+    return [name for name, _ in _columns(content)]
+
+
+def rows(content: dict[str, Any]) -> list[list[str]]:
+    """One list of cells for each row of a table, or for each point of a figure."""
+    if "curves" in content:
+        return _points(content)
+    columns = _columns(content)
+    return [[cell(row) for _, cell in columns] for row in content["rows"]]
+
+
+def markdown(content: dict[str, Any]) -> Iterable[str]:
+    """The lines of a table."""
+    names = headings(content)
+    yield f"| {' | '.join(names)} |"
+    yield f"|{'---|' * len(names)}"
+    for cells in rows(content):
+        yield f"| {' | '.join(cells)} |"
+
+
+Cell = Callable[[dict[str, Any]], str]
+
+
+def _columns(content: dict[str, Any]) -> list[tuple[str, Cell]]:
+    if "curves" in content:
+        x = "turn" if content["kind"] == "turns" else "rollouts a searched move"
+        names = ["curve", x, "score", "games"]
+        return [(name, str) for name in names]
+    every: list[tuple[str, Cell]] = [
+        ("", lambda row: str(row["label"])),
+        ("games", _measured("games", "{:,.0f}")),
+        ("ours", _ours),
+        ("paper", lambda row: _error(_published(row, "mean"), _published(row, "sem"))),
+        ("apart", _apart),
+        ("gain", lambda row: _error(_of(row, "gain"), _of(row, "gain_sem"), "+")),
+        ("bound on the gain", lambda row: "" if row["bound"] is None else f"{row['bound']:,.0f}"),
+        ("perfect", _measured("perfect", "{:.1%}")),
+        ("perfect, paper", _paper("perfect", "{:.1%}")),
+        ("searched", _measured("searched_share", "{:.1%}")),
+        ("searched, paper", _paper("searched", "{:.1%}")),
+        ("CPU s", _measured("cpu_seconds_per_game", "{:.2f}")),
+        ("rollouts", _measured("rollouts_per_game", "{:,.0f}")),
+        ("rollouts, paper", _paper("rollouts", "{:.1e}")),
+        ("likelihoods", _measured("likelihoods_per_game", "{:,.0f}")),
+        ("likelihoods, paper", _paper("likelihoods", "{:.0e}")),
+    ]
+    return [(name, cell) for name, cell in every if any(cell(row) for row in content["rows"])]
+
+
+def _points(content: dict[str, Any]) -> list[list[str]]:
+    return [
+        [curve["label"], f"{point['x']:,.0f}", _error(point["mean"], point["sem"]),
+         f"{point['games']:,}"]
+        for curve in content["curves"]
+        for point in curve["points"]
+    ]  # fmt: skip
+
+
+def _of(row: dict[str, Any], name: str) -> float | None:
+    value = None if row["measured"] is None else row["measured"].get(name)
+    return None if value is None else float(value)
+
+
+def _published(row: dict[str, Any], name: str) -> float | None:
+    value = None if row["published"] is None else row["published"][name]
+    return None if value is None else float(value)
+
+
+def _measured(name: str, form: str) -> Cell:
+    return lambda row: "" if _of(row, name) is None else form.format(_of(row, name))
+
+
+def _paper(name: str, form: str) -> Cell:
+    return lambda row: "" if _published(row, name) is None else form.format(_published(row, name))
+
+
+def _ours(row: dict[str, Any]) -> str:
+    if row["measured"] is None:
+        return ABSENT if row["run"] is None else "not measured"
+    return _error(_of(row, "mean"), _of(row, "sem"))
+
+
+def _apart(row: dict[str, Any]) -> str:
+    """Ours minus the paper's, in standard errors of the difference."""
+    ours, paper = _of(row, "mean"), _published(row, "mean")
+    error = math.hypot(_of(row, "sem") or 0.0, _published(row, "sem") or 0.0)
+    return "" if ours is None or paper is None or error == 0 else f"{(ours - paper) / error:+.1f}"
+
+
+def _error(mean: float | None, sem: float | None, sign: str = "") -> str:
+    if mean is None:
+        return ""
+    return f"{mean:{sign}.2f}" + ("" if sem is None else f" ± {sem:.{3 if sem < 0.01 else 2}f}")

@@ -234,6 +234,8 @@ class ParticleBelief(Belief):
             for event, view in zip(history.events, history.views[1:], strict=True):
                 if now is not None:
                     now, _ = self._advance(now, event, view, rng, evidence=False)
+                if now is not None:  # those that agree so far multiply
+                    now = self._resampled(now, rng)
             if now is not None:
                 return now
         raise UnsupportedError(

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from hanabi_search_plugin import cli_run, render
 from hanabi_search_plugin.blueprints.registry import policies, self_play_scores
+from hanabi_search_plugin.cli_searches import SEARCHES
 from hanabi_search_plugin.evaluation import Evaluation
 from hanabi_search_plugin.evaluation import evaluate as run_evaluation
 from hanabi_search_plugin.files import atomic_write
@@ -211,9 +212,8 @@ def list_names() -> None:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("search", "what it is", "source"):
         table.add_column(heading)
-    table.add_row(
-        "sparta", "one-ply search over an exact belief", "Lerer, Hu, Foerster and Brown, AAAI 2020"
-    )
+    for search in SEARCHES.values():
+        table.add_row(search.name, search.what, search.source)
     table.add_row("none", "the policies as they are", "")
     console.print(table)
 

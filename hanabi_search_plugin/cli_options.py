@@ -75,15 +75,18 @@ SeatNames = Annotated[
     ),
 ]
 
-# The search. Ranges are checked by Sparta, which names them.
+# The search. Ranges are checked by the search, which names them.
 SearchName = Annotated[
-    str, typer.Option("--search", metavar="NAME", help="sparta or none.", rich_help_panel=_SEARCH)
-]
-SearchSeats = Annotated[
     str,
     typer.Option(
+        "--search", metavar="NAME", help="sparta, joint-sparta or none.", rich_help_panel=_SEARCH
+    ),
+]
+SearchSeats = Annotated[
+    str | None,
+    typer.Option(
         metavar="SEAT[,SEAT...]",
-        help="Seats that search, counted from 0.",
+        help="Seats that search, counted from 0. By default seat 1, or all in a joint search.",
         rich_help_panel=_SEARCH,
     ),
 ]
@@ -128,6 +131,13 @@ Reallocate = Annotated[
     typer.Option(
         "--reallocate/--no-reallocate",
         help="Give what a dropped move did not use to the others.",
+        rich_help_panel=_SEARCH,
+    ),
+]
+MaxRange = Annotated[
+    int,
+    typer.Option(
+        help="Private histories that a joint search goes through to understand one move.",
         rich_help_panel=_SEARCH,
     ),
 ]

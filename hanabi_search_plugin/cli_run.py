@@ -18,10 +18,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hanabi_search_plugin.agent import upgrade
-from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.blueprints.registry import load_policy
+from hanabi_search_plugin.cli_searches import NONE, make_search
 from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.evaluation import MANY_SEARCHERS
+from hanabi_search_plugin.evaluation import warn_of_independent_searches
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
@@ -32,11 +32,7 @@ from hanabi_search_plugin.records import RecordedGame
 from hanabi_search_plugin.require import require_writable
 
 HUMAN = "human"
-SPARTA = "sparta"
 _GAME = tuple(HanabiConfig.__dataclass_fields__)
-_SEARCH = (
-    "rollouts", "seconds", "threshold", "pruning", "deviations", "min_rollouts", "reallocate",
-)  # fmt: skip
 
 
 # ------------------------------------------------------------------------------------- line-ups
@@ -69,23 +65,20 @@ def line_up(
     policies: list[Policy] = [loaded[name] for name in names]
     game = HanabiGame(config)
     searching: list[int] = []
-    if settings["search"] == SPARTA:
+    named = settings["search"]
+    if named != NONE:
+        search = make_search(named, settings, search_threads)
         doubt = {k: settings[k] for k in ("epsilon", "uncertainty") if k in settings}
-        search = Sparta(
-            **{k: settings[k] for k in _SEARCH if k in settings}, threads=search_threads
-        )
         agent = upgrade(tuple(policies), game, search, **doubt)
-        searching = _seats(settings["search_seats"], config)
+        searching = _searching(settings["search_seats"], config, together=agent.together)
         for seat in searching:
             if seat in people:
                 raise ConfigError(f"search-seats must leave out seat {seat}, a person's")
             policies[seat] = agent
-            names[seat] = f"{names[seat]}+{SPARTA}"
-    elif settings["search"] != "none":
-        raise ConfigError(f"search must be sparta or none, got {settings['search']!r}")
+            names[seat] = f"{names[seat]}+{named}"
     for seat in people:
         names[seat] = HUMAN
-    short = tuple(SPARTA if s in searching else name for s, name in enumerate(names))
+    short = tuple(named if s in searching else name for s, name in enumerate(names))
     return LineUp(game, tuple(policies), tuple(names), short, tuple(people), tuple(searching))
 
 
@@ -105,13 +98,22 @@ def _per_seat(text: str, config: HanabiConfig, parameter: str) -> list[str]:
     return parts * config.players if len(parts) == 1 else parts
 
 
-def _seats(text: str, config: HanabiConfig) -> list[int]:
+def _searching(text: str | None, config: HanabiConfig, *, together: bool) -> list[int]:
+    """The seats that search: by default seat 1, or all where they search together."""
+    everybody = list(range(config.players))
+    if text is None:
+        return everybody if together else [1]
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and int(part) < config.players for part in parts):
         raise ConfigError(
             f"search-seats must be seats from 0 to {config.players - 1}, got {text!r}"
         )
-    return sorted({int(part) for part in parts})
+    seats = sorted({int(part) for part in parts})
+    if together and seats != everybody:
+        raise ConfigError(
+            f"search-seats must be all {config.players}, which search together, got {text!r}"
+        )
+    return seats
 
 
 # ------------------------------------------------------------------------------------- terminal
@@ -136,8 +138,8 @@ def show_warnings(console: Console, who: LineUp | None = None) -> None:
     logger = logging.getLogger("hanabi_search_plugin")
     logger.handlers = [Once(logging.WARNING)]
     logger.propagate = False
-    if who is not None and len(who.searching) > 1:
-        logger.warning(MANY_SEARCHERS, ", ".join(map(str, who.searching)))
+    if who is not None:
+        warn_of_independent_searches(who.policies)
 
 
 @contextmanager

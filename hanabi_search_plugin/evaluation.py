@@ -105,8 +105,7 @@ def evaluate(
     require_integer("seed", seed, 0)
     played = as_blueprint(policies, game.num_players)
     searching = searching_seats(played)
-    if len(searching) > 1 and not all(_together(played[p]) for p in searching):
-        _logger.warning(MANY_SEARCHERS, ", ".join(map(str, searching)))
+    warn_of_independent_searches(played)
     reference: Blueprint | None
     if baseline is not None:
         reference = as_blueprint(baseline, game.num_players)
@@ -165,8 +164,15 @@ MANY_SEARCHERS = (
 )
 
 
-def _together(policy: Policy) -> bool:
-    return isinstance(policy, SearchAgent) and policy.together
+def warn_of_independent_searches(policies: Blueprint) -> None:
+    """Log a warning where several seats search and do not reckon with each other."""
+    alone = [
+        p
+        for p, policy in enumerate(policies)
+        if isinstance(policy, SearchAgent) and not policy.together
+    ]
+    if len(alone) > 1:
+        _logger.warning(MANY_SEARCHERS, ", ".join(map(str, alone)))
 
 
 def without_search(policies: Blueprint) -> Blueprint:

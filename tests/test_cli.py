@@ -111,6 +111,15 @@ def test_several_searching_seats_are_warned_of() -> None:
     assert both["searched_share"] == 1.0 and both["policies"][0]["uncertainty"] == 0.1
 
 
+def test_seats_may_search_together() -> None:
+    line = ["evaluate", *QUICK, "--search", "joint-sparta", "--games", 1, "--max-range", 30]
+    found = good(*line, "--json", "-")
+    assert "Table 4" not in found.stderr
+    content = json.loads(found.stdout)
+    assert content["policies"][1]["search"]["max_range"] == 30
+    assert 0.5 <= content["searched_share"] <= 1.0
+
+
 def test_replay_reports_disagreements(tmp_path: Path) -> None:
     saved = tmp_path / "games.jsonl"
     good("evaluate", *SMALL, "--policy", "random", "--games", 10, "--save", saved)
@@ -205,7 +214,11 @@ def test_list_names_what_can_be_named() -> None:
         ("evaluate --search sparta --search-seats x", "search-seats must be seats from 0 to 1"),
         ("evaluate --search sparta --epsilon 2", "epsilon must be from 0 to 1"),
         ("evaluate --search sparta --uncertainty -1", "uncertainty must be from 0 to 1"),
-        ("evaluate --search mcts", "search must be sparta or none"),
+        ("evaluate --search mcts", "search must be sparta, joint-sparta or none, got 'mcts'"),
+        ("evaluate --search joint-sparta --search-seats 1", "search-seats must be all 2"),
+        ("evaluate --search joint-sparta --pruning off", "pruning is not an option of joint-s"),
+        ("evaluate --search sparta --max-range 7", "max-range is not an option of sparta"),
+        ("evaluate --search joint-sparta --max-range -1", "max_range must be an integer of at"),
         ("evaluate --games 0", "games must be an integer of at least 1"),
         ("evaluate --seed -1", "seed must be an integer of at least 0"),
         ("evaluate --threads 0", "threads must be an integer of at least 1"),

@@ -543,7 +543,9 @@ def by_partner(partner: Policy) -> Decide:
     return decide
 
 
-@pytest.mark.parametrize("partner", [searched(TWO), load_policy("smartbot")], ids=["searching", "smartbot"])
+@pytest.mark.parametrize(
+    "partner", [searched(TWO), load_policy("smartbot")], ids=["searching", "smartbot"]
+)
 def test_partners_in_gymnasium(partner: Policy) -> None:
     for seed in range(2):
         check_dealt(by_partner(partner), TWO, seed, forced=False, seat=1)

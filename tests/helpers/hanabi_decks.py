@@ -21,9 +21,7 @@ from hanabi_search_plugin.rollout import observe_all, start_memories
 class AllDecks:
     """Every deck that agrees with what everybody saw, weighted by the moves taken as evidence."""
 
-    def __init__(
-        self, game: HanabiGame, blueprint: Blueprint, epsilon: float, first: int
-    ) -> None:
+    def __init__(self, game: HanabiGame, blueprint: Blueprint, epsilon: float, first: int) -> None:
         self.game, self.blueprint, self.epsilon = game, blueprint, epsilon
         config = game.config
         cards = np.repeat(np.arange(game.vocabulary), config.copies * config.colors).tolist()

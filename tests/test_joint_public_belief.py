@@ -223,8 +223,8 @@ def own_hand(state, player):
 
 @pytest.mark.parametrize("players", [3, 4, 5])
 def test_entries_know_what_their_players_know(players):
-    """Full size, nobody searches: the private belief of the player that holds the entry."""
-    game = HanabiGame(players=players)
+    """Nobody searches: the private belief of the player that holds the entry."""
+    game = HanabiGame(players=players, colors=5 if players == 3 else 4)
     blueprint, rng = as_blueprint(SmartBot(), players), np.random.default_rng(players)
     for turn, (worlds, event, _) in enumerate(games(game, blueprint, rng)):
         if event is None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from hanabi_search_plugin.blueprints.compiled import is_compiled
 from hanabi_search_plugin.blueprints.partners import MAX_ASKED, MAX_STORED
-from hanabi_search_plugin.errors import ConfigError, ContractError, UnsupportedError
+from hanabi_search_plugin.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View
 from hanabi_search_plugin.hanabi.belief import HandBelief
 from hanabi_search_plugin.hanabi.game import HanabiGame
@@ -36,6 +36,7 @@ from hanabi_search_plugin.hanabi.supposed import Kept, Suppositions
 from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
 from hanabi_search_plugin.policy import Blueprint, Memory, join
 from hanabi_search_plugin.public_belief import PublicBelief
+from hanabi_search_plugin.require import require_share
 from hanabi_search_plugin.streams import Streams
 
 logger = logging.getLogger("hanabi_search_plugin")
@@ -65,8 +66,7 @@ class JointHands(PublicBelief):
         cls, game: HanabiGame, blueprint: Blueprint, view: View, *, epsilon: float = 0.0
     ) -> JointHands:
         """See ``Game.public_belief``."""
-        if not 0.0 <= epsilon <= 1.0:
-            raise ConfigError(f"epsilon must be from 0 to 1, got {epsilon}")
+        require_share("epsilon", epsilon)
         if game.config.observation_type == "seer":
             raise UnsupportedError("a seer sees its own hand and needs no belief over it")
         assert isinstance(view, HanabiView)

@@ -114,12 +114,7 @@ class Suppositions:
             return self._narrowed(i, before, label, step.ruled_out)
         assert step.event is not None
         view = history.view(i, before.seat, history.labels([label]))
-        belief = before.update(step.event, view, by_blueprint=step.by_blueprint)
-        # Pending slots are taken to be anything; a hint that is no evidence says what they may be.
-        hinted = belief.told[belief.known : belief.present] != (1 << history.game.vocabulary) - 1
-        if hinted.any():
-            belief = belief.spelled_out()
-        return belief if len(belief.hands) else belief.recover(before)
+        return before.update(step.event, view, by_blueprint=step.by_blueprint)
 
     def _narrowed(self, i: int, belief: HandBelief, label: int, out: RuledOut) -> HandBelief:
         """Without the own hands that, beside the others' of the entry, have been ruled out."""

@@ -108,6 +108,7 @@ def jointly(game: Game, blueprint: Policy) -> SearchAgent:
 @pytest.mark.parametrize("name", ["smartbot", "iggi"])
 def test_joint_searches(name: str) -> None:
     check_agent(jointly(TWO, load_policy(name)), TWO, games=2)
+    check_agent(jointly(THREE, load_policy(name)), THREE, games=2)
     check_agent(jointly(SPIEL[0], UniformPolicy()), SPIEL[0])
 
 

@@ -54,14 +54,18 @@ class HandBelief(HandRange, ExplicitBelief):
 
     def sample(self, rng: np.random.Generator, n: int) -> tuple[HanabiWorlds, tuple[Memory, ...]]:
         """See ``Belief.sample``: takes 2 n draws from ``rng``."""
+        return self.drawn(rng.random(n), Streams.spawn(rng, n))
+
+    def drawn(self, draw: FloatArray, chance: Streams) -> tuple[HanabiWorlds, tuple[Memory, ...]]:
+        """The worlds that numbers [n] in [0, 1) draw, their future from the streams [n]."""
         blocks = self.blocks
-        draw = rng.random(n) * blocks[-1]
+        draw = draw * blocks[-1]
         at = np.minimum(np.searchsorted(blocks, draw, side="right") - 1, len(blocks) - 2)
-        pick = np.zeros(n, dtype=np.int64)
+        pick = np.zeros(len(draw), dtype=np.int64)
         kernels.pick_hands(
             self.hands, self.likes, self.known, self.unseen, at, draw - blocks[at], pick
         )
-        return self._worlds(pick, Streams.spawn(rng, n))
+        return self._worlds(pick, chance)
 
     def support(self) -> tuple[HanabiWorlds, FloatArray]:
         """See ``ExplicitBelief.support``. The hands of the worlds are ``spelled_out().hands``."""

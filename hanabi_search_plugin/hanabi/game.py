@@ -236,10 +236,12 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays):
     def public_belief(
         self, blueprint: Blueprint, view: View, *, epsilon: float = 0.0
     ) -> PublicBelief:
-        """Exact for 2 players; see ``hanabi.public_belief.HandRanges``."""
+        """Exact; see ``hanabi.public_belief`` for 2 players, ``joint_public_belief`` for more."""
+        from hanabi_search_plugin.hanabi.joint_public_belief import JointHands
         from hanabi_search_plugin.hanabi.public_belief import HandRanges
 
-        return HandRanges.start(self, blueprint, view, epsilon=epsilon)
+        kind = HandRanges if self.num_players == 2 else JointHands
+        return kind.start(self, blueprint, view, epsilon=epsilon)
 
     def action_values(
         self,

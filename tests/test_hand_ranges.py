@@ -7,7 +7,6 @@ import pytest
 
 from hanabi_search_plugin import HanabiGame, SmartBot, UniformPolicy
 from hanabi_search_plugin.blueprints.hats import HatBot
-from hanabi_search_plugin.errors import UnsupportedError
 from hanabi_search_plugin.policy import as_blueprint
 from hanabi_search_plugin.streams import Streams
 from tests.helpers.hanabi_bayes import Hashed, Record, hands_of, label
@@ -182,11 +181,3 @@ def test_worlds_for_many_entries(colors, ranks, hand_size):
     assert len(np.unique(decks, axis=0)) > 100
     cards = np.sort(np.column_stack([decks, drawn, hands_of(alone, 0)]), axis=1)
     assert len(np.unique(cards, axis=0)) == 1  # the same cards, in other places
-
-
-def test_all_must_be_told_of():
-    with pytest.raises(UnsupportedError, match="2 players"):
-        game = HanabiGame(players=3)
-        game.public_belief(
-            as_blueprint(SmartBot(), 3), game.deal(np.random.default_rng(0), 1).view(0)
-        )

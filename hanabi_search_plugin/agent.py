@@ -32,6 +32,18 @@ class TeamSearch(ABC):
         """The agent that plays every seat."""
 
 
+class FollowingSearch(ABC):
+    """A search that follows the game from its start in a belief of its own making."""
+
+    @abstractmethod
+    def follow(self, belief: Belief) -> Belief:
+        """``belief``, at a seat's first view, as this search needs it."""
+
+    @abstractmethod
+    def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult:
+        """One decision, from what the belief of ``follow`` has become."""
+
+
 MakeBelief = Callable[[Blueprint, View], Belief]
 
 
@@ -88,9 +100,13 @@ class BeliefAgent(SearchAgent):
     def start(self, view: View) -> Memory:
         rows = [view.select(np.array([b])) for b in range(len(view))]
         if self.belief is not None:
-            return [self.belief(self.blueprint, row) for row in rows]
-        doubt = {"epsilon": self.epsilon, "uncertainty": self.uncertainty}
-        return [self.game.belief(self.blueprint, row, **doubt) for row in rows]
+            beliefs = [self.belief(self.blueprint, row) for row in rows]
+        else:
+            doubt = {"epsilon": self.epsilon, "uncertainty": self.uncertainty}
+            beliefs = [self.game.belief(self.blueprint, row, **doubt) for row in rows]
+        if isinstance(self.search, FollowingSearch):
+            beliefs = [self.search.follow(belief) for belief in beliefs]
+        return beliefs
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
         return [

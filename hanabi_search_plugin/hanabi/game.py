@@ -265,6 +265,18 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays):
             )
         return rollouts.action_values(worlds, actions, scripts, memories, rng, threads=threads)
 
+    def play_out(
+        self, worlds: Worlds, blueprint: Blueprint, memories: tuple[Memory, ...], rng: Streams
+    ) -> FloatArray:
+        """See ``Game.play_out``: one compiled loop where every policy is compiled."""
+        from hanabi_search_plugin.blueprints import rollouts
+        from hanabi_search_plugin.blueprints.compiled import scripts_of
+
+        scripts = scripts_of(blueprint, self)
+        if scripts is None or not isinstance(worlds, HanabiWorlds):
+            return super().play_out(worlds, blueprint, memories, rng)
+        return rollouts.play_out(worlds, scripts, memories, rng).returns
+
     def hand_slots(self, player: int) -> slice:
         """Where a hand stands in a row."""
         start = HANDS + player * self.config.hand_size

@@ -110,6 +110,10 @@ class TreeSearch(FollowingSearch):
 
     # ---------------------------------------------------------------------------------- a decision
 
+    @property
+    def together(self) -> bool:
+        return not self.evidence  # nothing is assumed of how the others choose
+
     def follow(self, belief: Belief) -> Guided:
         return Guided.start(belief, self.guide, self.evidence)
 

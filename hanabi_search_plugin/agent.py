@@ -35,6 +35,11 @@ class TeamSearch(ABC):
 class FollowingSearch(ABC):
     """A search that follows the game from its start in a belief of its own making."""
 
+    @property
+    @abstractmethod
+    def together(self) -> bool:
+        """See ``SearchAgent``: may all seats search so?"""
+
     @abstractmethod
     def follow(self, belief: Belief) -> Belief:
         """``belief``, at a seat's first view, as this search needs it."""
@@ -57,7 +62,10 @@ class SearchAgent(Policy):
     blueprint: Blueprint
 
     deterministic = False  # it takes its randomness from the stream it is given
-    together = False  # do its seats reckon with each other's search?
+    @property
+    def together(self) -> bool:
+        """Do its seats reckon with each other's search?"""
+        return False
 
     @abstractmethod
     def decide(self, memory: Any, rng: np.random.Generator) -> SearchResult:
@@ -96,6 +104,10 @@ class BeliefAgent(SearchAgent):
                 raise ConfigError(
                     f"{name} must be 0 where a belief is given, which has its own, got {value}"
                 )
+
+    @property
+    def together(self) -> bool:
+        return isinstance(self.search, FollowingSearch) and self.search.together
 
     def start(self, view: View) -> Memory:
         rows = [view.select(np.array([b])) for b in range(len(view))]

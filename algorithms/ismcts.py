@@ -20,13 +20,13 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from hanabi_search_plugin.agent import FollowingSearch
 from hanabi_search_plugin.algorithms.guided import Guided
-from hanabi_search_plugin.algorithms.search_tree import Move, Node, Nodes, Tree
+from hanabi_search_plugin.algorithms.search_tree import Node, Nodes, Tree
 from hanabi_search_plugin.belief import Belief
 from hanabi_search_plugin.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.game import Game, Redeterminizes, View, Worlds
@@ -34,10 +34,12 @@ from hanabi_search_plugin.policy import Estimates, Memory, Proposes, take
 from hanabi_search_plugin.result import Reason, SearchResult
 from hanabi_search_plugin.rollout import observe_all
 from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.tree import GrownTree, GrowsTrees, Move
 
 Final = Literal["visits", "value"]
 
 ROUND = 100  # iterations whose worlds are drawn at once
+FEW = 5  # iterations between two looks at the clock
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +98,8 @@ class TreeSearch(FollowingSearch):
 
     # ----------------------------------------------------------------- what the searches differ in
 
+    redeterminizes: ClassVar[bool] = False
+
     @abstractmethod
     def tree(self, game: Game, seat: int) -> Tree:
         """An empty tree for a decision of ``seat``."""
@@ -133,31 +137,57 @@ class TreeSearch(FollowingSearch):
         base = int(policy.act(belief.view, legal, belief.memory, Streams.spawn(rng, 1))[0])
         considered = self._moves(belief.view, self._guide_memory(belief))
         if len(considered) == 1:
-            yield _result(belief, self.tree(belief.game, belief.seat), considered[0], base)
+            yield _result(belief, {}, considered[0], base)
             return
         for tree in self.grow(rng, belief):
             late = self.seconds is not None and time.monotonic() - started >= self.seconds
             if late or tree.iterations == self.iterations or tree.iterations % ROUND == 0:
-                yield _result(belief, tree, self._choose(tree, belief), base)
+                moves = (
+                    tree.moves() if isinstance(tree, GrownTree) else tree.root(belief.view).moves
+                )
+                yield _result(belief, moves, self._choose(moves), base, tree)
             if late:
                 return
 
-    def grow(self, rng: np.random.Generator, belief: Belief) -> Iterator[Tree]:
-        """The tree, the same object every time, after each iteration.
+    def grow(self, rng: np.random.Generator, belief: Belief) -> Iterator[Tree | GrownTree]:
+        """The tree, the same object every time, after every few iterations.
 
         Takes from ``rng``, for every ROUND of iterations, what ``belief.sample`` takes and a draw
         an iteration.
         """
-        tree, hints = self.tree(belief.game, belief.seat), self._guide_memory(belief)
+        tree = self._grown_by_game(belief) or self.tree(belief.game, belief.seat)
+        hints = self._guide_memory(belief)
+        few = ROUND if self.seconds is None else FEW
         while self.iterations is None or tree.iterations < self.iterations:
             n = ROUND if self.iterations is None else min(ROUND, self.iterations - tree.iterations)
             worlds, memories = belief.sample(rng, n)
             streams = Streams.spawn(rng, n)
-            for i in range(n):
-                row = np.array([i])
-                minds = tuple(take(memory, row) for memory in memories)
-                self._iterate(tree, belief, worlds.select(row), minds, hints, streams.select(row))
+            for first in range(0, n, few):
+                rows = np.arange(first, min(first + few, n))
+                if isinstance(tree, GrownTree):
+                    minds = tuple(take(memory, rows) for memory in memories)
+                    tree.grow(worlds.select(rows), minds, streams.select(rows))
+                else:
+                    for row in rows[:, None]:
+                        minds = tuple(take(memory, row) for memory in memories)
+                        world, stream = worlds.select(row), streams.select(row)
+                        self._iterate(tree, belief, world, minds, hints, stream)
                 yield tree
+
+    def _grown_by_game(self, belief: Belief) -> GrownTree | None:
+        """The game's own, where it has one for this search: the same tree, sooner."""
+        game = belief.game
+        if not isinstance(game, GrowsTrees) or self.nodes != "moves":
+            return None
+        return game.start_tree(
+            belief.seat,
+            belief.blueprint,
+            redeterminize=self.redeterminizes,
+            exploration=self.exploration * _span(game),
+            depth=self.depth,
+            guide=self.guide,
+            guide_memory=self._guide_memory(belief),
+        )
 
     def _iterate(
         self,
@@ -170,7 +200,6 @@ class TreeSearch(FollowingSearch):
     ) -> None:
         """Lines 4 to 16 of Algorithm 1 in one world. ``hints`` are the guide's memory."""
         game = belief.game
-        span = game.return_range[1] - game.return_range[0]
         places = tree.start(worlds)
         path: list[tuple[Move, int]] = []
         possible = True
@@ -186,7 +215,7 @@ class TreeSearch(FollowingSearch):
             actions = self._moves(view, hints)
             if not node.moves and isinstance(self.guide, Estimates):
                 self._estimate(node, actions, view, hints)
-            action = np.array([node.select(actions, self.exploration * span, rng)])
+            action = np.array([node.select(actions, self.exploration * _span(game), rng)])
             path.append((node.moves[int(action[0])], player))
             after = found.select(np.zeros(1, dtype=np.int64))
             event = after.step(action)
@@ -229,8 +258,7 @@ class TreeSearch(FollowingSearch):
             f"{type(belief).__name__}"
         )
 
-    def _choose(self, tree: Tree, belief: Belief) -> int:
-        moves = tree.root(belief.view).moves
+    def _choose(self, moves: dict[int, Move]) -> int:
         tried = [a for a in sorted(moves) if moves[a].visits > 0]
         if self.final == "value":
             return max(tried, key=lambda a: (moves[a].mean, moves[a].visits))
@@ -263,6 +291,8 @@ class RisMcts(TreeSearch):
     Where the truth cannot be put back, the iteration ends in the world it has come to.
     """
 
+    redeterminizes = True
+
     def tree(self, game: Game, seat: int) -> Tree:
         if not isinstance(game, Redeterminizes):
             raise UnsupportedError(
@@ -288,11 +318,22 @@ def _of_all(game: Game, nodes: Nodes) -> Tree:
     return Tree(game, players, players, nodes)
 
 
-def _result(belief: Belief, tree: Tree, action: int, base: int) -> SearchResult:
+def _span(game: Game) -> float:
+    """What exploration is counted in."""
+    return game.return_range[1] - game.return_range[0]
+
+
+def _result(
+    belief: Belief,
+    moves: dict[int, Move],
+    action: int,
+    base: int,
+    tree: Tree | GrownTree | None = None,
+) -> SearchResult:
     actions = np.flatnonzero(belief.view.legal[0])
-    moves = [tree.root(belief.view).moves.get(a, Move()) for a in actions.tolist()]
-    mean = np.array([move.mean for move in moves])
-    stderr = np.array([move.stderr for move in moves])
+    known = [moves.get(a, Move()) for a in actions.tolist()]
+    mean = np.array([move.mean for move in known])
+    stderr = np.array([move.stderr for move in known])
     best, at = (int(np.searchsorted(actions, a)) for a in (action, base))
     notes = [] if belief.exact else ["the belief is a sample of the worlds"]
     if belief.recovered:
@@ -301,16 +342,16 @@ def _result(belief: Belief, tree: Tree, action: int, base: int) -> SearchResult:
     return SearchResult(
         action=action,
         blueprint_action=base,
-        reason=reason if tree.iterations else "single_move",
+        reason=reason if tree is not None else "single_move",
         actions=actions,
         mean=mean,
         stderr=stderr,
-        count=np.array([move.visits for move in moves]),
+        count=np.array([move.visits for move in known]),
         gain=0.0 if best == at else float(mean[best] - mean[at]),
         gain_stderr=0.0 if best == at else float(np.hypot(stderr[best], stderr[at])),
-        rollouts=tree.iterations,
+        rollouts=0 if tree is None else tree.iterations,
         belief_size=belief.size,
         likelihoods=belief.likelihoods,
         note="; ".join(notes),
-        depth=tree.depth,
+        depth=None if tree is None else tree.depth,
     )

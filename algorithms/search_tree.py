@@ -11,46 +11,9 @@ from typing import Literal
 
 from hanabi_search_plugin.game import Event, Game, View, Worlds
 from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.tree import Move
 
 Nodes = Literal["moves", "observations"]
-
-
-class Move:
-    """What a node knows of one move. Returns are the mover's, in score points."""
-
-    __slots__ = ("available", "squares", "total", "visits")
-
-    def __init__(self) -> None:
-        self.visits = 0
-        self.total = 0.0  # of the returns
-        self.squares = 0.0  # sum of their squares
-        self.available = 0  # times that the mover at this node could have made it
-
-    @classmethod
-    def prior(cls, visits: int, mean: float) -> Move:
-        """A move as if tried so often, with that mean."""
-        move = cls()
-        move.visits, move.total, move.squares = visits, visits * mean, visits * mean * mean
-        move.available = 1
-        return move
-
-    @property
-    def mean(self) -> float:
-        """nan where never tried"""
-        return self.total / self.visits if self.visits else math.nan
-
-    @property
-    def stderr(self) -> float:
-        """Standard error of the mean, nan below two visits."""
-        if self.visits < 2:
-            return math.nan
-        spread = max(self.squares - self.total * self.total / self.visits, 0.0)
-        return math.sqrt(spread / ((self.visits - 1.0) * self.visits))
-
-    def add(self, value: float) -> None:
-        self.visits += 1
-        self.total += value
-        self.squares += value * value
 
 
 class Node:

@@ -62,6 +62,7 @@ class SearchAgent(Policy):
     blueprint: Blueprint
 
     deterministic = False  # it takes its randomness from the stream it is given
+
     @property
     def together(self) -> bool:
         """Do its seats reckon with each other's search?"""

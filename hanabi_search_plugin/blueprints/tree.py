@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.blueprints.agents import RuleAgent
 from hanabi_search_plugin.blueprints.compiled import NO_MEMORY, pack_memories, scripts_of
-from hanabi_search_plugin.blueprints.kernels import NO_MOVE, observe_as, play_on, same_bots
+from hanabi_search_plugin.blueprints.kernels import NO_MOVE, observe_rows, play_rows
 from hanabi_search_plugin.blueprints.rules import proposed_mask
 from hanabi_search_plugin.blueprints.script import KIND, NOBODY, SCRIPT
 from hanabi_search_plugin.game import IntArray, Worlds
@@ -93,7 +93,7 @@ def grow_rows(
     """An iteration in each of rows [B, W], one after the other.
 
     ``memories`` int32 [B or 1, P, words]; ``guide`` int64 [SCRIPT], NOBODY for no guide, and its
-    memory int32 [words]; ``logs`` the logarithms of 0, 1, ...; ``streams`` uint64 [B]. The tree:
+    memory int32 [1, words]; ``logs`` the logarithms of 0, 1, ...; ``streams`` uint64 [B]. The tree:
     ``reached`` bool [N]; ``children`` int32, -1 for none, ``visits``, ``available`` int32 and
     ``totals`` float64, all [N, A]; ``squares`` float64 [A], of the root. There is room for B more
     nodes.
@@ -102,13 +102,16 @@ def grow_rows(
     now = np.empty_like(rows[:1])
     saved = np.empty_like(rows[:1])
     row = now[0]
-    mem = np.empty_like(memories[0])
+    minds = np.empty_like(memories[:1])
     hints = np.empty_like(guide_memory)
     state = np.empty(1, np.uint64)
+    play_on = np.full((1, 1), NO_MOVE)
+    values = np.empty((1, 1))
+    nothing = np.empty((0, 0), np.int32)
     path = np.empty((1024, 2), np.int64)
     for b in range(len(rows)):
         row[:] = rows[b]
-        mem[:] = memories[b if len(memories) > 1 else 0]
+        minds[0] = memories[b if len(memories) > 1 else 0]
         hints[:] = guide_memory
         state[0] = streams[b]
         node: Any = np.int64(0)
@@ -124,7 +127,7 @@ def grow_rows(
                 redraw_hands(dims, now, mover, keep_hand, state)
             mask = legal_mask(dims, row)
             if guide[KIND] != NOBODY:
-                proposed = proposed_mask(dims, row, hints, guide, mask)
+                proposed = proposed_mask(dims, row, hints[0], guide, mask)
                 mask = proposed if proposed != 0 else mask
             action = select_move(
                 mask, visits[node], totals[node], available[node], exploration, logs, state
@@ -137,16 +140,18 @@ def grow_rows(
                 restore_hands(dims, now, mover, saved, state)
             if row[TURN] >= 0:
                 for other in range(p):
-                    observe_as(dims, scripts[other], row, other, mem[other])
+                    observe_rows(dims, scripts[other], now, other, minds[0, other : other + 1])
                 if guide[KIND] != NOBODY:
-                    observe_as(dims, guide, row, seat, hints)
+                    observe_rows(dims, guide, now, seat, hints)
             if children[node, action] < 0:
                 children[node, action] = sizes[NODES]
                 sizes[NODES] += 1
             node = np.int64(children[node, action])
         if row[TURN] >= 0:
-            play_on(dims, row, NO_MOVE, scripts, mem, same_bots(scripts, mem), False, state)
-        value = float(final_return(row))
+            play_rows(dims, now, play_on, scripts, minds, False, state, values, nothing)
+        else:
+            values[0, 0] = final_return(row)
+        value = values[0, 0]
         for i in range(n):
             visits[path[i, 0], path[i, 1]] += 1
             totals[path[i, 0], path[i, 1]] += value
@@ -243,4 +248,4 @@ def start_tree(
         if not isinstance(guide, RuleAgent):
             return None
         words, memory = guide.script(game), guide_memory
-    return CompiledTree(game, seat, scripts, guide=words, guide_memory=memory[0], **settings)
+    return CompiledTree(game, seat, scripts, guide=words, guide_memory=memory, **settings)

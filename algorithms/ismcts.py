@@ -115,8 +115,8 @@ class TreeSearch(FollowingSearch):
     # ---------------------------------------------------------------------------------- a decision
 
     @property
-    def together(self) -> bool:
-        return not self.evidence  # nothing is assumed of how the others choose
+    def assumes_blueprint(self) -> bool:
+        return self.evidence
 
     def follow(self, belief: Belief) -> Guided:
         return Guided.start(belief, self.guide, self.evidence)

@@ -37,8 +37,8 @@ class FollowingSearch(ABC):
 
     @property
     @abstractmethod
-    def together(self) -> bool:
-        """See ``SearchAgent``: may all seats search so?"""
+    def assumes_blueprint(self) -> bool:
+        """See ``SearchAgent``."""
 
     @abstractmethod
     def follow(self, belief: Belief) -> Belief:
@@ -63,10 +63,12 @@ class SearchAgent(Policy):
 
     deterministic = False  # it takes its randomness from the stream it is given
 
+    together = False  # do its seats reckon with each other's search?
+
     @property
-    def together(self) -> bool:
-        """Do its seats reckon with each other's search?"""
-        return False
+    def assumes_blueprint(self) -> bool:
+        """Do its beliefs take the others to play the blueprint?"""
+        return not self.together
 
     @abstractmethod
     def decide(self, memory: Any, rng: np.random.Generator) -> SearchResult:
@@ -107,8 +109,8 @@ class BeliefAgent(SearchAgent):
                 )
 
     @property
-    def together(self) -> bool:
-        return isinstance(self.search, FollowingSearch) and self.search.together
+    def assumes_blueprint(self) -> bool:
+        return not isinstance(self.search, FollowingSearch) or self.search.assumes_blueprint
 
     def start(self, view: View) -> Memory:
         rows = [view.select(np.array([b])) for b in range(len(view))]

@@ -391,7 +391,7 @@ def test_agents_play_whole_games() -> None:
     game = SMALL
     for search in (RisMcts(iterations=20, guide=GUIDES["rules"]), MoIsmcts(iterations=20)):
         agent = upgrade(load_policy("vdb", game.config), game, search)
-        assert agent.together
+        assert not agent.assumes_blueprint
         worlds = game.deal(np.random.default_rng(3), 1)
         memories = start_memories(worlds, (agent,) * 3)
         rng = np.random.default_rng(0)
@@ -401,4 +401,4 @@ def test_agents_play_whole_games() -> None:
             event = worlds.step(action)
             memories = observe_all(worlds, event.player, action, (agent,) * 3, memories)
         assert worlds.returns[0, 0] >= 3
-    assert not upgrade(UniformPolicy(), game, MoIsmcts(evidence=True)).together
+    assert upgrade(UniformPolicy(), game, MoIsmcts(evidence=True)).assumes_blueprint

@@ -89,7 +89,7 @@ SearchSeats = Annotated[
     str | None,
     typer.Option(
         metavar="SEAT[,SEAT...]",
-        help="Seats that search, counted from 0, or all. By default seat 1, or all in a joint search.",
+        help="Seats that search, counted from 0, or all. Default: 1, or all in a joint search.",
         rich_help_panel=_SEARCH,
     ),
 ]

@@ -604,24 +604,3 @@ def test_thinning_is_the_same_for_the_same_moves(tight):
     ]
     for first, again in zip(*runs, strict=True):
         assert np.array_equal(first, again)
-
-
-def test_hints_are_read_where_moves_are_no_evidence():
-    """Also of cards that nobody has moved on since they were drawn."""
-    game, rng = HanabiGame(players=3, information_tokens=8), np.random.default_rng(0)
-    hinted = 0
-    for _ in range(5):
-        truth = game.deal(rng, 1)
-        belief = game.belief((SmartBot(),) * 3, truth.view(0))
-        for _ in range(12):
-            move = rng.choice(np.flatnonzero(truth.legal[0]), 1)
-            belief = belief.update(truth.step(move), truth.view(0), by_blueprint=False)
-            if truth.terminal[0]:
-                break
-            drawn, _ = belief.sample(rng, 50)
-            same = truth.select(np.zeros(50, dtype=np.int64))
-            tokens = game.private_tokens(drawn, 0)
-            _, possible = game.with_private(same, 0, tokens, Streams.spawn(rng, 50))
-            assert possible.all()
-            hinted += (belief.told != belief.told[-1]).any()
-    assert hinted > 10

@@ -6,6 +6,7 @@ import itertools
 import math
 
 import numpy as np
+import pyspiel
 import pytest
 
 from hanabi_search_plugin.agent import upgrade
@@ -25,7 +26,11 @@ from hanabi_search_plugin.rollout import observe_all, start_memories
 from hanabi_search_plugin.streams import Streams
 from hanabi_search_plugin.tree import Move
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel_agents import as_bot
+from hanabi_search_plugin.wrappers.openspiel_hanabi import load_game
 from hanabi_search_plugin.wrappers.openspiel_worlds import OpenSpielWorlds
+from hanabi_search_plugin.wrappers.pettingzoo import env
+from hanabi_search_plugin.wrappers.pettingzoo_agents import RecordObservations, SeatAgent
 
 SMALL = HanabiGame(players=3, colors=3, ranks=3, hand_size=2, information_tokens=4, bomb="keep")
 TINY = OpenSpielGame("tiny_hanabi")
@@ -402,3 +407,18 @@ def test_agents_play_whole_games() -> None:
             memories = observe_all(worlds, event.player, action, (agent,) * 3, memories)
         assert worlds.returns[0, 0] >= 3
     assert upgrade(UniformPolicy(), game, MoIsmcts(evidence=True)).assumes_blueprint
+
+
+def test_agents_in_openspiel_and_pettingzoo() -> None:
+    spiel = pyspiel.load_game("hanabi(players=2,colors=2,hand_size=2,max_life_tokens=1)")
+    game = load_game(spiel)
+    agent = upgrade(load_policy("vdb"), game, RisMcts(iterations=20, guide=GUIDES["rules"]))
+    bots = [as_bot(agent, game, seat) for seat in range(2)]
+    assert pyspiel.evaluate_bots(spiel.new_initial_state(), bots, 3)[0] >= 0
+    environment = RecordObservations(env(players=2, colors=2, hand_size=2, max_life_tokens=1))
+    environment.reset(seed=3)
+    agents = {f"player_{p}": SeatAgent(agent, environment, p) for p in range(2)}
+    for name in environment.agent_iter():
+        observation, _, termination, truncation, _ = environment.last()
+        over = termination or truncation
+        environment.step(None if over else agents[name].act(observation))

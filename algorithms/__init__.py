@@ -1,5 +1,6 @@
 """Searches: each a frozen configuration that is called with (rng, belief) for a SearchResult."""
 
+from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, SoIsmcts
 from hanabi_search_plugin.algorithms.sparta import Sparta
 
-__all__ = ["Sparta"]
+__all__ = ["MoIsmcts", "RisMcts", "SoIsmcts", "Sparta"]

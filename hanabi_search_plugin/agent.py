@@ -32,6 +32,23 @@ class TeamSearch(ABC):
         """The agent that plays every seat."""
 
 
+class FollowingSearch(ABC):
+    """A search that follows the game from its start in a belief of its own making."""
+
+    @property
+    @abstractmethod
+    def assumes_blueprint(self) -> bool:
+        """See ``SearchAgent``."""
+
+    @abstractmethod
+    def follow(self, belief: Belief) -> Belief:
+        """``belief``, at a seat's first view, as this search needs it."""
+
+    @abstractmethod
+    def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult:
+        """One decision, from what the belief of ``follow`` has become."""
+
+
 MakeBelief = Callable[[Blueprint, View], Belief]
 
 
@@ -45,7 +62,13 @@ class SearchAgent(Policy):
     blueprint: Blueprint
 
     deterministic = False  # it takes its randomness from the stream it is given
+
     together = False  # do its seats reckon with each other's search?
+
+    @property
+    def assumes_blueprint(self) -> bool:
+        """Do its beliefs take the others to play the blueprint?"""
+        return not self.together
 
     @abstractmethod
     def decide(self, memory: Any, rng: np.random.Generator) -> SearchResult:
@@ -85,12 +108,20 @@ class BeliefAgent(SearchAgent):
                     f"{name} must be 0 where a belief is given, which has its own, got {value}"
                 )
 
+    @property
+    def assumes_blueprint(self) -> bool:
+        return not isinstance(self.search, FollowingSearch) or self.search.assumes_blueprint
+
     def start(self, view: View) -> Memory:
         rows = [view.select(np.array([b])) for b in range(len(view))]
         if self.belief is not None:
-            return [self.belief(self.blueprint, row) for row in rows]
-        doubt = {"epsilon": self.epsilon, "uncertainty": self.uncertainty}
-        return [self.game.belief(self.blueprint, row, **doubt) for row in rows]
+            beliefs = [self.belief(self.blueprint, row) for row in rows]
+        else:
+            doubt = {"epsilon": self.epsilon, "uncertainty": self.uncertainty}
+            beliefs = [self.game.belief(self.blueprint, row, **doubt) for row in rows]
+        if isinstance(self.search, FollowingSearch):
+            beliefs = [self.search.follow(belief) for belief in beliefs]
+        return beliefs
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
         return [

@@ -62,8 +62,10 @@ class Belief(ABC):
         """The blueprint's own memory at ``seat``, one row."""
 
     @abstractmethod
-    def update(self, event: Event, view: View) -> Belief:
+    def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> Belief:
         """The belief after an event (a batch of one) and the view after it.
+
+        ``by_blueprint=False`` takes the move as no evidence: its mover may have searched.
 
         When no world is left (a partner outside its policy), the belief falls back to every world
         the observations alone allow, counts it in ``recovered`` and logs a warning.
@@ -286,13 +288,13 @@ class EnumeratedBelief(ExplicitBelief):
         """What the seat has seen so far."""
         return self._history
 
-    def update(self, event: Event, view: View) -> EnumeratedBelief:
+    def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> EnumeratedBelief:
         event, view = event.seen_by(self.seat, self.game), _one(view)
         history = self._history.append(event, view)
         step = follow(
             self.game, self.blueprint, self._tracked, event, view, epsilon=self.epsilon,
-            evidence=int(event.player[0]) != self.seat, max_worlds=self.max_worlds,
-            uncertainty=self.uncertainty,
+            evidence=by_blueprint and int(event.player[0]) != self.seat,
+            max_worlds=self.max_worlds, uncertainty=self.uncertainty,
         )  # fmt: skip
         after, recovered = step.after, self.recovered
         if after is None:

@@ -79,20 +79,50 @@ SeatNames = Annotated[
 SearchName = Annotated[
     str,
     typer.Option(
-        "--search", metavar="NAME", help="sparta, joint-sparta or none.", rich_help_panel=_SEARCH
+        "--search",
+        metavar="NAME",
+        help="sparta, joint-sparta, mo-ismcts, ris-mcts or none.",
+        rich_help_panel=_SEARCH,
     ),
 ]
 SearchSeats = Annotated[
     str | None,
     typer.Option(
         metavar="SEAT[,SEAT...]",
-        help="Seats that search, counted from 0. By default seat 1, or all in a joint search.",
+        help="Seats that search, counted from 0, or all. Default: 1, or all in a joint search.",
         rich_help_panel=_SEARCH,
     ),
 ]
 Rollouts = Annotated[
     int,
     typer.Option(help="Budget of a decision, shared by the legal moves.", rich_help_panel=_SEARCH),
+]
+Iterations = Annotated[
+    int, typer.Option(help="Worlds that a tree of a decision is made of.", rich_help_panel=_SEARCH)
+]
+Exploration = Annotated[
+    float,
+    typer.Option(help="The constant C of a tree, of the range of scores.", rich_help_panel=_SEARCH),
+]
+RulesName = Annotated[
+    str,
+    typer.Option(
+        "--rules",
+        metavar="NAME",
+        help="Moves that a tree looks at: all, or those of table-2 (the nine rules of the paper), "
+        "shipped-2018, shipped-2019, shipped-evaluation, or numbers as in '2|3|9'.",
+        rich_help_panel=_SEARCH,
+    ),
+]
+ConventionName = Annotated[
+    str,
+    typer.Option(
+        "--convention",
+        metavar="KIND",
+        help="What these rules take a hint that touches one card for: off, any-giver or "
+        "previous-player.",
+        rich_help_panel=_SEARCH,
+    ),
 ]
 Seconds = Annotated[
     float | None,

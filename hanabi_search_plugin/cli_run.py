@@ -103,6 +103,8 @@ def _searching(text: str | None, config: HanabiConfig, *, together: bool) -> lis
     everybody = list(range(config.players))
     if text is None:
         return everybody if together else [1]
+    if text == "all":
+        return everybody
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and int(part) < config.players for part in parts):
         raise ConfigError(

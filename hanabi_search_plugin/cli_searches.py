@@ -7,14 +7,26 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from hanabi_search_plugin.agent import Search, TeamSearch
+from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, TreeSearch
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.sparta import Sparta
+from hanabi_search_plugin.blueprints.agents import RuleAgent
+from hanabi_search_plugin.blueprints.rulebook import (
+    SHIPPED_2018,
+    SHIPPED_2019,
+    SHIPPED_EVALUATION,
+    TABLE_II,
+    rule_set,
+)
 from hanabi_search_plugin.errors import ConfigError
 
 
 @dataclass(frozen=True)
 class NamedSearch:
-    """A search whose parameters are options of the same names."""
+    """A search whose parameters are options of the same names.
+
+    The guide of a tree search is two options, ``rules`` and ``convention``.
+    """
 
     name: str
     make: type[Any]  # a dataclass
@@ -26,22 +38,39 @@ class NamedSearch:
         """Do all seats search, as one team?"""
         return issubclass(self.make, TeamSearch)
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """Those that belong to it, and their defaults."""
+        own = {field.name: field.default for field in fields(self.make)}
+        return own | _GUIDE if issubclass(self.make, TreeSearch) else own
 
+
+_GUIDE = {"rules": "all", "convention": "off"}
+RULES = {
+    "table-2": TABLE_II,
+    "shipped-2018": SHIPPED_2018,
+    "shipped-2019": SHIPPED_2019,
+    "shipped-evaluation": SHIPPED_EVALUATION,
+}
 _SPARTA = "Lerer, Hu, Foerster and Brown, AAAI 2020"
 SEARCHES = {
     search.name: search
     for search in (
         NamedSearch("sparta", Sparta, "one-ply search over an exact belief", _SPARTA),
         NamedSearch("joint-sparta", JointSparta, "the same by all seats, as a team", _SPARTA),
+        NamedSearch(
+            "mo-ismcts", MoIsmcts, "a tree; others know what you know", "Cowling et al. 2012"
+        ),
+        NamedSearch("ris-mcts", RisMcts, "a tree; others know what they see", "Goodman, CoG 2019"),
     )
 }
 NONE = "none"
 # Every option that belongs to some search, and its default.
 OPTIONS = {
-    field.name: field.default
+    name: default
     for search in SEARCHES.values()
-    for field in fields(search.make)
-    if field.name not in ("threads", "seed", "round_size")  # the run's, and one nobody needs
+    for name, default in search.options.items()
+    if name not in ("threads", "seed", "round_size", "guide")  # the run's, and some nobody needs
 }
 
 
@@ -52,15 +81,27 @@ def make_search(name: str, settings: Mapping[str, Any], threads: int) -> Search 
     """
     if name not in SEARCHES:
         raise ConfigError(f"search must be {', '.join(SEARCHES)} or {NONE}, got {name!r}")
-    make = SEARCHES[name].make
-    own = {field.name for field in fields(make)}
+    make, own = SEARCHES[name].make, SEARCHES[name].options
     for option, default in OPTIONS.items():
         if option in settings and option not in own and settings[option] != default:
             raise ConfigError(
                 f"{option.replace('_', '-')} is not an option of {name}, got {settings[option]!r}"
             )
     chosen = {option: settings[option] for option in OPTIONS if option in settings}
-    found: Search | TeamSearch = make(
-        **{option: value for option, value in chosen.items() if option in own}, threads=threads
-    )
+    chosen = {option: value for option, value in chosen.items() if option in own}
+    if issubclass(make, TreeSearch):
+        chosen["guide"] = _guide(*(chosen.pop(name, usual) for name, usual in _GUIDE.items()))
+    if "threads" in own:
+        chosen["threads"] = threads
+    found: Search | TeamSearch = make(**chosen)
     return found
+
+
+def _guide(rules: str, convention: Any) -> RuleAgent | None:
+    """What restricts a tree; its name says which rules they are."""
+    if rules == "all":
+        if convention != "off":
+            raise ConfigError(f"convention must be off where rules are all, got {convention!r}")
+        return None
+    chosen = RULES[rules] if rules in RULES else rule_set(rules)
+    return RuleAgent(chosen, convention=convention, name=rules)

@@ -165,11 +165,11 @@ MANY_SEARCHERS = (
 
 
 def warn_of_independent_searches(policies: Blueprint) -> None:
-    """Log a warning where several seats search and do not reckon with each other."""
+    """Log a warning where several seats search and take the others to play the blueprint."""
     alone = [
         p
         for p, policy in enumerate(policies)
-        if isinstance(policy, SearchAgent) and not policy.together
+        if isinstance(policy, SearchAgent) and policy.assumes_blueprint
     ]
     if len(alone) > 1:
         _logger.warning(MANY_SEARCHERS, ", ".join(map(str, alone)))

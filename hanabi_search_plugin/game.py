@@ -219,6 +219,17 @@ class Game(ABC):
 
         return action_values(worlds, actions, blueprint, memories, seat, rng)
 
+    def play_out(
+        self, worlds: Worlds, blueprint: Blueprint, memories: tuple[Memory, ...], rng: Streams
+    ) -> FloatArray:
+        """[B, P] every seat's return once the blueprint has played the worlds to their end.
+
+        ``worlds`` and ``rng`` (one stream a world) are left as they were.
+        """
+        from hanabi_search_plugin.rollout import rollout
+
+        return rollout(worlds, blueprint, memories, rng).returns
+
     def likelihood(
         self, worlds: Worlds, policy: Policy, seat: int, memory: Memory, action: IntArray
     ) -> FloatArray:

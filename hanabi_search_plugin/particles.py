@@ -124,11 +124,11 @@ class ParticleBelief(Belief):
     def memory(self) -> Memory:
         return self._memory
 
-    def update(self, event: Event, view: View) -> ParticleBelief:
+    def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> ParticleBelief:
         event, view = event.seen_by(self.seat, self.game), view.select(np.array([0]))
         history, recovered = self._history.append(event, view), self.recovered
         rng = np.random.default_rng([self._seed, len(history.events)])
-        evidence = int(event.player[0]) != self.seat
+        evidence = by_blueprint and int(event.player[0]) != self.seat
         after, likelihoods = self._advance(self.tracked, event, view, rng, evidence=evidence)
         if after is None:
             _log.warning(

@@ -112,6 +112,25 @@ class Value(ABC):
         """[B] expected remaining return in score points."""
 
 
+class Proposes(Policy):
+    """A policy that also says which moves are worth a look: what a tree is restricted to.
+
+    Its memory is public: the same whatever is hidden, so that it may be kept from any seat's view.
+    """
+
+    @abstractmethod
+    def proposed(self, view: View, legal: BoolArray, memory: Memory) -> BoolArray:
+        """[B, A] legal moves worth a look where ``view.player`` is to move; may be none."""
+
+
+class Estimates(Proposes):
+    """One that also says what the moves are worth."""
+
+    @abstractmethod
+    def estimates(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
+        """[B, A] expected final return of ``view.player``, in score points; read where proposed."""
+
+
 def sample_actions(chance: FloatArray, rng: Streams) -> IntArray:
     """Actions [B] drawn from probabilities [B, A] by inverse CDF; one draw a world."""
     cumulative = np.cumsum(chance, axis=1)

@@ -9,7 +9,8 @@ from hanabi_search_plugin.game import FloatArray, IntArray
 
 Reason = Literal[
     "improved",  # the search's move beats the blueprint's by more than the threshold
-    "blueprint_best",  # the blueprint's move has the highest estimate
+    "tree_choice",  # a tree's final choice (most visits, or highest mean), not the blueprint's move
+    "blueprint_best",  # the blueprint's move has the highest estimate, or is a tree's choice
     "below_threshold",  # another move looks better, but not by more than the threshold
     "single_move",  # nothing to choose
     "budget_too_small",  # not enough rollouts to compare moves: the blueprint's move
@@ -34,6 +35,7 @@ class SearchResult:
     rollouts: int  # sum of count
     belief_size: int  # worlds in the belief's support, or an upper bound
     likelihoods: int  # policy evaluations the belief has taken since the game began
+    depth: int | None = None  # of a tree: moves from its root to its deepest node
     note: str = ""  # anything unusual, a belief that had to recover, say
 
     def to_dict(self) -> dict[str, Any]:

@@ -120,6 +120,19 @@ def test_seats_may_search_together() -> None:
     assert 0.5 <= content["searched_share"] <= 1.0
 
 
+@pytest.mark.parametrize("search", ["mo-ismcts", "ris-mcts"])
+def test_tree_searches_by_all_seats(search: str) -> None:
+    line = ["evaluate", *SMALL, "--policy", "vdb", "--search", search, "--search-seats", "all"]
+    result = good(*line, "--iterations", 30, "--games", 2, "--rules", "table-2",
+                  "--convention", "any-giver", "--json", "-")  # fmt: skip
+    content = json.loads(result.stdout)
+    assert content["policies"][1]["search"]["guide"]["name"] == "table-2"
+    assert content["policies"][1]["search"]["guide"]["convention"] == "any-giver"
+    assert content["rollouts_per_game"] >= 30
+    assert "Table 4" not in result.stderr  # nobody takes the others to play the blueprint
+    assert "P1 searches" in good("play", *line[1:], "--iterations", 5).stdout
+
+
 def test_replay_reports_disagreements(tmp_path: Path) -> None:
     saved = tmp_path / "games.jsonl"
     good("evaluate", *SMALL, "--policy", "random", "--games", 10, "--save", saved)
@@ -186,7 +199,16 @@ def test_a_person_leaves(tmp_path: Path, typed: str) -> None:
 
 def test_list_names_what_can_be_named() -> None:
     text = good("list").stdout
-    for name in ("smartbot", "hatbot-b", "vdb", "random", "sparta", "none"):
+    for name in (
+        "smartbot",
+        "hatbot-b",
+        "vdb",
+        "random",
+        "sparta",
+        "mo-ismcts",
+        "ris-mcts",
+        "none",
+    ):
         assert re.search(rf"^{name} ", text, re.MULTILINE)
     assert ":threshold" in text  # an option
     assert re.search(r"^hatbot +20\.\d\d / 20\.\d\d +24\.\d\d / ", text, re.MULTILINE)
@@ -214,7 +236,11 @@ def test_list_names_what_can_be_named() -> None:
         ("evaluate --search sparta --search-seats x", "search-seats must be seats from 0 to 1"),
         ("evaluate --search sparta --epsilon 2", "epsilon must be from 0 to 1"),
         ("evaluate --search sparta --uncertainty -1", "uncertainty must be from 0 to 1"),
-        ("evaluate --search mcts", "search must be sparta, joint-sparta or none, got 'mcts'"),
+        ("evaluate --search mcts", "search must be sparta, joint-sparta, mo-ismcts, ris-mcts or"),
+        ("evaluate --search ris-mcts --iterations 0", "iterations must be an integer of at least"),
+        ("evaluate --search ris-mcts --rules 99", "rule numbers must be from 1 to 18"),
+        ("evaluate --search mo-ismcts --convention any-giver", "convention must be off where"),
+        ("evaluate --search sparta --iterations 5", "iterations is not an option of sparta"),
         ("evaluate --search joint-sparta --search-seats 1", "search-seats must be all 2"),
         ("evaluate --search joint-sparta --pruning off", "pruning is not an option of joint-s"),
         ("evaluate --search sparta --max-range 7", "max-range is not an option of sparta"),

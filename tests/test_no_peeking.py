@@ -24,8 +24,11 @@ from shimmy import OpenSpielCompatibilityV0
 
 from hanabi_search_plugin import Sparta, UniformPolicy, upgrade
 from hanabi_search_plugin.agent import SearchAgent
+from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, TreeSearch
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
+from hanabi_search_plugin.blueprints.agents import RuleAgent
 from hanabi_search_plugin.blueprints.registry import load_policy, policies
+from hanabi_search_plugin.blueprints.rulebook import TABLE_II
 from hanabi_search_plugin.callables import from_callable
 from hanabi_search_plugin.errors import ContractError
 from hanabi_search_plugin.game import Game
@@ -110,6 +113,16 @@ def test_joint_searches(name: str) -> None:
     check_agent(jointly(TWO, load_policy(name)), TWO, games=2)
     check_agent(jointly(THREE, load_policy(name)), THREE, games=2)
     check_agent(jointly(SPIEL[0], UniformPolicy()), SPIEL[0])
+
+
+@pytest.mark.parametrize("search", [MoIsmcts, RisMcts])
+def test_tree_searches(search: type[TreeSearch]) -> None:
+    rules = RuleAgent(TABLE_II, convention="any-giver")
+    for game in (TWO, THREE):
+        for guide in (None, rules):
+            agent = upgrade(load_policy("vdb"), game, search(iterations=30, guide=guide))
+            check_agent(agent, game)
+    check_agent(upgrade(UniformPolicy(), SPIEL[0], search(iterations=30)), SPIEL[0])
 
 
 def test_more_searches() -> None:

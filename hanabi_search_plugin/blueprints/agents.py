@@ -49,14 +49,14 @@ from hanabi_search_plugin.blueprints.rulebook import (
     TryToUnblock,
 )
 from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.game import IntArray, View
+from hanabi_search_plugin.game import BoolArray, IntArray, View
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.policy import Memory
+from hanabi_search_plugin.policy import Memory, Proposes
 
 _ROUTINES = Routines(decide=ops.decide, observe=ops.observe, common=ops.common)
 
 
-class RuleAgent(CompiledBot):
+class RuleAgent(CompiledBot, Proposes):
     """Plays the move of the first rule that proposes one; see the module for the two readings.
 
     Memory: int32 [B, words], what ``blueprints.rules`` says, the same for all seats. Raises
@@ -123,6 +123,14 @@ class RuleAgent(CompiledBot):
         codes = np.empty((len(view), int(script[ops.RULES])), dtype=np.int64)
         ops.propose_rows(native.game.dims, script, native.rows, memory, codes)
         return codes
+
+    def proposed(self, view: View, legal: BoolArray, memory: Memory) -> BoolArray:
+        """[B, A] what the rules propose; of a rule that leaves it to chance, all it may come to."""
+        native = _native(view)
+        script = self.script(native.game)
+        proposed = np.empty(legal.shape, dtype=np.bool_)
+        ops.proposed_rows(native.game.dims, script, native.rows, memory, proposed)
+        return proposed
 
     def __repr__(self) -> str:
         convention = f", convention={self.convention!r}" if self.convention != "off" else ""

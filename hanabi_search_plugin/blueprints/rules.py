@@ -31,6 +31,7 @@ from hanabi_search_plugin.blueprints.script import (
     SCRIPT,
     SILENT,
     TELL_ANY,
+    chance_of_code,
 )
 from hanabi_search_plugin.hanabi.layout import (
     ABOVE0,
@@ -64,7 +65,7 @@ from hanabi_search_plugin.hanabi.layout import (
     rank_plane,
     ranks,
 )
-from hanabi_search_plugin.hanabi.rules import hint_action, hint_of
+from hanabi_search_plugin.hanabi.rules import hint_action, hint_of, legal_mask
 from hanabi_search_plugin.jit import inline, kernel, routine
 
 # ------------------------------------------------------------------------------- words of a script
@@ -717,6 +718,32 @@ def observe(dims: Any, row: Any, seat: int, mem: Any, script: Any) -> bool:
 def common(dims: Any, row: Any, mem: Any, script: Any) -> bool:
     remember(dims, row, mem, script)
     return True
+
+
+@inline
+def proposed_mask(dims: Any, row: Any, mem: Any, script: Any, legal: int) -> int:
+    """Bit a set where some rule of the script may make the legal action a."""
+    board = board_of(dims, row)
+    mask = 0
+    for k in range(np.int64(script[RULES])):
+        code = propose(dims, row, mem, script, np.int64(script[FIRST_RULE + k]), board)
+        if code >= 0:
+            mask |= 1 << code
+        elif code != SILENT:
+            for a in range(63):
+                if (legal >> a) & 1 and chance_of_code(dims, row, code, legal, a) > 0:
+                    mask |= 1 << a
+    return mask & legal
+
+
+@kernel
+def proposed_rows(dims: Any, script: Any, rows: Any, memory: Any, out: Any) -> None:
+    """out[b, a] = may some rule make the legal action a in row b?"""
+    for b in range(len(rows)):
+        mem = memory[b if len(memory) > 1 else 0]
+        mask = proposed_mask(dims, rows[b], mem, script, legal_mask(dims, rows[b]))
+        for a in range(out.shape[1]):
+            out[b, a] = (mask >> a) & 1
 
 
 @kernel

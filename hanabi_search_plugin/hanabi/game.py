@@ -41,14 +41,15 @@ from hanabi_search_plugin.hanabi.redeterminize import redraw_hands, restore_hand
 from hanabi_search_plugin.hanabi.text import action_in_words
 from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds, Rows
 from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.tree import GrownTree, GrowsTrees
 
 if TYPE_CHECKING:
     from hanabi_search_plugin.belief import Belief
-    from hanabi_search_plugin.policy import Blueprint, Memory
+    from hanabi_search_plugin.policy import Blueprint, Memory, Proposes
     from hanabi_search_plugin.public_belief import PublicBelief
 
 
-class HanabiGame(PrivateTokens, Redeterminizes, Replays):
+class HanabiGame(PrivateTokens, Redeterminizes, Replays, GrowsTrees):
     """One configuration of Hanabi; equal where the configurations are.
 
     ``HanabiGame(config)``, or ``HanabiGame(players=3, ...)`` with the parameters of HanabiConfig.
@@ -264,6 +265,37 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays):
                 worlds, actions, blueprint, memories, seat, rng, threads=threads
             )
         return rollouts.action_values(worlds, actions, scripts, memories, rng, threads=threads)
+
+    def play_out(
+        self, worlds: Worlds, blueprint: Blueprint, memories: tuple[Memory, ...], rng: Streams
+    ) -> FloatArray:
+        """See ``Game.play_out``: one compiled loop where every policy is compiled."""
+        from hanabi_search_plugin.blueprints import rollouts
+        from hanabi_search_plugin.blueprints.compiled import scripts_of
+
+        scripts = scripts_of(blueprint, self)
+        if scripts is None or not isinstance(worlds, HanabiWorlds):
+            return super().play_out(worlds, blueprint, memories, rng)
+        return rollouts.play_out(worlds, scripts, memories, rng).returns
+
+    def start_tree(
+        self,
+        seat: int,
+        blueprint: Blueprint,
+        *,
+        redeterminize: bool,
+        exploration: float,
+        depth: int | None,
+        guide: Proposes | None,
+        guide_memory: Memory,
+    ) -> GrownTree | None:
+        """See ``GrowsTrees``: where every policy is compiled and the guide is a RuleAgent."""
+        from hanabi_search_plugin.blueprints.tree import start_tree
+
+        return start_tree(
+            self, seat, blueprint, redeterminize=redeterminize, exploration=exploration,
+            depth=depth, guide=guide, guide_memory=guide_memory,
+        )  # fmt: skip
 
     def hand_slots(self, player: int) -> slice:
         """Where a hand stands in a row."""

@@ -1,0 +1,357 @@
+"""Information set Monte Carlo tree search, and RIS-MCTS (Goodman 2019, arXiv:1902.06075).
+
+Each iteration draws a world from the belief (Algorithm 1, line 3), walks down the tree by the upper
+confidence bound, adds one node, lets the blueprint play the world to its end, and adds every
+mover's own return to the moves passed. The searches differ in whose observations tell nodes apart,
+and in the world that a player finds when it is to move:
+
+* ``SoIsmcts``: one tree, of what the searching seat sees;
+* ``MoIsmcts``: a tree for each player, of what that player sees, walked down together (Cowling,
+  Powley and Whitehouse 2012). Where every move is seen by all, they are one and the same tree;
+* ``RisMcts``: as MoIsmcts, but what a player other than the root cannot see is drawn anew before it
+  moves (ENTERNODE) and put back, as far as possible, after it (EXITNODE), so that what the root
+  knows does not leak into the moves of others. One tree where every move is seen by all.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+
+from hanabi_search_plugin.agent import FollowingSearch
+from hanabi_search_plugin.algorithms.guided import Guided
+from hanabi_search_plugin.algorithms.search_tree import Node, Nodes, Tree
+from hanabi_search_plugin.belief import Belief
+from hanabi_search_plugin.errors import ConfigError, ContractError, UnsupportedError
+from hanabi_search_plugin.game import Game, Redeterminizes, View, Worlds
+from hanabi_search_plugin.policy import Estimates, Memory, Proposes, take
+from hanabi_search_plugin.result import Reason, SearchResult
+from hanabi_search_plugin.rollout import observe_all
+from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.tree import GrownTree, GrowsTrees, Move
+
+Final = Literal["visits", "value"]
+
+ROUND = 100  # iterations whose worlds are drawn at once
+FEW = 5  # iterations between two looks at the clock
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeSearch(FollowingSearch):
+    """What the searches share: ``MoIsmcts(iterations=1_000)(rng, belief)`` is one decision.
+
+    It stops after ``iterations`` or ``seconds``, whichever comes first, and may be stopped after
+    any round of ``results``. With ``seconds`` decisions depend on the machine's speed; without, the
+    same ``rng`` gives the same decision. ``exploration`` is the constant C of equation 1, for
+    returns scaled by the game's range to 0 .. 1. ``depth`` limits the moves in the tree.
+
+    ``nodes="moves"`` is open loop: what cards and chance turn out to be does not branch, nor do the
+    private cards of others. With ``"observations"`` everything an observer can see branches.
+
+    ``guide`` restricts every node to the moves it proposes (where it proposes none, to the legal
+    ones). If it estimates them, too, they enter a node together, each as if it had been tried
+    ``prior_visits`` times. ``evidence=False``, as in the paper, draws worlds from all that the
+    seat's observations allow; True, given that the others play the blueprint.
+
+    The move played is the one with the most visits (of equals the best), or with the highest mean
+    (``final="value"``). Raises ConfigError for settings out of range; when called, UnsupportedError
+    where the game lacks what the search needs, and ContractError for a belief that does not follow
+    the guide: ``follow`` makes one that does.
+    """
+
+    iterations: int | None = 1_000
+    seconds: float | None = None  # of one decision, wall clock
+    exploration: float = 0.1  # of the range of returns (paper, IV-C)
+    depth: int | None = None
+    nodes: Nodes = "moves"
+    final: Final = "visits"
+    guide: Proposes | None = None
+    prior_visits: int = 1  # (paper, VI)
+    evidence: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("iterations", "depth", "prior_visits"):
+            value = getattr(self, name)
+            if value is None and name != "prior_visits":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ConfigError(f"{name} must be an integer of at least 1, got {value!r}")
+        if self.seconds is not None and not (math.isfinite(self.seconds) and self.seconds > 0):
+            raise ConfigError(f"seconds must be a number above 0 or None, got {self.seconds!r}")
+        if self.iterations is None and self.seconds is None:
+            raise ConfigError("a decision must end by iterations or seconds, got neither")
+        if not (math.isfinite(self.exploration) and self.exploration >= 0):
+            raise ConfigError(f"exploration must be at least 0, got {self.exploration!r}")
+        for name, known in (("nodes", get_args(Nodes)), ("final", get_args(Final))):
+            if getattr(self, name) not in known:
+                raise ConfigError(
+                    f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}"
+                )
+        if self.guide is not None and not isinstance(self.guide, Proposes):
+            raise ConfigError(f"guide must be a policy that proposes moves, got {self.guide!r}")
+
+    # ----------------------------------------------------------------- what the searches differ in
+
+    redeterminizes: ClassVar[bool] = False
+
+    @abstractmethod
+    def tree(self, game: Game, seat: int) -> Tree:
+        """An empty tree for a decision of ``seat``."""
+
+    def enter(self, worlds: Worlds, player: int, rng: Streams) -> Worlds:
+        """ENTERNODE: the worlds that ``player``, not the root, finds. As they are, here."""
+        return worlds
+
+    def leave(self, worlds: Worlds, player: int, saved: Worlds, rng: Streams) -> Worlds | None:
+        """EXITNODE: the worlds that follow; None where there are none. As they are, here."""
+        return worlds
+
+    # ---------------------------------------------------------------------------------- a decision
+
+    @property
+    def assumes_blueprint(self) -> bool:
+        return self.evidence
+
+    def follow(self, belief: Belief) -> Guided:
+        return Guided.start(belief, self.guide, self.evidence)
+
+    def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult:
+        """Decide for ``belief.seat``, which is to move; takes what ``results`` does."""
+        for result in self.results(rng, belief):
+            last = result
+        return last
+
+    def results(self, rng: np.random.Generator, belief: Belief) -> Iterator[SearchResult]:
+        """The decision so far, after every round of iterations; at least one.
+
+        Takes one draw from ``rng`` for the blueprint's own move, then what ``grow`` takes.
+        """
+        started = time.monotonic()
+        legal, policy = belief.view.legal, belief.blueprint[belief.seat]
+        base = int(policy.act(belief.view, legal, belief.memory, Streams.spawn(rng, 1))[0])
+        considered = self._moves(belief.view, self._guide_memory(belief))
+        if len(considered) == 1:
+            yield _result(belief, {}, considered[0], base)
+            return
+        for tree in self.grow(rng, belief):
+            late = self.seconds is not None and time.monotonic() - started >= self.seconds
+            if late or tree.iterations == self.iterations or tree.iterations % ROUND == 0:
+                moves = (
+                    tree.moves() if isinstance(tree, GrownTree) else tree.root(belief.view).moves
+                )
+                yield _result(belief, moves, self._choose(moves), base, tree)
+            if late:
+                return
+
+    def grow(self, rng: np.random.Generator, belief: Belief) -> Iterator[Tree | GrownTree]:
+        """The tree, the same object every time, after every few iterations.
+
+        Takes from ``rng``, for every ROUND of iterations, what ``belief.sample`` takes and a draw
+        an iteration.
+        """
+        tree = self._grown_by_game(belief) or self.tree(belief.game, belief.seat)
+        hints = self._guide_memory(belief)
+        few = ROUND if self.seconds is None else FEW
+        while self.iterations is None or tree.iterations < self.iterations:
+            n = ROUND if self.iterations is None else min(ROUND, self.iterations - tree.iterations)
+            worlds, memories = belief.sample(rng, n)
+            streams = Streams.spawn(rng, n)
+            for first in range(0, n, few):
+                rows = np.arange(first, min(first + few, n))
+                if isinstance(tree, GrownTree):
+                    minds = tuple(take(memory, rows) for memory in memories)
+                    tree.grow(worlds.select(rows), minds, streams.select(rows))
+                else:
+                    for row in rows[:, None]:
+                        minds = tuple(take(memory, row) for memory in memories)
+                        world, stream = worlds.select(row), streams.select(row)
+                        self._iterate(tree, belief, world, minds, hints, stream)
+                yield tree
+
+    def _grown_by_game(self, belief: Belief) -> GrownTree | None:
+        """The game's own, where it has one for this search: the same tree, sooner."""
+        game = belief.game
+        if not isinstance(game, GrowsTrees) or self.nodes != "moves":
+            return None
+        return game.start_tree(
+            belief.seat,
+            belief.blueprint,
+            redeterminize=self.redeterminizes,
+            exploration=self.exploration * _span(game),
+            depth=self.depth,
+            guide=self.guide,
+            guide_memory=self._guide_memory(belief),
+        )
+
+    def _iterate(
+        self,
+        tree: Tree,
+        belief: Belief,
+        worlds: Worlds,
+        memories: tuple[Memory, ...],
+        hints: Memory,
+        rng: Streams,
+    ) -> None:
+        """Lines 4 to 16 of Algorithm 1 in one world. ``hints`` are the guide's memory."""
+        game = belief.game
+        places = tree.start(worlds)
+        path: list[tuple[Move, int]] = []
+        possible = True
+        while possible and not worlds.terminal[0]:
+            player = int(worlds.current_player[0])
+            node = places[tree.of[player]]
+            if (path and not node.reached) or len(path) == self.depth:
+                node.reached = True
+                break
+            root = player == belief.seat
+            found = worlds if root else self.enter(worlds, player, rng)
+            view = found.view(player)
+            actions = self._moves(view, hints)
+            if not node.moves and isinstance(self.guide, Estimates):
+                self._estimate(node, actions, view, hints)
+            action = np.array([node.select(actions, self.exploration * _span(game), rng)])
+            path.append((node.moves[int(action[0])], player))
+            after = found.select(np.zeros(1, dtype=np.int64))
+            event = after.step(action)
+            restored = after if root else self.leave(after, player, worlds, rng)
+            possible = restored is not None
+            worlds = after if restored is None else restored
+            memories = observe_all(worlds, event.player, action, belief.blueprint, memories)
+            if self.guide is not None:
+                seen = event.seen_by(belief.seat, game)
+                hints = self.guide.observe(worlds.view(belief.seat), seen, hints)
+            places = tree.after(places, event, worlds)
+        returns = game.play_out(worlds, belief.blueprint, memories, rng)[0]
+        for move, player in path:
+            move.add(float(returns[player]))
+        tree.iterations += 1
+        tree.depth = max(tree.depth, len(path))
+
+    def _moves(self, view: View, hints: Memory) -> list[int]:
+        """The moves to look at: those the guide proposes, or all."""
+        legal = view.legal
+        if self.guide is None:
+            return np.flatnonzero(legal[0]).tolist()
+        proposed = self.guide.proposed(view, legal, hints)[0]
+        return np.flatnonzero(proposed if proposed.any() else legal[0]).tolist()
+
+    def _estimate(self, node: Node, actions: list[int], view: View, hints: Memory) -> None:
+        """Enter all moves with their prior; the best is the first to be selected."""
+        assert isinstance(self.guide, Estimates)
+        expected = self.guide.estimates(view, view.legal, hints)[0]
+        for a in actions:
+            node.moves[a] = Move.prior(self.prior_visits, float(expected[a]))
+
+    def _guide_memory(self, belief: Belief) -> Memory:
+        if self.guide is None:
+            return None
+        if isinstance(belief, Guided) and belief.guide is self.guide:
+            return belief.guide_memory
+        raise ContractError(
+            f"expected a belief made by this search's follow, for its guide, got "
+            f"{type(belief).__name__}"
+        )
+
+    def _choose(self, moves: dict[int, Move]) -> int:
+        tried = [a for a in sorted(moves) if moves[a].visits > 0]
+        if self.final == "value":
+            return max(tried, key=lambda a: (moves[a].mean, moves[a].visits))
+        return max(tried, key=lambda a: (moves[a].visits, moves[a].mean))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SoIsmcts(TreeSearch):
+    """Single-observer IS-MCTS: nodes are what the searching seat sees, whoever is to move.
+
+    Moves of others that look the same to it share what follows. See ``TreeSearch``.
+    """
+
+    def tree(self, game: Game, seat: int) -> Tree:
+        return Tree(game, (seat,), (0,) * game.num_players, self.nodes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MoIsmcts(TreeSearch):
+    """Multiple-observer IS-MCTS: nodes are what the player to move has seen. See ``TreeSearch``."""
+
+    def tree(self, game: Game, seat: int) -> Tree:
+        return _of_all(game, self.nodes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RisMcts(TreeSearch):
+    """Re-determinizing IS-MCTS, for games that declare ``Redeterminizes``. See ``TreeSearch``.
+
+    Where the truth cannot be put back, the iteration ends in the world it has come to.
+    """
+
+    redeterminizes = True
+
+    def tree(self, game: Game, seat: int) -> Tree:
+        if not isinstance(game, Redeterminizes):
+            raise UnsupportedError(
+                f"RIS-MCTS draws hidden information anew, which {game.name} cannot (it does not "
+                "declare Redeterminizes)"
+            )
+        if game.public_actions and self.nodes == "moves":
+            return Tree(game, (seat,), (0,) * game.num_players, self.nodes)
+        return _of_all(game, self.nodes)
+
+    def enter(self, worlds: Worlds, player: int, rng: Streams) -> Worlds:
+        assert isinstance(worlds.game, Redeterminizes)
+        return worlds.game.redeterminize(worlds, player, rng)
+
+    def leave(self, worlds: Worlds, player: int, saved: Worlds, rng: Streams) -> Worlds | None:
+        assert isinstance(worlds.game, Redeterminizes)
+        return worlds.game.restore(worlds, player, saved, rng)
+
+
+def _of_all(game: Game, nodes: Nodes) -> Tree:
+    """A tree for each player."""
+    players = tuple(range(game.num_players))
+    return Tree(game, players, players, nodes)
+
+
+def _span(game: Game) -> float:
+    """What exploration is counted in."""
+    return game.return_range[1] - game.return_range[0]
+
+
+def _result(
+    belief: Belief,
+    moves: dict[int, Move],
+    action: int,
+    base: int,
+    tree: Tree | GrownTree | None = None,
+) -> SearchResult:
+    actions = np.flatnonzero(belief.view.legal[0])
+    known = [moves.get(a, Move()) for a in actions.tolist()]
+    mean = np.array([move.mean for move in known])
+    stderr = np.array([move.stderr for move in known])
+    best, at = (int(np.searchsorted(actions, a)) for a in (action, base))
+    notes = [] if belief.exact else ["the belief is a sample of the worlds"]
+    if belief.recovered:
+        notes.append(f"the belief had to recover {belief.recovered} times")
+    reason: Reason = "blueprint_best" if action == base else "tree_choice"
+    return SearchResult(
+        action=action,
+        blueprint_action=base,
+        reason=reason if tree is not None else "single_move",
+        actions=actions,
+        mean=mean,
+        stderr=stderr,
+        count=np.array([move.visits for move in known]),
+        gain=0.0 if best == at else float(mean[best] - mean[at]),
+        gain_stderr=0.0 if best == at else float(np.hypot(stderr[best], stderr[at])),
+        rollouts=0 if tree is None else tree.iterations,
+        belief_size=belief.size,
+        likelihoods=belief.likelihoods,
+        note="; ".join(notes),
+        depth=None if tree is None else tree.depth,
+    )

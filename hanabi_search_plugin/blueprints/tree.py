@@ -1,0 +1,251 @@
+"""Search trees of native Hanabi, grown in compiled code: the twin of ``algorithms.ismcts``.
+
+One open-loop tree for all seats, in arrays. Letters: B worlds, N nodes (room for them), A actions,
+P players, W words of a row.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.blueprints.agents import RuleAgent
+from hanabi_search_plugin.blueprints.compiled import NO_MEMORY, pack_memories, scripts_of
+from hanabi_search_plugin.blueprints.kernels import NO_MOVE, observe_rows, play_rows
+from hanabi_search_plugin.blueprints.rules import proposed_mask
+from hanabi_search_plugin.blueprints.script import KIND, NOBODY, SCRIPT
+from hanabi_search_plugin.game import IntArray, Worlds
+from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.hanabi.layout import TURN, players
+from hanabi_search_plugin.hanabi.redeterminize import redraw_hands, restore_hands
+from hanabi_search_plugin.hanabi.rules import final_return, legal_mask, next_uniform, step
+from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
+from hanabi_search_plugin.jit import inline, kernel
+from hanabi_search_plugin.policy import Blueprint, Memory, Proposes
+from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.tree import GrownTree, Move
+
+NODES, DEPTH = 0, 1  # words of ``sizes``
+
+
+@inline
+def select_move(
+    mask: int, visits: Any, totals: Any, available: Any, exploration: float, logs: Any, state: Any
+) -> int:
+    """A move of ``mask`` never tried, or the one with the highest upper confidence bound.
+
+    One draw of the stream where several are as good. All moves of the mask were available.
+    """
+    untried = 0
+    best = 0
+    most = -np.inf
+    for a in range(len(visits)):
+        if (mask >> a) & 1:
+            if visits[a] == 0:
+                untried |= 1 << a
+            else:
+                mean = totals[a] / visits[a]
+                bound = mean + exploration * math.sqrt(logs[available[a]] / visits[a])
+                if bound > most:
+                    most, best = bound, 1 << a
+                elif bound == most:
+                    best |= 1 << a
+            available[a] += 1
+    best = untried if untried != 0 else best
+    count = 0
+    for a in range(len(visits)):
+        count += (best >> a) & 1
+    k = np.int64(next_uniform(state) * count) if count > 1 else 0
+    for a in range(len(visits)):
+        if (best >> a) & 1:
+            if k == 0:
+                return a
+            k -= 1
+    return -1
+
+
+@kernel
+def grow_rows(
+    dims: Any,
+    rows: Any,
+    scripts: Any,
+    memories: Any,
+    guide: Any,
+    guide_memory: Any,
+    seat: int,
+    redeterminize: bool,
+    keep_hand: bool,
+    exploration: float,
+    depth: int,
+    logs: Any,
+    streams: Any,
+    sizes: Any,
+    reached: Any,
+    children: Any,
+    visits: Any,
+    available: Any,
+    totals: Any,
+    squares: Any,
+) -> None:
+    """An iteration in each of rows [B, W], one after the other.
+
+    ``memories`` int32 [B or 1, P, words]; ``guide`` int64 [SCRIPT], NOBODY for no guide, and its
+    memory int32 [1, words]; ``logs`` the logarithms of 0, 1, ...; ``streams`` uint64 [B]. The tree:
+    ``reached`` bool [N]; ``children`` int32, -1 for none, ``visits``, ``available`` int32 and
+    ``totals`` float64, all [N, A]; ``squares`` float64 [A], of the root. There is room for B more
+    nodes.
+    """
+    p = players(dims)
+    now = np.empty_like(rows[:1])
+    saved = np.empty_like(rows[:1])
+    row = now[0]
+    minds = np.empty_like(memories[:1])
+    hints = np.empty_like(guide_memory)
+    state = np.empty(1, np.uint64)
+    play_on = np.full((1, 1), NO_MOVE)
+    values = np.empty((1, 1))
+    nothing = np.empty((0, 0), np.int32)
+    path = np.empty((1024, 2), np.int64)
+    for b in range(len(rows)):
+        row[:] = rows[b]
+        minds[0] = memories[b if len(memories) > 1 else 0]
+        hints[:] = guide_memory
+        state[0] = streams[b]
+        node: Any = np.int64(0)
+        n = 0
+        while row[TURN] >= 0:
+            if (n > 0 and not reached[node]) or n == depth:
+                reached[node] = True
+                break
+            mover: Any = np.int64(row[TURN]) & 7
+            anew = redeterminize and mover != seat
+            if anew:
+                saved[:] = now
+                redraw_hands(dims, now, mover, keep_hand, state)
+            mask = legal_mask(dims, row)
+            if guide[KIND] != NOBODY:
+                proposed = proposed_mask(dims, row, hints[0], guide, mask)
+                mask = proposed if proposed != 0 else mask
+            action = select_move(
+                mask, visits[node], totals[node], available[node], exploration, logs, state
+            )
+            path[n, 0] = node
+            path[n, 1] = action
+            n += 1
+            step(dims, row, action)
+            if anew:
+                restore_hands(dims, now, mover, saved, state)
+            if row[TURN] >= 0:
+                for other in range(p):
+                    observe_rows(dims, scripts[other], now, other, minds[0, other : other + 1])
+                if guide[KIND] != NOBODY:
+                    observe_rows(dims, guide, now, seat, hints)
+            if children[node, action] < 0:
+                children[node, action] = sizes[NODES]
+                sizes[NODES] += 1
+            node = np.int64(children[node, action])
+        if row[TURN] >= 0:
+            play_rows(dims, now, play_on, scripts, minds, False, state, values, nothing)
+        else:
+            values[0, 0] = final_return(row)
+        value = values[0, 0]
+        for i in range(n):
+            visits[path[i, 0], path[i, 1]] += 1
+            totals[path[i, 0], path[i, 1]] += value
+        squares[path[0, 1]] += value * value
+        sizes[DEPTH] = max(sizes[DEPTH], n)
+
+
+class CompiledTree(GrownTree):
+    """A tree of native Hanabi in arrays; see ``grow_rows``. ``start`` makes one."""
+
+    def __init__(
+        self,
+        game: HanabiGame,
+        seat: int,
+        scripts: IntArray,
+        *,
+        redeterminize: bool,
+        exploration: float,
+        depth: int | None,
+        guide: IntArray,
+        guide_memory: NDArray[np.int32],
+    ) -> None:
+        self.game = game
+        self.seat = seat
+        self.iterations = 0
+        self._scripts = scripts
+        self._settings = (redeterminize, bool(game.visible[seat, seat]), exploration)
+        self._depth = game.max_length if depth is None else depth
+        self._guide, self._guide_memory = guide, guide_memory
+        self._sizes = np.array([1, 0])
+        self._logs = np.zeros(0)
+        a = game.num_actions
+        self.reached = np.ones(1, dtype=np.bool_)  # [N]
+        self.children = np.full((1, a), -1, dtype=np.int32)  # [N, A]
+        self.visits = np.zeros((1, a), dtype=np.int32)
+        self.available = np.zeros((1, a), dtype=np.int32)
+        self.totals = np.zeros((1, a))
+        self.squares = np.zeros(a)  # of the root
+
+    @property
+    def depth(self) -> int:  # type: ignore[override]  # read alone
+        return int(self._sizes[DEPTH])
+
+    def grow(self, worlds: Worlds, memories: tuple[Memory, ...], rng: Streams) -> None:
+        if not isinstance(worlds, HanabiWorlds):
+            raise TypeError(f"expected worlds of native Hanabi, got {type(worlds).__name__}")
+        self._make_room(len(worlds))
+        grow_rows(
+            self.game.dims, worlds.rows, self._scripts, pack_memories(memories), self._guide,
+            self._guide_memory, self.seat, *self._settings, self._depth, self._logs, rng.state,
+            self._sizes, self.reached, self.children, self.visits, self.available, self.totals,
+            self.squares,
+        )  # fmt: skip
+        self.iterations += len(worlds)
+
+    def moves(self) -> dict[int, Move]:
+        return {
+            a: Move(int(self.visits[0, a]), float(self.totals[0, a]), float(self.squares[a]))
+            for a in np.flatnonzero(self.available[0]).tolist()
+        }
+
+    def _make_room(self, more: int) -> None:
+        """For as many nodes more."""
+        needed, room = int(self._sizes[NODES]) + more, len(self.reached)
+        if needed > room:
+            add = max(needed, 2 * room) - room
+            wide = ((0, add), (0, 0))
+            self.reached = np.pad(self.reached, (0, add))
+            self.children = np.pad(self.children, wide, constant_values=-1)
+            self.visits = np.pad(self.visits, wide)
+            self.available = np.pad(self.available, wide)
+            self.totals = np.pad(self.totals, wide)
+        if self.iterations + more >= len(self._logs):
+            counts = range(1, 2 * (self.iterations + more) + 2)
+            self._logs = np.array([0.0, *map(math.log, counts)])
+
+
+def start_tree(
+    game: HanabiGame,
+    seat: int,
+    blueprint: Blueprint,
+    *,
+    guide: Proposes | None,
+    guide_memory: Memory,
+    **settings: Any,
+) -> CompiledTree | None:
+    """See ``GrowsTrees``: None unless all policies are compiled and the guide is a RuleAgent."""
+    scripts = scripts_of(blueprint, game)
+    if scripts is None:
+        return None
+    words, memory = np.zeros(SCRIPT, dtype=np.int64), NO_MEMORY
+    words[KIND] = NOBODY
+    if guide is not None:
+        if not isinstance(guide, RuleAgent):
+            return None
+        words, memory = guide.script(game), guide_memory
+    return CompiledTree(game, seat, scripts, guide=words, guide_memory=memory, **settings)

@@ -18,7 +18,7 @@ from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame  # noqa: E402
 from hanabi_search_plugin.wrappers.openspiel_worlds import OpenSpielWorlds  # noqa: E402
 
 SIMULATIONS = 60
-REPEATS = 100
+REPEATS = 60
 POSITIONS = {  # a deal and the moves that lead to a decision
     "kuhn_poker": (0, 1),
     "leduc_poker": (1, 4, 1, 2),

@@ -228,8 +228,8 @@ def test_a_view_holds_what_the_seat_sees(observation_type: Any) -> None:
     streams = Streams.spawn(rng, len(worlds))
     for seat in range(3):
         view = worlds.view(seat)
-        hand = view.rows[:, game._hand(seat)]
-        own = worlds.rows[:, game._hand(seat)]
+        hand = view.rows[:, game.hand_slots(seat)]
+        own = worlds.rows[:, game.hand_slots(seat)]
         shown = (
             own if observation_type == "seer" else np.where(own == NO_CARD, NO_CARD, HIDDEN_CARD)
         )

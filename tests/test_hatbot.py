@@ -199,7 +199,7 @@ def test_one_mind_is_that_of_every_seat(version: str, parameters: dict[str, Any]
     game = HanabiGame(**parameters)
     worlds = game.deal(np.random.default_rng(7), 200)
     actions = np.flatnonzero(worlds.legal.all(axis=0))[:3]
-    check_one_mind(BOTS[version], game, worlds.rows, np.concatenate([[-1], actions]))
+    check_one_mind(BOTS[version], game, worlds.rows, np.concatenate([[kernels.NO_MOVE], actions]))
 
 
 @standard

@@ -209,7 +209,7 @@ def test_restore_keeps_the_deck_whole_and_returns_what_it_can(parameters: dict[s
             moved.step(actions)
             back = game.restore(moved, player, mine, given)
             assert (card_counts(back) == full).all()
-            hand = game._hand(player)
+            hand = game.hand_slots(player)
             others = np.ones(back.rows.shape[1], dtype=bool)
             others[hand] = others[deck_start(game) :] = False
             knowledge = slice(hand.start + game.num_players * game.token_length, None)

@@ -31,6 +31,7 @@ from hanabi_search_plugin.belief import Belief
 from hanabi_search_plugin.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.game import Game, Redeterminizes, View, Worlds
 from hanabi_search_plugin.policy import Estimates, Memory, Proposes, take
+from hanabi_search_plugin.require import require_integer
 from hanabi_search_plugin.result import Reason, SearchResult
 from hanabi_search_plugin.rollout import observe_all
 from hanabi_search_plugin.streams import Streams
@@ -80,8 +81,7 @@ class TreeSearch(FollowingSearch):
             value = getattr(self, name)
             if value is None and name != "prior_visits":
                 continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ConfigError(f"{name} must be an integer of at least 1, got {value!r}")
+            require_integer(name, value, 1)
         if self.seconds is not None and not (math.isfinite(self.seconds) and self.seconds > 0):
             raise ConfigError(f"seconds must be a number above 0 or None, got {self.seconds!r}")
         if self.iterations is None and self.seconds is None:
@@ -335,9 +335,6 @@ def _result(
     mean = np.array([move.mean for move in known])
     stderr = np.array([move.stderr for move in known])
     best, at = (int(np.searchsorted(actions, a)) for a in (action, base))
-    notes = [] if belief.exact else ["the belief is a sample of the worlds"]
-    if belief.recovered:
-        notes.append(f"the belief had to recover {belief.recovered} times")
     reason: Reason = "blueprint_best" if action == base else "tree_choice"
     return SearchResult(
         action=action,
@@ -352,6 +349,6 @@ def _result(
         rollouts=0 if tree is None else tree.iterations,
         belief_size=belief.size,
         likelihoods=belief.likelihoods,
-        note="; ".join(notes),
+        note="; ".join(belief.caveats()),
         depth=None if tree is None else tree.depth,
     )

@@ -13,7 +13,6 @@ knows; players in one process may share what they would all compute.
 from __future__ import annotations
 
 import hashlib
-import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakValueDictionary
@@ -22,10 +21,11 @@ import numpy as np
 
 from hanabi_search_plugin.agent import SearchAgent, TeamSearch
 from hanabi_search_plugin.algorithms.range_search import RangeSearch
-from hanabi_search_plugin.errors import ConfigError, ContractError, UnsupportedError
+from hanabi_search_plugin.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.game import Event, Game, View
 from hanabi_search_plugin.policy import Blueprint, Memory
 from hanabi_search_plugin.public_belief import PublicBelief
+from hanabi_search_plugin.require import require_integer, require_positive_or_0
 from hanabi_search_plugin.result import Reason, SearchResult
 from hanabi_search_plugin.streams import Streams
 
@@ -54,13 +54,9 @@ class JointSparta(TeamSearch):
     def __post_init__(self) -> None:
         least = {"max_range": 0, "seed": 0}
         for name in ("max_range", "rollouts", "min_rollouts", "round_size", "seed", "threads"):
-            value, low = getattr(self, name), least.get(name, 1)
-            if isinstance(value, bool) or not isinstance(value, int) or value < low:
-                raise ConfigError(f"{name} must be an integer of at least {low}, got {value!r}")
+            require_integer(name, getattr(self, name), least.get(name, 1))
         for name in ("threshold", "deviations"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
-                raise ConfigError(f"{name} must be a number of at least 0, got {value!r}")
+            require_positive_or_0(name, getattr(self, name))
 
     def agent(self, game: Game, blueprint: Blueprint, epsilon: float) -> JointAgent:
         """See ``TeamSearch``. Raises UnsupportedError where players cannot search jointly."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hanabi_search_plugin.algorithms import sums
 from hanabi_search_plugin.game import HIDDEN, BoolArray, FloatArray, IntArray
 from hanabi_search_plugin.public_belief import PublicBelief
 from hanabi_search_plugin.streams import Streams
@@ -62,11 +63,13 @@ class Contest:
 
     def gain(self) -> tuple[FloatArray, FloatArray]:
         """[E, A] mean gain over the blueprint's move, and its standard error; nan where unknown."""
-        return _mean(self.gains, self.count), _stderr(self.gains, self.gains_squared, self.count)
+        return sums.mean(self.gains, self.count), sums.stderr(
+            self.gains, self.gains_squared, self.count
+        )
 
     def mean(self) -> tuple[FloatArray, FloatArray]:
         """[E, A] mean return, and its standard error; nan where unknown."""
-        return _mean(self.total, self.count), _stderr(self.total, self.squares, self.count)
+        return sums.mean(self.total, self.count), sums.stderr(self.total, self.squares, self.count)
 
     def final(self, threshold: float) -> FloatArray:
         """[E, A] the gain of moves above the threshold after all their worlds, else -inf."""
@@ -180,8 +183,7 @@ class RangeSearch:
                 at_once = max(1, WORLDS_AT_ONCE // size)
                 for rows in np.split(some, range(at_once, len(some), at_once)):
                     self._play(public, player, contest, rows, number, size, now[rows])
-            if len(contest.rounds) > 1:
-                tried = tried & ~now
+            tried = tried & ~now
 
     def _play(
         self,
@@ -217,22 +219,9 @@ class RangeSearch:
         contest.gains[rows] += gains.sum(axis=2)
         contest.gains_squared[rows] += (gains * gains).sum(axis=2)
         count = contest.count[rows]
-        gain = _mean(contest.gains[rows], count)
-        error = _stderr(contest.gains[rows], contest.gains_squared[rows], count)
+        gain = sums.mean(contest.gains[rows], count)
+        error = sums.stderr(contest.gains[rows], contest.gains_squared[rows], count)
         behind = tried & (count >= self.min_rollouts)
         behind &= self.threshold - gain > self.deviations * error
         contest.dropped[rows] |= behind
         contest.open[rows] &= ~behind & ~(tried & (count == contest.share[rows, None]))
-
-
-def _mean(total: FloatArray, n: IntArray) -> FloatArray:
-    mean = np.full(total.shape, np.nan)
-    np.divide(total, n, out=mean, where=n > 0)
-    return mean
-
-
-def _stderr(total: FloatArray, squares: FloatArray, n: IntArray) -> FloatArray:
-    spread = np.maximum(squares - total * total / np.maximum(n, 1), 0.0)
-    square = np.full(total.shape, np.nan)
-    np.divide(spread, (n - 1.0) * n, out=square, where=n > 1)
-    return np.asarray(np.sqrt(square), dtype=np.float64)

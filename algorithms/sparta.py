@@ -17,9 +17,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from hanabi_search_plugin.algorithms import sums
 from hanabi_search_plugin.belief import Belief
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.game import BoolArray, FloatArray, IntArray
+from hanabi_search_plugin.require import require_integer, require_positive_or_0
 from hanabi_search_plugin.result import Reason, SearchResult
 from hanabi_search_plugin.streams import Streams
 
@@ -56,13 +58,9 @@ class Sparta:
 
     def __post_init__(self) -> None:
         for name in ("rollouts", "min_rollouts", "round_size", "threads"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ConfigError(f"{name} must be an integer of at least 1, got {value!r}")
+            require_integer(name, getattr(self, name), 1)
         for name in ("threshold", "deviations"):
-            value = getattr(self, name)
-            if not (math.isfinite(value) and value >= 0):
-                raise ConfigError(f"{name} must be a number of at least 0, got {value!r}")
+            require_positive_or_0(name, getattr(self, name))
         if self.seconds is not None and not (math.isfinite(self.seconds) and self.seconds > 0):
             raise ConfigError(f"seconds must be a number above 0 or None, got {self.seconds!r}")
         if self.pruning not in get_args(Pruning):
@@ -82,9 +80,7 @@ class Sparta:
         choice = policy.act(belief.view, legal, belief.memory, Streams.spawn(rng, 1))
         base = int(np.searchsorted(actions, choice[0]))
         tally = Tally(len(actions))
-        notes = [] if belief.exact else ["the belief is a sample of the worlds"]
-        if belief.recovered:
-            notes.append(f"the belief had to recover {belief.recovered} times")
+        notes = belief.caveats()
         share = self.rollouts // len(actions)
         if len(actions) == 1:
             return _result(belief, actions, base, base, "single_move", tally, notes)
@@ -184,31 +180,18 @@ class Tally:
     @property
     def mean(self) -> FloatArray:
         """[M] nan where never tried."""
-        return _mean(self._sum, self.count)
+        return sums.mean(self._sum, self.count)
 
     @property
     def stderr(self) -> FloatArray:
         """[M] standard error of the mean, nan below two rollouts."""
-        return _stderr(self._sum, self._squares, self.count)
+        return sums.stderr(self._sum, self._squares, self.count)
 
     def difference(self, move: int) -> tuple[FloatArray, FloatArray]:
         """[M] mean return of ``move`` minus that of each, in shared worlds, and standard errors."""
         pairs = self._pairs[move]
         lead = self._lead[move]
-        return _mean(lead, pairs), _stderr(lead, self._lead_squares[move], pairs)
-
-
-def _mean(total: FloatArray, n: FloatArray | IntArray) -> FloatArray:
-    mean = np.full(len(total), np.nan)
-    np.divide(total, n, out=mean, where=n > 0)
-    return mean
-
-
-def _stderr(total: FloatArray, squares: FloatArray, n: FloatArray | IntArray) -> FloatArray:
-    spread = np.maximum(squares - total * total / np.maximum(n, 1), 0.0)
-    square = np.full(len(total), np.nan)
-    np.divide(spread, (n - 1.0) * n, out=square, where=n > 1)
-    return np.asarray(np.sqrt(square), dtype=np.float64)
+        return sums.mean(lead, pairs), sums.stderr(lead, self._lead_squares[move], pairs)
 
 
 def _leader(score: FloatArray, alive: BoolArray, base: int) -> int:

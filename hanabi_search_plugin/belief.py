@@ -71,6 +71,13 @@ class Belief(ABC):
         the observations alone allow, counts it in ``recovered`` and logs a warning.
         """
 
+    def caveats(self) -> list[str]:
+        """What a decision from this belief should be read with."""
+        notes = [] if self.exact else ["the belief is a sample of the worlds"]
+        if self.recovered:
+            notes.append(f"the belief had to recover {self.recovered} times")
+        return notes
+
     @abstractmethod
     def sample(self, rng: np.random.Generator, n: int) -> tuple[Worlds, tuple[Memory, ...]]:
         """n worlds with independent future chance, and every seat's blueprint memory in them."""

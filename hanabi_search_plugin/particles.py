@@ -27,6 +27,7 @@ from hanabi_search_plugin.game import (
     Worlds,
 )
 from hanabi_search_plugin.policy import Blueprint, Memory, sample_actions, take
+from hanabi_search_plugin.require import require_share
 from hanabi_search_plugin.rollout import observe_all, start_memories
 from hanabi_search_plugin.streams import Streams
 
@@ -104,8 +105,7 @@ class ParticleBelief(Belief):
             raise ConfigError(
                 f"particles must be from 1 to tries={tries}, got {particles}; each takes a deal"
             )
-        if not 0.0 <= epsilon <= 1.0:
-            raise ConfigError(f"epsilon must be from 0 to 1, got {epsilon}")
+        require_share("epsilon", epsilon)
         if len(view) != 1:
             raise ContractError(f"a belief follows one game: expected one view, got {len(view)}")
         view, seed = view.select(np.array([0])), int(rng.integers(2**63))

@@ -22,7 +22,7 @@ from hanabi_search_plugin.belief import (
     dealt,
     follow,
 )
-from hanabi_search_plugin.errors import ConfigError, ContractError
+from hanabi_search_plugin.errors import ContractError
 from hanabi_search_plugin.game import (
     HIDDEN,
     BoolArray,
@@ -36,6 +36,7 @@ from hanabi_search_plugin.game import (
     Worlds,
 )
 from hanabi_search_plugin.policy import Blueprint, Memory, join, memory_from
+from hanabi_search_plugin.require import require_share
 from hanabi_search_plugin.streams import Streams
 
 _log = logging.getLogger(__name__)
@@ -207,8 +208,7 @@ class EnumeratedPublicBelief(PublicBelief):
         max_worlds: int = MAX_WORLDS,
     ) -> EnumeratedPublicBelief:
         """The public belief at the first decision, from the observer's first view."""
-        if not 0.0 <= epsilon <= 1.0:
-            raise ConfigError(f"epsilon must be from 0 to 1, got {epsilon}")
+        require_share("epsilon", epsilon)
         tracked = dealt(game, blueprint, None, max_worlds)
         assert isinstance(game, Enumerable)
         view = view.select(np.array([0]))

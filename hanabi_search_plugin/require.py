@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,12 @@ def require_integer(name: str, value: Any, least: int) -> None:
     """Raises ConfigError unless ``value`` is an integer of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ConfigError(f"{name} must be an integer of at least {least}, got {value!r}")
+
+
+def require_positive_or_0(name: str, value: float) -> None:
+    """Raises ConfigError unless ``value`` is a finite number of at least 0."""
+    if not (math.isfinite(value) and value >= 0):
+        raise ConfigError(f"{name} must be a number of at least 0, got {value!r}")
 
 
 def require_share(name: str, value: float) -> None:

@@ -106,7 +106,7 @@ class HandRange:
             hands=np.zeros(1, dtype=np.int32 if game.config.hand_size <= 6 else np.int64),
             likes=NO_FLOATS,
             groups=NO_INTS,
-            told=np.full(game.config.hand_size, _all_kinds(game)),
+            told=np.full(game.config.hand_size, all_kinds(game)),
             known=0,
             present=present,
             unseen=unseen,
@@ -153,7 +153,7 @@ class HandRange:
         if action >= 2 * h:
             return self
         slot = action % h
-        told = np.append(np.delete(self.told, slot), _all_kinds(self.game))
+        told = np.append(np.delete(self.told, slot), all_kinds(self.game))
         if slot >= self.known:
             return replace(self, told=told)
         shift, same = 5 * slot, np.empty(len(self.hands), dtype=np.bool_)
@@ -165,19 +165,14 @@ class HandRange:
     def _after_other_move(
         self, actor: int, action: int, view: HanabiView, by_blueprint: bool
     ) -> Self:
-        config = self.game.config
-        allowed = np.full(config.hand_size, _all_kinds(self.game))
-        move = action_to_dict(config, action)
-        if "target" in move and (actor + move["target"]) % config.players == self.seat:
-            by_rank = "rank" in move
-            value = move["rank"] if by_rank else move["color"]
-            kernels.touch_identities(self.game.dims, view.rows[0], value, by_rank, allowed)
-        allowed &= self.told
+        allowed = self.told
+        if (hint := told_by(self.game, actor, action, view)) is not None and hint[0] == self.seat:
+            allowed = allowed & hint[1]
         if by_blueprint:
             new = self.partners.explain(self, actor, action, allowed)
         else:
             # What is pending may be anything: not so the slots that a hint has told something of.
-            told = np.flatnonzero(allowed[: self.present] != _all_kinds(self.game))
+            told = np.flatnonzero(allowed[: self.present] != all_kinds(self.game))
             new = self.enumerate(allowed, upto=max(self.known, 1 + int(told.max(initial=-1))))
         return replace(new, told=allowed)
 
@@ -358,7 +353,24 @@ def _count(game: HanabiGame, view: HanabiView) -> tuple[IntArray, int]:
     return unseen, int(present)
 
 
-def _all_kinds(game: HanabiGame) -> int:
+def told_by(
+    game: HanabiGame, actor: int, action: int, view: HanabiView
+) -> tuple[int, IntArray] | None:
+    """Who was hinted at, and the identities [H] that the hint leaves; None for no hint.
+
+    ``view`` is any seat's after the move.
+    """
+    move = action_to_dict(game.config, action)
+    if "target" not in move:
+        return None
+    by_rank = "rank" in move
+    value = move["rank"] if by_rank else move["color"]
+    allowed = np.empty(game.config.hand_size, dtype=np.int64)
+    kernels.touch_identities(game.dims, view.rows[0], value, by_rank, allowed)
+    return (actor + move["target"]) % game.config.players, allowed
+
+
+def all_kinds(game: HanabiGame) -> int:
     """The set of all identities."""
     return (1 << game.config.max_score) - 1
 

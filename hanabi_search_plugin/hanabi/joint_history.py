@@ -16,8 +16,8 @@ import numpy as np
 from hanabi_search_plugin.blueprints import hands as kernels
 from hanabi_search_plugin.game import Event, IntArray
 from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.hanabi.hand_range import all_kinds, told_by
 from hanabi_search_plugin.hanabi.layout import DREW, HIDDEN_CARD, LAST_CARD, LAST_FLAGS, NO_CARD
-from hanabi_search_plugin.hanabi.text import action_to_dict
 from hanabi_search_plugin.hanabi.worlds import HanabiView
 
 Labels = Any  # [E] int64 where they fit, else objects (Python's integers): 5 players need 80 bits
@@ -57,7 +57,7 @@ class Step:
 
 
 def first_step(game: HanabiGame, view: HanabiView) -> Step:
-    told = np.full((game.num_players, game.config.hand_size), _all_kinds(game))
+    told = np.full((game.num_players, game.config.hand_size), all_kinds(game))
     return Step(0, public_view(game, view), told)
 
 
@@ -68,26 +68,22 @@ def next_step(
     public, config = public_view(game, view), game.config
     mover, action = int(event.player[0]), int(event.action[0])
     told, gone, row = before.told.copy(), None, public.rows[0]
-    move = action_to_dict(config, action)
-    if "target" in move:
-        by_rank = "rank" in move
-        value = move["rank"] if by_rank else move["color"]
-        allowed = np.empty(config.hand_size, dtype=np.int64)
-        kernels.touch_identities(game.dims, row, value, by_rank, allowed)
-        told[(mover + move["target"]) % config.players] &= allowed
+    hint = told_by(game, mover, action, public)
+    if hint is not None:
+        told[hint[0]] &= hint[1]
     else:
         slot, cards = action % config.hand_size, _cards(game, public, mover)
         gone = Gone(mover, slot, int(row[LAST_CARD]), bool(row[LAST_FLAGS] & DREW), cards)
-        told[mover] = np.append(np.delete(told[mover], slot), _all_kinds(game))
+        told[mover] = np.append(np.delete(told[mover], slot), all_kinds(game))
     return Step(before.turn + 1, public, told, event, by_blueprint, gone)
 
 
-def public_view(game: HanabiGame, view: HanabiView) -> HanabiView:
-    """What everybody sees; the cards of all hands are hidden."""
+def public_view(game: HanabiGame, view: HanabiView, seat: int = 0) -> HanabiView:
+    """What everybody sees, as a view of ``seat``: the cards of all hands are hidden."""
     rows = view.rows.copy()
     hands = rows[:, game.hand_slots(0).start : game.hand_slots(game.num_players - 1).stop]
     hands[hands != NO_CARD] = HIDDEN_CARD
-    return HanabiView(game, 0, rows)
+    return HanabiView(game, seat, rows)
 
 
 @dataclass(frozen=True)
@@ -226,7 +222,3 @@ def joint_hands(
 
 def _cards(game: HanabiGame, view: HanabiView, holder: int) -> int:
     return int((view.rows[0, game.hand_slots(holder)] != NO_CARD).sum())
-
-
-def _all_kinds(game: HanabiGame) -> int:
-    return (1 << game.vocabulary) - 1

@@ -21,7 +21,8 @@ from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, Vi
 from hanabi_search_plugin.hanabi.belief import HandBelief
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.hand_range import HandRange
-from hanabi_search_plugin.hanabi.layout import DREW, HIDDEN_CARD, LAST_CARD, LAST_FLAGS, NO_CARD
+from hanabi_search_plugin.hanabi.joint_history import public_view
+from hanabi_search_plugin.hanabi.layout import DREW, LAST_CARD, LAST_FLAGS, NO_CARD
 from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
 from hanabi_search_plugin.policy import Blueprint, Memory, take
 from hanabi_search_plugin.public_belief import PublicBelief
@@ -61,10 +62,10 @@ class HandRanges(PublicBelief):
             )
         assert isinstance(view, HanabiView)
         first, second = (
-            HandRange.start(game, blueprint, _public(game, view, seat), epsilon=epsilon)
+            HandRange.start(game, blueprint, public_view(game, view, seat), epsilon=epsilon)
             for seat in (0, 1)
         )
-        return cls(game, blueprint, 0, _public(game, view, 0), (first, second))
+        return cls(game, blueprint, 0, public_view(game, view, 0), (first, second))
 
     @property
     def recovered(self) -> int:
@@ -84,7 +85,7 @@ class HandRanges(PublicBelief):
 
     def public_part(self, view: View) -> bytes | None:
         assert isinstance(view, HanabiView)
-        return _public(self.game, view, 0).rows.tobytes()
+        return public_view(self.game, view, 0).rows.tobytes()
 
     # ------------------------------------------------------------------------------- updates
 
@@ -92,11 +93,11 @@ class HandRanges(PublicBelief):
         assert isinstance(view, HanabiView)
         first, second = (
             self.ranges[seat].update(
-                event, _public(self.game, view, seat), by_blueprint=by_blueprint
+                event, public_view(self.game, view, seat), by_blueprint=by_blueprint
             )
             for seat in (0, 1)
         )
-        left, public = self.left, _public(self.game, view, 0)
+        left, public = self.left, public_view(self.game, view, 0)
         row = public.rows[0]
         if row[LAST_CARD] >= 0:
             slot = int(event.action[0]) % self.game.config.hand_size
@@ -213,16 +214,6 @@ class HandRanges(PublicBelief):
             self.memory_of(player, entries), np.repeat(np.arange(len(entries)), n)
         )
         return HanabiWorlds(self.game, rows), tuple(memories)
-
-
-def _public(game: HanabiGame, view: HanabiView, seat: int) -> HanabiView:
-    """What everybody sees, as a view of ``seat``: the cards of both hands are hidden."""
-    rows = view.rows.copy()
-    for player in (0, 1):
-        cards = rows[:, game.hand_slots(player)]
-        cards[cards != NO_CARD] = HIDDEN_CARD
-        rows[:, game.hand_slots(player)] = cards
-    return HanabiView(game, seat, rows)
 
 
 def _pack(cards: NDArray[Any]) -> int:

@@ -1,0 +1,22 @@
+"""Means and standard errors from running sums, of any shape."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hanabi_search_plugin.game import FloatArray, IntArray
+
+
+def mean(total: FloatArray, n: FloatArray | IntArray) -> FloatArray:
+    """Of n numbers with these totals; nan where n is 0."""
+    found = np.full(total.shape, np.nan)
+    np.divide(total, n, out=found, where=n > 0)
+    return found
+
+
+def stderr(total: FloatArray, squares: FloatArray, n: FloatArray | IntArray) -> FloatArray:
+    """Standard error of the mean, from the sum of squares, too; nan below two numbers."""
+    spread = np.maximum(squares - total * total / np.maximum(n, 1), 0.0)
+    square = np.full(total.shape, np.nan)
+    np.divide(spread, (n - 1.0) * n, out=square, where=n > 1)
+    return np.asarray(np.sqrt(square), dtype=np.float64)

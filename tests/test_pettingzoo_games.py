@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import pickle
 import sys
 import types
 from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
+from pettingzoo import AECEnv
 from shimmy import OpenSpielCompatibilityV0
 
 from hanabi_search_plugin import Sparta, UniformPolicy, View, upgrade
 from hanabi_search_plugin.errors import ConfigError, IllegalActionError, UnsupportedError
+from hanabi_search_plugin.game import HIDDEN
 from hanabi_search_plugin.particles import ParticleBelief
 from hanabi_search_plugin.policy import Blueprint
 from hanabi_search_plugin.testing import check_agent, check_game
@@ -64,18 +69,33 @@ def tictactoe(monkeypatch: pytest.MonkeyPatch) -> DeterministicAECGame:
     )
 
 
+def three_at_leduc() -> OpenSpielCompatibilityV0:
+    # Without config= Shimmy goes back to two players at the first reset.
+    return OpenSpielCompatibilityV0(game_name="leduc_poker", config={"players": 3})
+
+
 @pytest.fixture
 def leduc() -> AECGame:
-    # Without config= Shimmy goes back to two players at the first reset.
-    env = OpenSpielCompatibilityV0(game_name="leduc_poker", config={"players": 3})
+    rules = three_at_leduc()._env
     return AECGame(
-        env,
+        three_at_leduc,
         OpenSpiel(),
-        return_range=(env._env.min_utility(), env._env.max_utility()),
-        max_length=env._env.max_game_length(),
+        return_range=(rules.min_utility(), rules.max_utility()),
+        max_length=rules.max_game_length(),
         rewards="zero_sum",
         public_actions=True,
     )
+
+
+@dataclass(frozen=True)
+class Particles:
+    """Beliefs of a few games that were dealt, which pickle as plain data does."""
+
+    game: AECGame
+
+    def __call__(self, blueprint: Blueprint, view: View) -> ParticleBelief:
+        rng = np.random.default_rng(0)
+        return ParticleBelief.start(self.game, blueprint, view, particles=20, rng=rng, tries=400)
 
 
 def test_a_classic_game_keeps_the_contract(tictactoe: DeterministicAECGame) -> None:
@@ -99,11 +119,7 @@ def test_a_search_finds_the_winning_move(tictactoe: DeterministicAECGame) -> Non
 
 
 def test_a_search_by_particles_does_not_peek(leduc: AECGame) -> None:
-    def belief(blueprint: Blueprint, view: View) -> ParticleBelief:
-        rng = np.random.default_rng(0)
-        return ParticleBelief.start(leduc, blueprint, view, particles=20, rng=rng, tries=400)
-
-    agent = upgrade(UniformPolicy(), leduc, search=Sparta(rollouts=40), belief=belief)
+    agent = upgrade(UniformPolicy(), leduc, search=Sparta(rollouts=40), belief=Particles(leduc))
     worlds = leduc.deal(np.random.default_rng(1), 30)
     alike = defaultdict(list)
     for b, key in enumerate(worlds.view(0).keys()):
@@ -124,6 +140,41 @@ def test_a_search_by_particles_does_not_peek(leduc: AECGame) -> None:
 
 def test_the_same_history_gives_the_same_decision(tictactoe: DeterministicAECGame) -> None:
     check_agent(upgrade(UniformPolicy(), tictactoe, search=Sparta(rollouts=30)), tictactoe)
+
+
+@pytest.mark.parametrize("how", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])
+@pytest.mark.parametrize("name", ["tictactoe", "leduc"])
+def test_copies_in_mid_game_go_on_alike(
+    name: str, how: Callable[[Any], Any], request: pytest.FixtureRequest
+) -> None:
+    game = request.getfixturevalue(name)
+    belief = None if isinstance(game, DeterministicAECGame) else Particles(game)
+    agent = upgrade(UniformPolicy(), game, search=Sparta(rollouts=30), belief=belief)
+    worlds = game.deal(np.random.default_rng(4), 1)
+    memory = agent.start(worlds.view(0))
+    rng = np.random.default_rng(5)
+
+    def advance() -> None:
+        nonlocal memory
+        action = rng.choice(np.flatnonzero(worlds.legal[0]))
+        event = worlds.step(np.array([action]))
+        memory = agent.observe(worlds.view(0), event, memory)
+
+    for _ in range(game.num_players):
+        advance()
+    copied = how((agent, worlds, memory))
+    results = []
+    for played in [(agent, worlds, memory), copied]:
+        agent, worlds, memory = played
+        rng = np.random.default_rng(6)
+        decisions = []
+        while worlds.current_player[0] != HIDDEN:
+            if worlds.current_player[0] == 0:
+                decided = agent.decide(memory[0], np.random.default_rng(0))
+                decisions.append((decided.action, decided.mean.tolist(), decided.rollouts))
+            advance()
+        results.append((decisions, worlds.returns.tolist()))
+    assert results[0] == results[1] and any(rollouts for _, _, rollouts in results[0][0])
 
 
 def test_what_does_not_fit_is_refused(tictactoe: DeterministicAECGame) -> None:
@@ -147,16 +198,15 @@ def test_what_does_not_fit_is_refused(tictactoe: DeterministicAECGame) -> None:
     with pytest.raises(UnsupportedError, match=r"override AECAdapter.mask"):
         AECGame(env, Maskless(), **common).deal(np.random.default_rng(0), 1)
 
-    class Bare:
+    class Bare(AECEnv[str, Any, Any]):
         possible_agents = env.possible_agents
         action_space = env.action_space
 
-        @property
-        def unwrapped(self) -> Bare:
-            return self
-
-        def reset(self, seed: int) -> None:
+        def reset(self, seed: int | None = None, options: Any = None) -> None:
             pass
 
     with pytest.raises(UnsupportedError, match="got no agents, agent_selection, rewards"):
         AECGame(Bare(), TicTacToe(), **common).deal(np.random.default_rng(0), 1)
+    for wrong in (object(), dict):
+        with pytest.raises(ConfigError, match="expected an AECEnv or a function that makes one"):
+            AECGame(wrong, TicTacToe(), **common)  # type: ignore[arg-type]

@@ -23,13 +23,14 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
+from pettingzoo import AECEnv
 
 from hanabi_search_plugin.errors import (
     ConfigError,
@@ -188,8 +189,11 @@ class AECWorlds(Worlds):
 
 
 class AECGame(Game):
-    """An AEC environment behind the game contract; ``env`` is used as a place to try moves in.
+    """An AEC environment behind the game contract; it is used as a place to try moves in.
 
+    ``env`` is the environment or a function that makes one. A copy of the game (agents are copied
+    and pickled in mid-game) makes its own with that function; without one it copies the
+    environment, which some environments do not survive: Shimmy's forget their ``config``.
     ``return_range``: lowest and highest sum of rewards of a player; ``max_length``: moves of the
     longest game; ``public_actions``: whether all players see all actions (false is always safe).
     All actions must be ``Discrete`` and of one size, and all players must end together.
@@ -200,7 +204,7 @@ class AECGame(Game):
 
     def __init__(
         self,
-        env: Any,
+        env: AECEnv[Any, Any, Any] | Callable[[], AECEnv[Any, Any, Any]],
         adapter: AECAdapter,
         *,
         return_range: tuple[float, float],
@@ -215,7 +219,11 @@ class AECGame(Game):
                 "max_length must be at least 1 and return_range in order, "
                 f"got {max_length} and {return_range}"
             )
-        self._env, self._adapter = env.unwrapped, adapter
+        self._make = None if isinstance(env, AECEnv) or not callable(env) else env
+        made = env if self._make is None else self._make()
+        if not isinstance(made, AECEnv):
+            raise ConfigError(f"expected an AECEnv or a function that makes one, got {env!r}")
+        self._env, self._adapter = made.unwrapped, adapter
         self.players = tuple(self._env.possible_agents)
         spaces_of = [self._env.action_space(agent) for agent in self.players]
         first = spaces_of[0]
@@ -223,7 +231,7 @@ class AECGame(Game):
             raise UnsupportedError(f"actions must be Discrete from 0, got {first}")
         if any(space != first for space in spaces_of):
             raise UnsupportedError(f"all players must have the same actions, got {spaces_of}")
-        self.name = str(env)
+        self.name = str(made)
         self.num_players = len(self.players)
         self.num_actions = int(first.n)
         self.return_range = (float(return_range[0]), float(return_range[1]))
@@ -233,6 +241,18 @@ class AECGame(Game):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        if self._make is not None:
+            del state["_env"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self._make is not None:
+            self._env = self._make().unwrapped
+            self._env.reset(seed=0)  # a snapshot is put back into an environment that has begun
 
     def deal(self, rng: np.random.Generator, n: int) -> AECWorlds:
         """n games begun by ``env.reset(seed=...)``. Takes one draw a world from ``rng``."""

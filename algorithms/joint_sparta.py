@@ -22,7 +22,7 @@ import numpy as np
 from hanabi_search_plugin.agent import SearchAgent, TeamSearch
 from hanabi_search_plugin.algorithms.range_search import RangeSearch
 from hanabi_search_plugin.errors import ContractError, UnsupportedError
-from hanabi_search_plugin.game import Event, Game, View
+from hanabi_search_plugin.game import Event, Game, IntArray, View
 from hanabi_search_plugin.policy import Blueprint, Memory
 from hanabi_search_plugin.public_belief import PublicBelief
 from hanabi_search_plugin.require import require_integer, require_positive_or_0
@@ -97,7 +97,7 @@ class Table:
     public: PublicBelief
     searcher: int  # who may search now: the player to move, or the one whose moves wait
     queue: tuple[Searched, ...]
-    likelihoods: tuple[int, ...]  # a seat: policy evaluations spent on the way to its turns
+    likelihoods: tuple[int, ...] | None  # a seat: policy evaluations on the way to its turns
     rollouts: int = 0  # spent on understanding moves at this turn
     note: str = ""  # what was understood at this turn, or why nothing was
     key: bytes | None = None  # names the public history; None where it is not known
@@ -163,22 +163,17 @@ class JointAgent(SearchAgent):
         elif action != base:
             reason = "improved"
         else:
-            better = contest.open[0] & (gain[0] > 0.0)
-            reason = "below_threshold" if better.any() else "blueprint_best"
-        return SearchResult(
+            reason = "below_threshold" if (gain[0] > 0.0).any() else "blueprint_best"
+        return replace(
+            _unsearched(table, player, base, actions),
             action=action,
-            blueprint_action=base,
             reason=reason,
-            actions=actions,
             mean=mean[0, actions],
             stderr=stderr[0, actions],
             count=count[actions],
             gain=0.0 if action == base else float(gain[0, action]),
             gain_stderr=0.0 if action == base else float(gain_stderr[0, action]),
             rollouts=contest.rollouts + table.rollouts,
-            belief_size=table.public.size(player),
-            likelihoods=table.likelihoods[player],
-            note=table.note,
         )
 
     def _by_blueprint(self, seat: Seat, own: Any, rng: np.random.Generator) -> SearchResult:
@@ -187,23 +182,7 @@ class JointAgent(SearchAgent):
         legal = seat.view.legal
         policy = self.blueprint[player]
         action = int(policy.act(seat.view, legal, memory, Streams.spawn(rng, 1))[0])
-        actions = np.flatnonzero(legal[0])
-        unknown = np.full(len(actions), np.nan)
-        return SearchResult(
-            action=action,
-            blueprint_action=action,
-            reason="search_not_allowed",
-            actions=actions,
-            mean=unknown,
-            stderr=unknown,
-            count=np.zeros(len(actions), dtype=np.int64),
-            gain=0.0,
-            gain_stderr=0.0,
-            rollouts=table.rollouts,
-            belief_size=table.public.size(player),
-            likelihoods=table.likelihoods[player],
-            note=table.note,
-        )
+        return _unsearched(table, player, action, np.flatnonzero(legal[0]))
 
     # --------------------------------------------------------------------- what everybody does
 
@@ -211,8 +190,9 @@ class JointAgent(SearchAgent):
         public = self.game.public_belief(self.blueprint, view, epsilon=self.epsilon)
         part = public.public_part(view)
         first = int(view.current_player[0])
+        counted = public.likelihoods is not None
         table = Table(
-            public, first, (), (0,) * self.game.num_players,
+            public, first, (), (0,) * self.game.num_players if counted else None,
             key=None if part is None else hashlib.blake2b(part, digest_size=16).digest(),
         )  # fmt: skip
         return Seat(self._shared(table), view)
@@ -240,12 +220,15 @@ class JointAgent(SearchAgent):
             queue += (Searched(table.public.turn, mover, action, table.public),)
         public, queue, rollouts, note = self._understand(public, queue)
         turn = int(view.current_player[0])
-        spent = public.likelihoods - sum(table.likelihoods)
+        likelihoods = table.likelihoods
+        if likelihoods is not None and public.likelihoods is not None:
+            spent = public.likelihoods - sum(likelihoods)
+            likelihoods = tuple(n + spent * (p == turn) for p, n in enumerate(likelihoods))
         return Table(
             public,
             queue[0].player if queue else turn,
             queue,
-            tuple(n + spent * (p == turn) for p, n in enumerate(table.likelihoods)),
+            likelihoods,
             rollouts,
             note,
         )
@@ -282,3 +265,23 @@ class JointAgent(SearchAgent):
 
     def _seed(self, turn: int) -> tuple[int, ...]:
         return self.search.seed, turn
+
+
+def _unsearched(table: Table, player: int, base: int, actions: IntArray) -> SearchResult:
+    """The blueprint's move, as by a seat that may not search."""
+    unknown = np.full(len(actions), np.nan)
+    return SearchResult(
+        action=base,
+        blueprint_action=base,
+        reason="search_not_allowed",
+        actions=actions,
+        mean=unknown,
+        stderr=unknown,
+        count=np.zeros(len(actions), dtype=np.int64),
+        gain=0.0,
+        gain_stderr=0.0,
+        rollouts=table.rollouts,
+        belief_size=table.public.size(player),
+        likelihoods=None if table.likelihoods is None else table.likelihoods[player],
+        note=table.note,
+    )

@@ -125,7 +125,8 @@ def evaluation_table(evaluation: Evaluation, names: tuple[str, ...]) -> Table:
             ("likelihoods a game", "likelihoods", ",.0f"),
             ("changed moves a game", "changed_moves", ",.1f"),
         ):
-            table.add_row(title, f"{result[f'{name}_per_game']:{form}}")
+            value = result[f"{name}_per_game"]
+            table.add_row(title, "not counted" if value is None else f"{value:{form}}")
         table.add_row("share of moves searched", _percent(result["searched_share"]))
     table.add_row("peak memory, MB", f"{evaluation.peak_rss_mb:,.0f}")
     table.add_row("compilation, s", f"{evaluation.compile_seconds:,.1f}")

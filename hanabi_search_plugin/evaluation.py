@@ -64,8 +64,8 @@ class Evaluation:
             out |= {"gain": _mean(difference), "gain_sem": _sem(difference)}
         if self.searched:
             for name in _COSTS:
-                values = np.array([getattr(game, name) for game in self.games], dtype=np.float64)
-                out[f"{name}_per_game"] = _mean(values)
+                values = [getattr(game, name) for game in self.games]
+                out[f"{name}_per_game"] = None if None in values else _mean(values)
             moves = sum(len(game.actions) for game in self.games)
             searched = sum(game.searched_moves for game in self.games)
             out["searched_share"] = searched / moves if moves else None

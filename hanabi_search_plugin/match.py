@@ -42,7 +42,7 @@ class GameResult:
     actions: tuple[int, ...]
     cpu_seconds: float = 0.0  # of the thread that played it, where somebody searched
     rollouts: int = 0
-    likelihoods: int = 0  # policy evaluations the beliefs took
+    likelihoods: int | None = 0  # policy evaluations the beliefs took; None: not counted
     searched_moves: int = 0  # decisions of a search; not those it was not allowed
     changed_moves: int = 0  # decisions in which a search left the blueprint
     decisions: tuple[tuple[int, int, SearchResult], ...] = ()  # turn, seat, result; for ``on_game``
@@ -73,7 +73,7 @@ def finished_game(
         actions=tuple(actions),
         cpu_seconds=max(cpu_seconds, 0.0),
         rollouts=sum(r.rollouts for r in results),
-        likelihoods=sum(by_seat.values()),
+        likelihoods=None if None in by_seat.values() else sum(filter(None, by_seat.values())),
         searched_moves=sum(r.reason != "search_not_allowed" for r in results),
         changed_moves=sum(r.action != r.blueprint_action for r in results),
         decisions=tuple(decisions),

@@ -66,8 +66,8 @@ class PublicBelief(ABC):
 
     @property
     @abstractmethod
-    def likelihoods(self) -> int:
-        """Policy evaluations taken since the game began."""
+    def likelihoods(self) -> int | None:
+        """Policy evaluations taken since the game began; None where they are not counted."""
 
     @abstractmethod
     def entry_of(self, view: View) -> int:

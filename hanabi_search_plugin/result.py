@@ -34,7 +34,7 @@ class SearchResult:
     gain_stderr: float  # its (paired) standard error
     rollouts: int  # sum of count
     belief_size: int  # worlds in the belief's support, or an upper bound
-    likelihoods: int  # policy evaluations the belief has taken since the game began
+    likelihoods: int | None  # policy evaluations of the belief since the game began; None: unknown
     depth: int | None = None  # of a tree: moves from its root to its deepest node
     note: str = ""  # anything unusual, a belief that had to recover, say
 

@@ -122,6 +122,19 @@ def test_with_no_range_the_first_player_searches_alone():
         assert number == 0 or "max_range=0" in result.note
 
 
+def test_a_decision_says_why():
+    game = HanabiGame(**SMALL)
+    agents = (upgrade(SmartBot(), game, JointSparta(**{**SEARCH, "threshold": 0.3})),) * 2
+    found = set()
+    for seed in range(4):
+        for _, _, result in play(game, agents, game.deal(np.random.default_rng(seed), 1)):
+            found.add(result.reason)
+            improved = result.reason == "improved"
+            assert (result.action != result.blueprint_action) == improved
+            assert result.gain > 0.3 if improved else result.gain == 0.0
+    assert {"improved", "below_threshold", "blueprint_best", "search_not_allowed"} <= found
+
+
 def test_threads_change_nothing():
     game = HanabiGame(**SMALL)
     told = []

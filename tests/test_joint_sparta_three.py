@@ -67,6 +67,11 @@ def test_seats_that_share_nothing_agree(seed: int) -> None:
     assert len(set(reasons) - {"search_not_allowed"}) > 1
 
 
+def test_likelihoods_are_not_counted() -> None:
+    found = evaluate(SMALL, upgrade(SmartBot(), SMALL, QUICK), games=1, seed=0).to_dict()
+    assert found["rollouts_per_game"] > 0 and found["likelihoods_per_game"] is None
+
+
 def test_with_four_and_five_players() -> None:
     for players in (4, 5):
         game = HanabiGame(players=players, colors=2, ranks=4, hand_size=2, information_tokens=2)

@@ -51,7 +51,7 @@ class JointHands(PublicBelief):
     Labels are int64 where these hold the others' hands; else, with 5 players, arrays of labels are
     arrays of objects, Python's integers.
 
-    It has no ``likelihoods``: policies are evaluated for private beliefs alone, which count them.
+    Its ``likelihoods`` are not counted: how many are taken depends on what is kept of before.
     """
 
     game: HanabiGame
@@ -84,8 +84,8 @@ class JointHands(PublicBelief):
         return hands <= (MAX_ASKED if plain else MAX_STORED)
 
     @property
-    def likelihoods(self) -> int:
-        return 0
+    def likelihoods(self) -> None:
+        return None
 
     def entry_of(self, view: View) -> int:
         assert isinstance(view, HanabiView)

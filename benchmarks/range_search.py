@@ -2,7 +2,7 @@
 
     python -m benchmarks.range_search --games 4 --max-range 80
 
-The same games of 2-player SmartBot, searched jointly in four ways that decide alike, move by move
+The same games of 2-player SmartBot, searched jointly in five ways that decide alike, move by move
 (the command fails if they do not). Rollouts of range searches alone: what the movers spend on their
 own decisions is the same in all.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -66,11 +67,22 @@ class ObservedFirst(RangeSearch):
         return plays, contest.rollouts
 
 
+class Forgetful(RangeSearch):
+    """The blueprint's returns are found again for every rival that is tried later."""
+
+    def _play(self, *where: Any) -> None:
+        contest, rows, number, n = where[2:6]
+        start = contest.rounds[number].start
+        contest.returns[rows, start : start + n] = np.nan
+        super()._play(*where)
+
+
 WAYS: dict[str, type[RangeSearch]] = {
     "every world of every move": Unpruned,
     "moves dropped on the way": Whole,
     "and the observed move first": ObservedFirst,
     "and the best rival next, until one wins": RangeSearch,
+    "the last, the blueprint's returns not kept": Forgetful,
 }
 
 

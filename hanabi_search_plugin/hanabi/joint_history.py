@@ -27,6 +27,7 @@ Labels = Any  # [E] int64 where they fit, else objects (Python's integers): 5 pl
 class Gone:
     """A card that left a hand."""
 
+    turn: int  # before it
     player: int
     slot: int
     card: int
@@ -65,16 +66,14 @@ def next_step(
     game: HanabiGame, before: Step, event: Event, view: HanabiView, by_blueprint: bool
 ) -> Step:
     """A move, from any seat's view after it."""
-    public, config = public_view(game, view), game.config
+    public = public_view(game, view)
     mover, action = int(event.player[0]), int(event.action[0])
-    told, gone, row = before.told.copy(), None, public.rows[0]
+    told, gone = before.told.copy(), card_gone(game, before.turn, event, public)
     hint = told_by(game, mover, action, public)
     if hint is not None:
         told[hint[0]] &= hint[1]
-    else:
-        slot, cards = action % config.hand_size, _cards(game, public, mover)
-        gone = Gone(mover, slot, int(row[LAST_CARD]), bool(row[LAST_FLAGS] & DREW), cards)
-        told[mover] = np.append(np.delete(told[mover], slot), all_kinds(game))
+    if gone is not None:
+        told[mover] = np.append(np.delete(told[mover], gone.slot), all_kinds(game))
     return Step(before.turn + 1, public, told, event, by_blueprint, gone)
 
 
@@ -111,11 +110,9 @@ class PublicHistory:
     def as_old(self, holder: int, turn: int, at: int) -> int:
         """Of the cards in a hand after step ``at``, how many had it at ``turn``: its oldest."""
         began = self.began(turn)
-        old = _cards(self.game, self.steps[began].public, holder)
-        for step in self.steps[began + 1 : at + 1]:
-            if step.gone is not None and step.gone.player == holder:
-                old -= step.gone.slot < old
-        return old
+        gone = [step.gone for step in self.steps[began + 1 : at + 1] if step.gone is not None]
+        then = _cards(self.game, self.steps[began].public, holder)
+        return left_of(then, [card for card in gone if card.player == holder])
 
     def unseen(self) -> IntArray:
         """[32] copies of each identity in the deck and all hands."""
@@ -182,6 +179,22 @@ class PublicHistory:
     @property
     def _slots(self) -> int:
         return self.game.config.hand_size
+
+
+def card_gone(game: HanabiGame, turn: int, event: Event, public: HanabiView) -> Gone | None:
+    """The card that left a hand by a move; None for a hint."""
+    row, mover = public.rows[0], int(event.player[0])
+    if row[LAST_CARD] < 0:
+        return None
+    slot, drew = int(event.action[0]) % game.config.hand_size, bool(row[LAST_FLAGS] & DREW)
+    return Gone(turn, mover, slot, int(row[LAST_CARD]), drew, _cards(game, public, mover))
+
+
+def left_of(cards: int, gone: list[Gone]) -> int:
+    """Of so many cards of a hand, how many are still in it after others and some of them left."""
+    for card in gone:
+        cards -= card.slot < cards
+    return cards
 
 
 def hand_before(hands: Any, gone: Gone) -> Any:

@@ -21,23 +21,18 @@ from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, Vi
 from hanabi_search_plugin.hanabi.belief import HandBelief
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.hand_range import HandRange
-from hanabi_search_plugin.hanabi.joint_history import public_view
-from hanabi_search_plugin.hanabi.layout import DREW, LAST_CARD, LAST_FLAGS, NO_CARD
+from hanabi_search_plugin.hanabi.joint_history import (
+    Gone,
+    card_gone,
+    hand_before,
+    left_of,
+    public_view,
+)
+from hanabi_search_plugin.hanabi.layout import NO_CARD
 from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
 from hanabi_search_plugin.policy import Blueprint, Memory, take
 from hanabi_search_plugin.public_belief import PublicBelief
 from hanabi_search_plugin.streams import Streams
-
-
-@dataclass(frozen=True)
-class Left:
-    """A card that left a hand: the turn, whose it was, and where it was."""
-
-    turn: int
-    player: int
-    slot: int
-    card: int
-    drew: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +44,7 @@ class HandRanges(PublicBelief):
     turn: int
     public: HanabiView  # all hands are hidden
     ranges: tuple[HandRange, HandRange]  # of player 0's hand, and of player 1's
-    left: tuple[Left, ...] = ()
+    gone: tuple[Gone, ...] = ()
 
     @classmethod
     def start(
@@ -97,13 +92,10 @@ class HandRanges(PublicBelief):
             )
             for seat in (0, 1)
         )
-        left, public = self.left, public_view(self.game, view, 0)
-        row = public.rows[0]
-        if row[LAST_CARD] >= 0:
-            slot = int(event.action[0]) % self.game.config.hand_size
-            drew = bool(row[LAST_FLAGS] & DREW)
-            left += (Left(self.turn, int(event.player[0]), slot, int(row[LAST_CARD]), drew),)
-        return replace(self, turn=self.turn + 1, public=public, ranges=(first, second), left=left)
+        public = public_view(self.game, view, 0)
+        card = card_gone(self.game, self.turn, event, public)
+        gone = self.gone if card is None else (*self.gone, card)
+        return replace(self, turn=self.turn + 1, public=public, ranges=(first, second), gone=gone)
 
     def exclude(self, player: int, turn: int, entries: IntArray) -> HandRanges:
         part, labels = self._grown(player, turn)
@@ -121,29 +113,15 @@ class HandRanges(PublicBelief):
         ``limit`` ends the spelling out at so many hands; labels are those of the hands found.
         """
         holder = 1 - player
-        origins: list[int | None] = list(range(self._cards_then(holder, turn)))
-        label = 0  # of the cards that have left since
-        for gone in self.left:
-            if gone.turn >= turn and gone.player == holder:
-                if (at := origins.pop(gone.slot)) is not None:
-                    label |= gone.card << 5 * at
-                if gone.drew:
-                    origins.append(None)
-        still = [at for at in origins if at is not None]
         part = self.ranges[holder]
-        if part.known < len(still):
-            part = part.enumerate(part.told, upto=len(still), limit=limit)
-        labels = np.full(len(part.hands), label, dtype=np.int64)
-        for i, at in enumerate(still):
-            labels |= ((part.hands.astype(np.int64) >> 5 * i) & 31) << 5 * at
+        since = [card for card in self.gone if card.turn >= turn and card.player == holder]
+        still = left_of(part.present + sum(not card.drew for card in since), since)
+        if part.known < still:
+            part = part.enumerate(part.told, upto=still, limit=limit)
+        labels = part.hands.astype(np.int64)
+        for card in reversed(since):
+            labels = hand_before(labels, card)
         return part, labels
-
-    def _cards_then(self, holder: int, turn: int) -> int:
-        cards = self.ranges[holder].present
-        for gone in self.left:
-            if gone.turn >= turn and gone.player == holder and not gone.drew:
-                cards += 1
-        return cards
 
     # ------------------------------------------------------------------------------- queries
 

@@ -128,6 +128,8 @@ def evaluation_table(evaluation: Evaluation, names: tuple[str, ...]) -> Table:
             value = result[f"{name}_per_game"]
             table.add_row(title, "not counted" if value is None else f"{value:{form}}")
         table.add_row("share of moves searched", _percent(result["searched_share"]))
+        if result["depth"] is not None:
+            table.add_row("depth of the tree of a decision", f"{result['depth']:.1f}")
     table.add_row("peak memory, MB", f"{evaluation.peak_rss_mb:,.0f}")
     table.add_row("compilation, s", f"{evaluation.compile_seconds:,.1f}")
     return table

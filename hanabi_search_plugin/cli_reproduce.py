@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.table import Table as RichTable
@@ -19,9 +18,10 @@ from hanabi_search_plugin.errors import ConfigError, RecordError
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.jit import compile_progress
 from hanabi_search_plugin.provenance import describe, versions
-from hanabi_search_plugin.reproduce import report
+from hanabi_search_plugin.reproduce import report, ris_mcts, sparta
 from hanabi_search_plugin.reproduce.measure import (
     Effort,
+    average,
     by_turn,
     measure,
     predictions,
@@ -30,9 +30,9 @@ from hanabi_search_plugin.reproduce.measure import (
 )
 from hanabi_search_plugin.reproduce.plan import Curve, Figure, Plan, Run, Table
 from hanabi_search_plugin.reproduce.plot import plot, require_matplotlib
-from hanabi_search_plugin.reproduce.sparta import PLANS
 from hanabi_search_plugin.require import require_integer
 
+PLANS: tuple[Plan, ...] = (*sparta.PLANS, *ris_mcts.PLANS)
 INTERRUPTED = 130
 _WIDE = 200  # columns where the output is no terminal
 
@@ -64,6 +64,7 @@ def reproduce(settings: Mapping[str, Any]) -> None:
             content["kind"] = plan.kind
             content["curves"] = list(_curves(console, plan, effort, wanted, before))
         else:
+            content["hidden"] = list(plan.hidden)
             content["rows"] = list(_rows(console, plan, effort, wanted, before))
     _print(console, content)
     _write(out, plan, content)
@@ -135,7 +136,7 @@ def _by_turn(console: Console, curve: Curve, effort: Effort) -> Iterator[dict[st
         lines = predictions(run, effort, on_game)
     for turn, values in enumerate(by_turn(lines), start=1):
         if values:
-            yield {"x": turn, **_mean(values)}
+            yield {"x": turn, **average(values)}
 
 
 def _by_budget(console: Console, curve: Curve, effort: Effort) -> Iterator[dict[str, Any]]:
@@ -143,13 +144,6 @@ def _by_budget(console: Console, curve: Curve, effort: Effort) -> Iterator[dict[
         measured = _measured(console, run, effort)
         x = measured["rollouts_per_game"] / measured["searched_moves_per_game"]
         yield {"x": x, "run": run.name, **measured}
-
-
-def _mean(values: Iterable[float]) -> dict[str, Any]:
-    values = np.array(list(values))
-    n = len(values)
-    sem = float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else None
-    return {"mean": float(values.mean()), "sem": sem, "games": n}
 
 
 @contextmanager
@@ -176,7 +170,10 @@ def _print(console: Console, content: dict[str, Any]) -> None:
         table.add_row(*cells)
     console.print(table)
     if "rows" in content:
-        console.print("CPU s, rollouts and likelihoods (policy evaluations of beliefs): of a game.")
+        console.print(
+            "CPU s, rollouts (of a tree: iterations) and likelihoods (policy evaluations of "
+            "beliefs): of a game."
+        )
     if content["note"]:
         console.print(content["note"], markup=False)
 

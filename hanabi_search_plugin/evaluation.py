@@ -69,6 +69,7 @@ class Evaluation:
             moves = sum(len(game.actions) for game in self.games)
             searched = sum(game.searched_moves for game in self.games)
             out["searched_share"] = searched / moves if moves else None
+            out["depth"] = _mean([game.depth for game in self.games if game.depth is not None])
         out |= {"scores": self.scores.tolist()}
         if self.baseline is not None:
             out["blueprint_scores"] = self.baseline_scores.tolist()

@@ -31,12 +31,16 @@ def describe(value: Any) -> Any:
         fields = {name: describe(field) for name, field in named if not isinstance(field, Game)}
         return {"type": type(value).__name__} | fields
     public = {k: v for k, v in vars(value).items() if not k.startswith("_")}
-    plain = {
-        k: describe(v)
-        for k, v in public.items()
-        if v is None or isinstance(v, (bool, int, float, str)) or dataclasses.is_dataclass(v)
+    return {"type": type(value).__name__} | {
+        k: describe(v) for k, v in public.items() if _is_setting(v)
     }
-    return {"type": type(value).__name__} | plain
+
+
+def _is_setting(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return len(value) > 0 and all(_is_setting(entry) for entry in value)
+    plain = value is None or isinstance(value, (bool, int, float, str))
+    return plain or dataclasses.is_dataclass(value)
 
 
 def peak_rss_mb() -> float:

@@ -15,6 +15,9 @@ import pytest
 from hanabi_search_plugin.agent import BeliefAgent, upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief import Belief
+from hanabi_search_plugin.blueprints.agents import RuleAgent
+from hanabi_search_plugin.blueprints.registry import load_policy
+from hanabi_search_plugin.blueprints.rulebook import DiscardOldest, PlayProbablySafe
 from hanabi_search_plugin.errors import ConfigError, RecordError
 from hanabi_search_plugin.evaluation import evaluate, without_search
 from hanabi_search_plugin.hanabi.game import HanabiGame
@@ -298,6 +301,18 @@ def test_describe_names_settings() -> None:
     assert described[1]["search"] == {"type": "LastMove", "spread": 2}
     assert described[1]["blueprint"] == [{"type": "UniformPolicy"}] * 2
     assert "game" not in described[1]
+
+
+def test_describe_tells_lists_of_rules_apart() -> None:
+    safe, bold = (RuleAgent([PlayProbablySafe(p), DiscardOldest()]) for p in (0.8, 0.4))
+    first, second = describe(safe)["rules"]
+    assert (first["type"], first["threshold"]) == ("PlayProbablySafe", 0.8)
+    assert second["type"] == "DiscardOldest"
+    assert describe(safe) != describe(bold)
+    assert describe(safe) == describe(RuleAgent([PlayProbablySafe(0.8), DiscardOldest()]))
+    json.dumps(describe(safe))
+    # An empty tuple says nothing: what was recorded of such a policy goes on.
+    assert "parameters" not in describe(load_policy("smartbot"))
 
 
 def test_peak_memory_grows_with_memory() -> None:

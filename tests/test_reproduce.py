@@ -8,18 +8,21 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
 from hanabi_search_plugin import cli_reproduce
+from hanabi_search_plugin.algorithms.ismcts import RisMcts
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.sparta import Sparta
+from hanabi_search_plugin.blueprints.agents import RuleAgent
+from hanabi_search_plugin.blueprints.rulebook import TABLE_II
 from hanabi_search_plugin.cli import app
 from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.reproduce import report
+from hanabi_search_plugin.reproduce import report, ris_mcts, sparta
 from hanabi_search_plugin.reproduce.measure import by_turn
 from hanabi_search_plugin.reproduce.plan import Curve, Figure, Published, Row, Run, Table
-from hanabi_search_plugin.reproduce.sparta import PLANS
 
 TINY = HanabiConfig(colors=2, ranks=2, hand_size=2)
 SEARCH = Sparta(rollouts=200, min_rollouts=10)
@@ -197,26 +200,91 @@ def test_markdown_leaves_empty_columns_out() -> None:
     ]
 
 
+TREES = Table(
+    name="tiny-trees",
+    title="Trees",
+    rows=(
+        Row(
+            label="grown",
+            run=Run(
+                name="tiny-ris",
+                policy="random",
+                config=dataclasses.replace(TINY, life_tokens=1, bomb="keep"),
+                search=RisMcts(iterations=5),
+                seats=(0, 1),
+            ),
+            published=Published(mean=2.0, sem=0.1, depth=3.2),
+        ),
+    ),
+    hidden=("perfect",),
+)
+
+
+def test_trees_and_lost_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli_reproduce, "PLANS", (TREES,))
+    made = content("tiny-trees", tmp_path, 8)
+    measured = made["rows"][0]["measured"]
+    lines = (tmp_path / "games" / "tiny-ris-seed7.jsonl").read_text().splitlines()[1:]
+    games = [game for game in map(json.loads, lines) if game["side"] == "policies"]
+    assert sum(g["score"] for g in games if g["lives_left"] == 0) > 0
+    assert measured["mean"] == np.mean([g["score"] for g in games])
+    assert measured["lost_as_zero"]["mean"] == np.mean(
+        [g["score"] if g["lives_left"] else 0 for g in games]
+    )
+    assert measured["depth"] > 1
+    assert measured["depth"] == pytest.approx(np.mean([g["depth"] for g in games]))
+    names, (cells,) = report.headings(made), report.rows(made)
+    assert "perfect" not in names
+    assert cells[names.index("depth")] == f"{measured['depth']:.1f}"
+    assert cells[names.index("depth, paper")] == "3.2"
+    assert cells[names.index("ours, bomb 0")].startswith(f"{measured['lost_as_zero']['mean']:.2f}")
+    assert cells[names.index("ours")].startswith(f"{measured['mean']:.2f}")
+
+
 def test_the_papers_tables_are_sound() -> None:
-    names = [plan.name for plan in PLANS]
+    plans = (*sparta.PLANS, *ris_mcts.PLANS)
+    names = [plan.name for plan in plans]
     assert len(set(names)) == len(names) and "sparta-figure-3" in names
     runs: dict[str, Run] = {}
-    for plan in PLANS:
+    for plan in plans:
+        bomb = "keep" if plan in ris_mcts.PLANS else "zero"
         if isinstance(plan, Table):
             found = [row.run for row in plan.rows if row.run is not None]
-            assert all(row.published or row.bound for row in plan.rows)
+            assert len({row.label for row in plan.rows}) == len(plan.rows)
+            for row in plan.rows:
+                assert row.published or row.bound or plan is ris_mcts.C_SWEEP
         else:
             found = [run for curve in plan.curves for run in curve.runs]
         for one in found:
             assert runs.setdefault(one.name, one) == one  # one file of games, one line-up
-            assert one.config.bomb == "zero" and (one.search is None) == (one.seats == ())
+            assert one.config.bomb == bomb and (one.search is None) == (one.seats == ())
     for one in runs.values():
         game, policies = one.line_up()
         assert len(policies) == game.num_players > max(one.seats, default=0)
-    assert len(runs) > 40
+    assert len(runs) > 100
+
+
+def test_tables_of_ris_mcts_share_games() -> None:
+    one, three, four, sweep = ({row.label: row for row in table.rows} for table in ris_mcts.PLANS)
+    best = three["RIS-MCTS + C, vdb rollouts, 2,000"]
+    assert best.published == Published(mean=20.20, sem=0.06) and best.run is not None
+    search = best.run.search
+    assert isinstance(search, RisMcts) and isinstance(search.guide, RuleAgent)
+    assert (search.iterations, search.exploration, search.evidence) == (2_000, 0.1, False)
+    assert search.guide.rules == TABLE_II and search.guide.convention == "any-giver"
+    assert best.run.policy == "vdb" and best.run.seats == (0, 1, 2, 3)
+    assert four["RIS-MCTS + vdb + C (1s), 4 players"].run == best.run
+    assert sweep["RIS-MCTS + C, nine rules, C = 0.1"].run == best.run
+    plain = sweep["MO-ISMCTS, all moves, C = 0.1"].run
+    assert plain is not None and plain == one["MO-ISMCTS, vdb rollouts, 2,000"].run
+    long = four["RIS-MCTS + vdb (10s), 2 players"].run
+    assert long is not None and isinstance(long.search, RisMcts)
+    assert long.search.iterations == 20_000 and long.config.players == 2
 
 
 def test_the_documented_tables_are_those_measured() -> None:
-    documentation = pytest.importorskip("benchmarks.sparta_page")
-    text = Path(documentation.PAGE).read_text()
-    assert documentation.page(text) == text
+    documentation = pytest.importorskip("benchmarks.reproduced_pages")
+    for page in documentation.PAGES:
+        assert page.made_anew() == page.path.read_text()
+        for plan in page.plans:
+            assert f"<!-- {plan.name} -->" in page.path.read_text()

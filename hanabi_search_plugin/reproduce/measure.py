@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from hanabi_search_plugin.checkpoint import Checkpoint
 from hanabi_search_plugin.evaluation import evaluate
@@ -40,7 +42,10 @@ def total(run: Run, effort: Effort, *, predictions: bool = False) -> int:
 
 
 def measure(run: Run, effort: Effort, on_game: OnGame) -> dict[str, Any]:
-    """The figures of a run, as ``Evaluation.to_dict`` names them, without the games' own."""
+    """The figures of a run, as ``Evaluation.to_dict`` names them, without the games' own.
+
+    Where a lost game does not count 0, "lost_as_zero" is what the same games come to if it does.
+    """
     game, policies = run.line_up()
     evaluation = evaluate(
         game,
@@ -52,8 +57,21 @@ def measure(run: Run, effort: Effort, on_game: OnGame) -> dict[str, Any]:
         resume=None if run.search is None else effort.kept(run, ""),
     )
     figures = evaluation.to_dict()
-    plain = {name: v for name, v in figures.items() if v is None or isinstance(v, (int, float))}
+    plain: dict[str, Any] = {
+        name: v for name, v in figures.items() if v is None or isinstance(v, (int, float))
+    }
+    if run.config.bomb != "zero" and evaluation.games:
+        scores = [0.0 if one.lives_left == 0 else one.score for one in evaluation.games]
+        plain |= {"lost_as_zero": average(scores)}
     return plain | {"interrupted": evaluation.interrupted}
+
+
+def average(values: Iterable[float]) -> dict[str, Any]:
+    """Mean, standard error and number; no error of a single value."""
+    values = np.array(list(values))
+    n = len(values)
+    sem = float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else None
+    return {"mean": float(values.mean()), "sem": sem, "games": n}
 
 
 def unmeasured(row: Row) -> dict[str, Any]:

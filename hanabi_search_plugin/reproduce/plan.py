@@ -18,7 +18,7 @@ class Run:
 
     name: str
     policy: str = "smartbot"  # of every seat, as ``load_policy`` knows it
-    config: HanabiConfig = field(default_factory=HanabiConfig)  # a lost game counts 0
+    config: HanabiConfig = field(default_factory=HanabiConfig)
     search: Search | TeamSearch | None = None
     seats: tuple[int, ...] = ()  # that search
     uncertainty: float = 0.0  # of their beliefs
@@ -43,6 +43,7 @@ class Published:
     searched: float | None = None  # share of moves
     rollouts: float | None = None  # a game
     likelihoods: float | None = None  # a game: policy evaluations for beliefs
+    depth: float | None = None  # of the tree of a decision: moves to its deepest node
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +62,7 @@ class Table:
     title: str
     rows: tuple[Row, ...]
     note: str = ""
+    hidden: tuple[str, ...] = ()  # columns of ``report`` that would say nothing here
 
 
 @dataclass(frozen=True, kw_only=True)

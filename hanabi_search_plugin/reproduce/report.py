@@ -45,19 +45,27 @@ def _columns(content: dict[str, Any]) -> list[tuple[str, Cell]]:
         ("ours", _ours),
         ("paper", lambda row: _error(_published(row, "mean"), _published(row, "sem"))),
         ("apart", _apart),
+        ("ours, bomb 0", _lost_as_zero),
         ("gain", lambda row: _error(_of(row, "gain"), _of(row, "gain_sem"), "+")),
         ("bound on the gain", lambda row: "" if row["bound"] is None else f"{row['bound']:,.0f}"),
         ("perfect", _measured("perfect", "{:.1%}")),
         ("perfect, paper", _paper("perfect", "{:.1%}")),
         ("searched", _measured("searched_share", "{:.1%}")),
         ("searched, paper", _paper("searched", "{:.1%}")),
+        ("depth", _measured("depth", "{:.1f}")),
+        ("depth, paper", _paper("depth", "{:.1f}")),
         ("CPU s", _measured("cpu_seconds_per_game", "{:.2f}")),
         ("rollouts", _measured("rollouts_per_game", "{:,.0f}")),
         ("rollouts, paper", _paper("rollouts", "{:.1e}")),
         ("likelihoods", _measured("likelihoods_per_game", "{:,.0f}")),
         ("likelihoods, paper", _paper("likelihoods", "{:.0e}")),
     ]
-    return [(name, cell) for name, cell in every if any(cell(row) for row in content["rows"])]
+    hidden = content.get("hidden", ())
+    return [
+        (name, cell)
+        for name, cell in every
+        if name not in hidden and any(cell(row) for row in content["rows"])
+    ]
 
 
 def _points(content: dict[str, Any]) -> list[list[str]]:
@@ -75,7 +83,7 @@ def _of(row: dict[str, Any], name: str) -> float | None:
 
 
 def _published(row: dict[str, Any], name: str) -> float | None:
-    value = None if row["published"] is None else row["published"][name]
+    value = None if row["published"] is None else row["published"].get(name)
     return None if value is None else float(value)
 
 
@@ -91,6 +99,11 @@ def _ours(row: dict[str, Any]) -> str:
     if row["measured"] is None:
         return ABSENT if row["run"] is None else "not measured"
     return _error(_of(row, "mean"), _of(row, "sem"))
+
+
+def _lost_as_zero(row: dict[str, Any]) -> str:
+    other = None if row["measured"] is None else row["measured"].get("lost_as_zero")
+    return "" if other is None else _error(other["mean"], other["sem"])
 
 
 def _apart(row: dict[str, Any]) -> str:

@@ -1,0 +1,63 @@
+"""Write what `hanabi-search reproduce` measured into docs/sparta.md and docs/ris_mcts.md.
+
+python -m benchmarks.reproduced_pages
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.pages import fill
+from hanabi_search_plugin.files import atomic_write
+from hanabi_search_plugin.reproduce import report, ris_mcts, sparta
+from hanabi_search_plugin.reproduce.plan import Plan
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of ``DOCS``, the folder of its results in ``DOCS / "results"``, and what is in it."""
+
+    name: str
+    results: str
+    plans: tuple[Plan, ...]
+
+    @property
+    def path(self) -> Path:
+        return DOCS / self.name
+
+    def made_anew(self) -> str:
+        """The page with its tables as they are measured now."""
+        sections = {plan.name: self._section(plan.name) for plan in self.plans}
+        return fill(self.path.read_text(), sections)
+
+    def _section(self, name: str) -> Iterable[str]:
+        folder = DOCS / "results" / self.results
+        path = folder / f"{name}.json"
+        if not path.exists():
+            yield "Not measured yet."
+            return
+        content = json.loads(path.read_text())
+        if (folder / f"{name}.png").exists():
+            yield f"![{content['title']}](results/{self.results}/{name}.png)"
+        else:
+            yield from report.markdown(content)
+        yield ""
+        yield f"[{name}.json](results/{self.results}/{name}.json)"
+
+
+PAGES = (
+    Page("sparta.md", "sparta", sparta.PLANS),
+    Page("ris_mcts.md", "ris", ris_mcts.PLANS),
+)
+
+
+if __name__ == "__main__":
+    for page in PAGES:
+        text = page.made_anew()
+        with atomic_write(page.path) as file:
+            file.write(text.encode())

@@ -1,4 +1,7 @@
-"""OpenSpiel's PyTorch DQN, trained on a small Hanabi for a few seconds, saved, loaded, upgraded."""
+"""OpenSpiel's PyTorch DQN, trained on a small Hanabi for a few seconds, saved, loaded, upgraded.
+
+It needs torch and dm-tree.
+"""
 
 import sys
 import tempfile

@@ -11,7 +11,7 @@ import numpy as np
 
 from hanabi_search_plugin.belief import Belief
 from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.game import BoolArray, Event, Game, IntArray, View
+from hanabi_search_plugin.game import BoolArray, Event, Game, IntArray, View, require_game
 from hanabi_search_plugin.policy import Blueprint, Memory, Policy, as_blueprint
 from hanabi_search_plugin.require import require_share
 from hanabi_search_plugin.result import SearchResult
@@ -150,10 +150,14 @@ def upgrade(
     explain a partner's move keep a share ``uncertainty`` of their weight (see ``Game.belief``; the
     paper's way to let several seats search independently), or what ``belief`` makes of
     (blueprint, first view): for example a ``ParticleBelief`` where worlds are too many to list.
-    Raises UnsupportedError for a wrong number of policies, ConfigError for an epsilon or an
-    uncertainty outside 0 to 1 or with a belief, or where a TeamSearch is given what it cannot use.
+    Raises UnsupportedError for a wrong number of policies and for what is no Policy or no Game,
+    ConfigError for what is no search, an epsilon or an uncertainty outside 0 to 1 or with a belief,
+    or where a TeamSearch is given what it cannot use.
     """
+    require_game(game)
     blueprint = as_blueprint(policy, game.num_players)
+    if isinstance(search, type) or not (callable(search) or isinstance(search, TeamSearch)):
+        raise ConfigError(f"search must be a search, as Sparta() is, got {search!r}")
     if isinstance(search, TeamSearch):
         if belief is not None:
             raise ConfigError("belief must be None where all seats search together")

@@ -15,7 +15,7 @@ import numpy as np
 from hanabi_search_plugin.agent import SearchAgent
 from hanabi_search_plugin.checkpoint import Checkpoint
 from hanabi_search_plugin.errors import RecordError
-from hanabi_search_plugin.game import FloatArray, Game
+from hanabi_search_plugin.game import FloatArray, Game, require_game
 from hanabi_search_plugin.jit import compile_seconds
 from hanabi_search_plugin.match import GameResult, Match, Side, searching_seats
 from hanabi_search_plugin.policy import Blueprint, Policy, as_blueprint
@@ -99,8 +99,10 @@ def evaluate(
     Searched games are played one at a time on each of ``threads`` threads. Their CPU seconds are
     those of that thread without compilation, so a search should not use threads of its own here.
     On a KeyboardInterrupt the games finished so far are returned (``Evaluation.interrupted``).
-    Raises ConfigError for bad numbers and for a checkpoint of other parameters.
+    Raises ConfigError for bad numbers and for a checkpoint of other parameters, UnsupportedError
+    for what is no Game, no Policy or a wrong number of them.
     """
+    require_game(game)
     require_integer("games", games, 1)
     require_integer("threads", threads, 1)
     require_integer("seed", seed, 0)

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hanabi_search_plugin.errors import UnsupportedError
+
 if TYPE_CHECKING:
     from hanabi_search_plugin.belief import Belief
     from hanabi_search_plugin.policy import Blueprint, Memory, Policy
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+
+Rewards = Literal["identical", "zero_sum", "general_sum"]
 
 HIDDEN = -1  # an action the observer does not see; also "nobody" as a player
 
@@ -156,7 +160,7 @@ class Game(ABC):
     num_actions: int
     return_range: tuple[float, float]  # score points, both ends possible
     max_length: int  # player moves in the longest game
-    rewards: Literal["identical", "zero_sum", "general_sum"]
+    rewards: Rewards
     public_actions: bool  # does every seat see the others' actions?
     encodings: tuple[str, ...]
 
@@ -237,6 +241,15 @@ class Game(ABC):
         view = worlds.view(seat)
         chance = policy.probabilities(view, view.legal, memory)
         return np.asarray(chance[np.arange(len(worlds)), action], dtype=np.float64)
+
+
+def require_game(game: object) -> None:
+    """Raises UnsupportedError for what is no Game: one of OpenSpiel's, say."""
+    if not isinstance(game, Game):
+        raise UnsupportedError(
+            f"expected a Game of this package, got a {type(game).__name__}: "
+            "wrappers.openspiel_hanabi.load_game makes one of OpenSpiel's"
+        )
 
 
 class Enumerable(Game):

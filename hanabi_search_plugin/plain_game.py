@@ -232,5 +232,10 @@ def _legal(game: PlainGame, states: Sequence[State], shown: BoolArray) -> BoolAr
     legal = np.zeros((len(states), game.num_actions), dtype=np.bool_)
     for b, state in enumerate(states):
         if shown[b] and game.mover(state) != HIDDEN:
-            legal[b, list(game.moves(state))] = True
+            moves = list(game.moves(state))
+            if not all(move in range(game.num_actions) for move in moves):
+                raise ContractError(
+                    f"{game.name} must have moves from 0 to {game.num_actions - 1}, got {moves}"
+                )
+            legal[b, moves] = True
     return legal

@@ -162,8 +162,15 @@ def memory_from(policy: Policy, history: History) -> Memory:
 
 
 def as_blueprint(policy: Policy | tuple[Policy, ...], num_players: int) -> Blueprint:
-    """One policy a seat. Raises UnsupportedError when the number of policies does not fit."""
-    policies = (policy,) * num_players if isinstance(policy, Policy) else tuple(policy)
+    """One policy a seat. Raises UnsupportedError for what is no policy, and for a wrong number."""
+    policies = tuple(policy) if isinstance(policy, tuple | list) else (policy,) * num_players
+    for each in policies:
+        if not isinstance(each, Policy):
+            raise UnsupportedError(
+                f"expected a Policy, or {num_players} of them, one a seat, got a "
+                f"{type(each).__name__}: from_callable makes one of a function, as_policy of what "
+                "OpenSpiel has"
+            )
     if len(policies) != num_players:
         raise UnsupportedError(f"expected {num_players} policies, one a seat, got {len(policies)}")
     return policies

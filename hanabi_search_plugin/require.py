@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ def require_positive_or_0(name: str, value: float) -> None:
 
 def require_share(name: str, value: float) -> None:
     """Raises ConfigError unless ``value`` is from 0 to 1."""
-    if not 0.0 <= value <= 1.0:
-        raise ConfigError(f"{name} must be from 0 to 1, got {value}")
+    if not (isinstance(value, Real) and 0 <= value <= 1):
+        raise ConfigError(f"{name} must be from 0 to 1, got {value!r}")
 
 
 def require_writable(name: str, path: str | Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyspiel
 import pytest
 
 from hanabi_search_plugin.agent import BeliefAgent, upgrade
@@ -18,7 +19,7 @@ from hanabi_search_plugin.belief import Belief
 from hanabi_search_plugin.blueprints.agents import RuleAgent
 from hanabi_search_plugin.blueprints.registry import load_policy
 from hanabi_search_plugin.blueprints.rulebook import DiscardOldest, PlayProbablySafe
-from hanabi_search_plugin.errors import ConfigError, RecordError
+from hanabi_search_plugin.errors import ConfigError, RecordError, UnsupportedError
 from hanabi_search_plugin.evaluation import evaluate, without_search
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.match import GameResult, deal_block, deal_game
@@ -275,6 +276,28 @@ def test_an_error_in_a_policy_is_raised() -> None:
 def test_bad_numbers(wrong: dict[str, Any], says: str) -> None:
     with pytest.raises(ConfigError, match=says):
         evaluate(GAME, UniformPolicy(), **{"games": 1} | wrong)
+
+
+def test_what_upgrade_and_evaluate_do_not_take_is_named() -> None:
+    spiel: Any = pyspiel.load_game("hanabi")
+    function: Any = len
+    policy, search = UniformPolicy(), Sparta(rollouts=10)
+    says = "expected a Game of this package, got a"
+    with pytest.raises(UnsupportedError, match=f"{says} Game: .*load_game makes one"):
+        upgrade(policy, spiel, search)
+    with pytest.raises(UnsupportedError, match=f"{says} str"):
+        evaluate("hanabi", policy, games=1)  # type: ignore[arg-type]
+    says = "expected a Policy, or 2 of them, one a seat, got a builtin_function.*: from_callable"
+    for wrong in (function, (policy, function)):
+        with pytest.raises(UnsupportedError, match=says):
+            upgrade(wrong, GAME, search)
+        with pytest.raises(UnsupportedError, match=says):
+            evaluate(GAME, wrong, games=1)
+    for nothing in (None, Sparta):
+        with pytest.raises(ConfigError, match=r"search must be a search, as Sparta\(\) is, got"):
+            upgrade(policy, GAME, nothing)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="epsilon must be from 0 to 1, got 'a'"):
+        upgrade(policy, GAME, search, epsilon="a")  # type: ignore[arg-type]
 
 
 def test_one_game_has_no_standard_error() -> None:

@@ -161,6 +161,7 @@ def test_the_board_is_rendered_as_the_seat_sees_it() -> None:
         ({"render_mode": "human"}, "render_mode must be None or ansi"),
         ({"partners": ("smartbot", "iggi")}, "partners must be one, or 1 of them, got 2"),
         ({"partners": (3,)}, "a partner must be a name or a Policy, got 3"),
+        ({"partners": None}, "a partner must be a name or a Policy, got None"),
         ({"partners": "nobody"}, "policy must be one of"),
         ({"partners": searcher(3)}, "a searching partner must search HanabiGame"),
         ({"colours": 3}, "parameters must be from"),

@@ -365,6 +365,8 @@ def test_attached_agents_travel_with_their_environment():
 def test_bad_input_is_named():
     with pytest.raises(UnsupportedError, match="player_id must be from 0 to 1, got 2"):
         as_bot(UniformPolicy(), TINY, 2)
+    with pytest.raises(UnsupportedError, match="player_id must be from 0 to 1, got '0'"):
+        as_bot(UniformPolicy(), TINY, "0")
     with pytest.raises(
         UnsupportedError, match=r"expected an agent for .*kuhn.*, got one for .*tiny"
     ):
@@ -389,6 +391,18 @@ def test_bad_input_is_named():
         as_spiel_policy(UniformPolicy(), TINY).action_probabilities(dealt(TINY), 5)
     with pytest.raises(UnsupportedError, match="the game is over"):
         as_spiel_policy(UniformPolicy(), TINY).action_probabilities(ended)
+
+
+def test_a_whole_state_does_not_tell_who_began_at_random():
+    game = load_game("hanabi(players=3,random_start_player=true)")
+    environment = rl_environment.Environment(spiel(game), include_full_state=True)
+    agent = as_rl_agent(UniformPolicy(), game, 0)
+    with pytest.raises(UnsupportedError, match=r"every move.*or else attach\(environment\); got"):
+        step = environment.reset()
+        while not step.last():
+            mine = step.current_player() == 0
+            legal = step.observations["legal_actions"][step.current_player()]
+            step = environment.step([agent.step(step).action if mine else legal[0]])
 
 
 def test_simultaneous_states_are_refused():

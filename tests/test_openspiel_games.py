@@ -14,6 +14,7 @@ from hanabi_search_plugin.streams import Streams
 from hanabi_search_plugin.testing import check_game
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from hanabi_search_plugin.wrappers.openspiel_dealt import OpenSpielDealtGame
+from hanabi_search_plugin.wrappers.openspiel_hanabi import load_game
 
 SMALL_HANABI = "hanabi(players=2,colors=2,ranks=2,hand_size=2)"
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3))"
@@ -104,11 +105,19 @@ def test_keeps_the_callers_object():
         ("hanabi(players=7)", "players must be from 2 to 5, got 7"),
         ("hanabi(max_life_tokens=0)", "life_tokens"),
         ("kuhn_poker(players=99)", "kuhn_poker"),
+        ("", "cannot load ''"),
+        ("nfg_game", "cannot load 'nfg_game'"),
     ],
 )
 def test_bad_names_and_parameters(text, says):
     with pytest.raises(ConfigError, match=says):
         OpenSpielGame(text)
+
+
+@pytest.mark.parametrize("take", [OpenSpielGame, load_game])
+def test_what_is_no_game_is_named(take):
+    with pytest.raises(UnsupportedError, match=r"expected a pyspiel.Game or a string, got int"):
+        take(3)
 
 
 @pytest.mark.parametrize(

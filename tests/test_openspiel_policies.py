@@ -8,8 +8,10 @@ import numpy as np
 import pyspiel
 import pytest
 from open_spiel.python import policy as spiel_policy
+from open_spiel.python import rl_environment
 from open_spiel.python.algorithms import expected_game_score, mcts, random_agent
 from open_spiel.python.bots.policy import PolicyBot
+from open_spiel.python.bots.uniform_random import UniformRandomBot
 
 from hanabi_search_plugin.belief import EnumeratedBelief
 from hanabi_search_plugin.errors import ConfigError, ContractError, UnsupportedError
@@ -229,6 +231,9 @@ def test_bots_with_a_policy_and_bots_without():
     assert np.allclose(exact, given)
     uniform = as_policy(pyspiel.make_uniform_random_bot(0, 1), LEDUC)
     assert np.allclose(uniform.probabilities(view, view.legal, None), view.legal / 2)
+    # OpenSpiel's random bot of Python says that it gives a policy, and does so in its steps alone.
+    random_bot = as_policy(UniformRandomBot(0, np.random.RandomState(0)), LEDUC)
+    assert np.allclose(random_bot.probabilities(view, view.legal, None), view.legal / 2)
     with pytest.raises(UnsupportedError, match="plays seat 0, got 1"):
         at = LEDUC.deal_scripts([[0, 1, 2]])
         at.step(np.array([1]))
@@ -314,6 +319,28 @@ def test_dqn(game):
     check_policy(policy, game, games=1)
 
 
+def test_agents_that_learn_are_copied_and_pickled():
+    """DQN holds a local function, and PolicyGradient, once trained, tensors within a graph."""
+    pytest.importorskip("torch")
+    dqn = pytest.importorskip("open_spiel.python.pytorch.dqn", exc_type=ImportError)
+    gradient = pytest.importorskip("open_spiel.python.pytorch.policy_gradient")
+    sizes = tensor_size(KUHN), KUHN.num_actions
+    given = {"hidden_layers_sizes": [8], "batch_size": 1, "num_critic_before_pi": 1}
+    agents = [gradient.PolicyGradient(p, *sizes, **given) for p in range(2)]
+    environment = rl_environment.Environment(KUHN.spiel)
+    step = environment.reset()
+    while not step.last():
+        step = environment.step([agents[step.current_player()].step(step).action])
+    agents[0].step(step)
+    view = KUHN.deal(np.random.default_rng(0), 3).view(0)
+    for agent in (dqn.DQN(0, *sizes, hidden_layers_sizes=[8]), agents[0]):
+        policy = as_policy(agent, KUHN)
+        said = policy.probabilities(view, view.legal, None)
+        for copied in (copy.deepcopy(policy), pickle.loads(pickle.dumps(policy))):
+            assert copied.thing is not agent
+            assert np.array_equal(copied.probabilities(view, view.legal, None), said)
+
+
 def test_networks_of_another_observation_say_so():
     pytest.importorskip("torch")
     dqn = pytest.importorskip("open_spiel.python.pytorch.dqn", exc_type=ImportError)
@@ -396,6 +423,9 @@ def test_masks_of_another_shape_are_named(kind):
         ({0: 0.4}, "sum to 1, got a sum of 0.4"),
         ({}, "sum to 1, got a sum of 0"),
         (np.ones(4) / 4, r"must give 3 probabilities.*shape \(4,\)"),
+        ({"1": 1.0}, "actions from 0 to 2, got '1'"),
+        ({1: "all"}, "must give probabilities, got 'all'"),
+        ("first", "must give probabilities, got 'first'"),
     ],
 )
 def test_bad_probabilities_are_named(answer, says):
@@ -407,6 +437,22 @@ def test_bad_probabilities_are_named(answer, says):
     view = TINY.deal(np.random.default_rng(0), 1).view(0)
     with pytest.raises(UnsupportedError, match=says):
         policy.probabilities(view, view.legal, None)
+
+
+@pytest.mark.parametrize("move", [None, "1", 1.5, 3], ids=repr)
+def test_bad_moves_are_named(move):
+    class Wrong(Counter):
+        def step(self, state):
+            return move
+
+    class Agent(Recurrent):
+        def step(self, time_step, is_evaluation=False):
+            return types.SimpleNamespace(action=move, probs=[])
+
+    view = TINY.deal(np.random.default_rng(0), 1).view(0)
+    for thing in (Wrong(0), Agent(0)):
+        with pytest.raises(UnsupportedError, match=f"must give actions from 0 to 2, got {move!r}"):
+            as_policy(thing, TINY).probabilities(view, view.legal, None)
 
 
 def test_policies_of_ours_stay_and_others_travel():
@@ -429,6 +475,10 @@ def test_agents_over_bots_are_copied_and_say_why_they_are_not_pickled():
     assert pickle.loads(pickle.dumps(made)).make is make_counter
     with pytest.raises(UnsupportedError, match="a Counter cannot be pickled; give as_policy a fun"):
         pickle.dumps(as_policy(Counter(0), SMALL))
+    compiled = as_policy(pyspiel.UniformPolicy(), SMALL)
+    assert copy.deepcopy(compiled).thing is compiled.thing
+    with pytest.raises(UnsupportedError, match=r"give as_policy a policy of open_spiel\.python"):
+        pickle.dumps(compiled)
 
 
 def make_counter(player, seed):

@@ -455,6 +455,12 @@ def test_more_than_two_players_need_the_wrapper() -> None:
     SeatAgent(SmartBot(), native.env(), 0)
 
 
+def test_an_environment_without_masks_cannot_be_recorded() -> None:
+    kuhn = RecordObservations(OpenSpielCompatibilityV0(game_name="kuhn_poker"))
+    with pytest.raises(UnsupportedError, match='expected dicts with an "observation" and an "act'):
+        kuhn.reset(seed=0)
+
+
 def test_agents_refuse_what_does_not_fit() -> None:
     env = native.env()
     with pytest.raises(ConfigError, match="must search HanabiGame"):

@@ -186,6 +186,8 @@ def test_what_does_not_fit_is_refused(tictactoe: DeterministicAECGame) -> None:
         AECGame(env, None, **common)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="max_length must be at least 1"):
         AECGame(env, TicTacToe(), **(common | {"max_length": 0}))
+    with pytest.raises(ConfigError, match=r"rewards must be one of .*identical.*, got 'shared'"):
+        AECGame(env, TicTacToe(), **(common | {"rewards": "shared"}))
     worlds = tictactoe.deal(np.random.default_rng(0), 1)
     worlds.step(np.array([4]))
     with pytest.raises(IllegalActionError, match=r"allows the actions .*, got 4"):

@@ -133,3 +133,14 @@ def test_bad_input_says_what_was_expected() -> None:
     worlds.states = (*worlds.states[:3], (1,))
     with pytest.raises(ContractError, match=r"as many numbers in every state, got \[0, 1\]"):
         worlds.view(0).observation("seen")
+
+
+@pytest.mark.parametrize("moves", [[0, 2], [-1]])
+def test_moves_out_of_range_are_named(moves: list[int]) -> None:
+    class Wrong(Dice):
+        def moves(self, state: Any) -> Sequence[int]:
+            return moves
+
+    worlds = Wrong().deal(np.random.default_rng(0), 1)
+    with pytest.raises(ContractError, match=rf"must have moves from 0 to 1, got \{moves}"):
+        _ = worlds.legal

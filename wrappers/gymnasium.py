@@ -171,7 +171,7 @@ def _partners(
 ) -> dict[int, Policy]:
     """A policy for each other seat."""
     others = [p for p in range(game.num_players) if p != seat]
-    each = (partners,) * len(others) if isinstance(partners, str | Policy) else tuple(partners)
+    each = partners if isinstance(partners, tuple | list) else (partners,) * len(others)
     if len(each) != len(others):
         raise ConfigError(f"partners must be one, or {len(others)} of them, got {len(each)}")
     loaded = {}

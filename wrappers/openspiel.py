@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyspiel
@@ -29,6 +29,7 @@ from hanabi_search_plugin.game import (
     History,
     IntArray,
     Redeterminizes,
+    Rewards,
     View,
     Worlds,
 )
@@ -73,7 +74,7 @@ class OpenSpielGame(Enumerable, Redeterminizes):
         public_actions: bool | None = None,
         max_deals: int = MAX_WORLDS,
     ) -> None:
-        self.spiel = load_spiel(game) if isinstance(game, str) else game
+        self.spiel = load_spiel(game)
         _require_sequential(self.spiel)
         kind = self.spiel.get_type()
         self.name = str(self.spiel)
@@ -294,15 +295,26 @@ def same_spiel(a: Any, b: Any) -> bool:
     return kinds[0].short_name == kinds[1].short_name and given[0] == given[1]
 
 
-def load_spiel(text: str) -> Any:
-    """OpenSpiel's game of a string. Raises ConfigError where it cannot be loaded."""
+def load_spiel(game: Any) -> Any:
+    """OpenSpiel's game of a string, or the ``pyspiel.Game`` that was given.
+
+    Raises ConfigError where it cannot be loaded, UnsupportedError for anything else.
+    """
+    if isinstance(game, pyspiel.Game):
+        return game
+    if not isinstance(game, str):
+        raise UnsupportedError(f"expected a pyspiel.Game or a string, got {type(game).__name__}")
+    return _loaded(game)
+
+
+def _loaded(text: str) -> Any:
     try:
         parameters = pyspiel.game_parameters_from_string(text)
-        if parameters["name"] == "hanabi":
+        if parameters.get("name") == "hanabi":
             _check_hanabi(parameters)
         return pyspiel.load_game(text)
-    except pyspiel.SpielError as error:
-        first = str(error).splitlines()[0].removesuffix(" Available games are:")
+    except (pyspiel.SpielError, IndexError) as error:  # IndexError: a parameter that has no default
+        first = str(error).partition("\n")[0].removesuffix(" Available games are:")
         raise ConfigError(f"OpenSpiel cannot load {text!r}: {first}") from error
 
 
@@ -352,7 +364,7 @@ def _observer(spiel: Any, remembers: bool) -> Any:
         return None
 
 
-def _rewards(kind: Any) -> Literal["identical", "zero_sum", "general_sum"]:
+def _rewards(kind: Any) -> Rewards:
     if kind.utility == pyspiel.GameType.Utility.IDENTICAL:
         return "identical"
     return "zero_sum" if kind.utility == pyspiel.GameType.Utility.ZERO_SUM else "general_sum"

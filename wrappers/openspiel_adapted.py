@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import copy
 import functools
+import operator
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import pyspiel
@@ -67,6 +68,10 @@ class Adapted(Policy):
             raise ContractError(f"legal moves must be of shape {expected}, got {legal.shape}")
         return np.zeros(expected)
 
+    def certain(self, action: Any, legal: BoolArray) -> FloatArray:
+        """[A] of a move without probabilities. Checks it."""
+        return self.row([(action, 1.0)], legal)
+
     def row(self, chance: Any, legal: BoolArray) -> FloatArray:
         """[A] from a mapping, (action, probability) pairs or a vector. Checks them."""
         row, name = np.zeros(len(legal)), type(self.thing).__name__
@@ -75,19 +80,15 @@ class Adapted(Policy):
         pairs = isinstance(chance, Sequence) and all(isinstance(x, tuple) for x in chance)
         if pairs:
             for action, probability in chance:
-                if not 0 <= action < len(row):
-                    raise UnsupportedError(
-                        f"{name} must give actions from 0 to {len(row) - 1}, got {action}"
-                    )
-                row[action] = probability
+                row[_action(action, len(row), name)] = _numbers(probability, name)
         else:
-            vector = np.asarray(chance, dtype=np.float64)
+            vector = _numbers(chance, name)
             if vector.shape != row.shape:
                 raise UnsupportedError(
                     f"{name} must give {len(row)} probabilities, one an action of "
                     f"{self.game.name}, got an array of shape {vector.shape}"
                 )
-            row = vector.copy()
+            row = vector
         wrong = np.flatnonzero((row > TOLERANCE) & ~legal)
         if len(wrong):
             raise UnsupportedError(
@@ -109,6 +110,23 @@ class ReadsStates(Adapted):
     def __init__(self, thing: Any, game: HanabiGame | OpenSpielGame, reads: Reads) -> None:
         super().__init__(thing, game)
         self.reads = reads
+
+    def __getstate__(self) -> dict[str, Any]:
+        compiled = isinstance(self.thing, pyspiel.Bot | pyspiel.Policy)
+        kinds = type(self.thing).__mro__[:-1]
+        if compiled and not any("__reduce__" in kind.__dict__ for kind in kinds):
+            what = "a policy of open_spiel.python.policy"
+            if isinstance(self.thing, pyspiel.Bot):
+                what = "a function (player, seed) that makes the bot"
+            raise UnsupportedError(
+                f"a {type(self.thing).__name__} cannot be pickled; give as_policy {what}"
+            )
+        return self.__dict__
+
+    def __copy__(self) -> Self:
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        return twin
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Policy:
         """Bots and compiled policies cannot be copied; asked anew each time, they can be shared."""
@@ -165,6 +183,23 @@ class ReadsStates(Adapted):
 def _digest_of(game: OpenSpielGame, state: State, seat: int) -> int:
     hanabi = game.spiel.get_type().short_name == "hanabi"
     return digest(history_of(state, seat) if hanabi else game.history(state, seat), 0)
+
+
+def _action(given: Any, count: int, name: str) -> int:
+    try:
+        action = operator.index(given)
+    except TypeError:
+        action = -1
+    if not 0 <= action < count:
+        raise UnsupportedError(f"{name} must give actions from 0 to {count - 1}, got {given!r}")
+    return action
+
+
+def _numbers(given: Any, name: str) -> FloatArray:
+    try:
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise UnsupportedError(f"{name} must give probabilities, got {given!r}") from None
 
 
 def equal(keys: Sequence[Hashable]) -> list[list[int]]:

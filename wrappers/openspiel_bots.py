@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyspiel
@@ -40,18 +40,9 @@ class BotPolicy(ReadsStates):
         self.memoryless = memoryless
         self._answers: dict[tuple[int, int], FloatArray] = {}
 
-    def __getstate__(self) -> dict[str, Any]:
-        if isinstance(self.thing, pyspiel.Bot) and not _has_reduce(self.thing):
-            raise UnsupportedError(
-                f"a {type(self.thing).__name__} cannot be pickled; give as_policy a function "
-                "(player, seed) that makes the bot"
-            )
-        return self.__dict__
-
-    def __copy__(self) -> BotPolicy:
-        bot = self.thing if self.make is None else None
-        twin = BotPolicy(bot, self.make, self.game, self.reads, self.memoryless, self.seed)
-        twin._answers.update(self._answers)
+    def __copy__(self) -> Self:
+        twin = super().__copy__()
+        twin._answers = self._answers.copy()
         return twin
 
     def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
@@ -86,9 +77,10 @@ class BotPolicy(ReadsStates):
         try:
             if not (_forgets(bot) if self.memoryless is None else self.memoryless):
                 _replay(bot, state, seat)
-            if bot.provides_policy():
+            in_python = type(bot).__module__ != pyspiel.__name__
+            if bot.provides_policy() and (not in_python or _overrides(bot, "get_policy")):
                 return self.row(list(bot.get_policy(state)), legal)
-            if type(bot).__module__ != pyspiel.__name__ and _overrides(bot, "step_with_policy"):
+            if in_python and _overrides(bot, "step_with_policy"):
                 answer, action = bot.step_with_policy(state)
                 if answer:
                     return self.row([(int(a), float(p)) for a, p in answer], legal)
@@ -99,11 +91,7 @@ class BotPolicy(ReadsStates):
                 f"{type(bot).__name__} must play {self.game.name}, got: "
                 f"{str(error).splitlines()[0]} (if it remembers, say memoryless=False)"
             ) from error
-        return self.row([(int(action), 1.0)], legal)
-
-
-def _has_reduce(bot: Any) -> bool:
-    return any("__reduce__" in kind.__dict__ for kind in type(bot).__mro__[:-1])
+        return self.certain(action, legal)
 
 
 def _overrides(bot: Any, method: str) -> bool:

@@ -56,9 +56,7 @@ def load_game(game: Any) -> HanabiGame | OpenSpielGame:
     game. (Hands of more than 8 cards and more than 50 tokens, which the native engine does not
     take, ``OpenSpielGame`` takes from a ``pyspiel.Game``.)
     """
-    spiel = load_spiel(game) if isinstance(game, str) else game
-    if not isinstance(spiel, pyspiel.Game):
-        raise UnsupportedError(f"expected a pyspiel.Game or a string, got {type(game).__name__}")
+    spiel = load_spiel(game)
     kind = spiel.get_type()
     if kind.short_name == "hanabi":
         return HanabiGame(config_of(spiel))

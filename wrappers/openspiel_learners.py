@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import cloudpickle
 import numpy as np
 from open_spiel.python.rl_environment import StepType, TimeStep
 
@@ -51,6 +52,14 @@ class RLAgentPolicy(Adapted):
                 f"expected an agent with the {game.num_actions} actions of {game.name}, got "
                 f"{type(agent).__name__} with {actions}"
             )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The agent apart: DQN holds a function made in a function, which pickle does not take,
+        and a trained PolicyGradient tensors that deepcopy does not."""
+        return {**self.__dict__, "thing": cloudpickle.dumps(self.thing)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, thing=cloudpickle.loads(state["thing"]))
 
     def start(self, view: View) -> Memory:
         self.check_view(view)
@@ -149,7 +158,7 @@ class RLAgentPolicy(Adapted):
         if hasattr(chance, "detach"):
             chance = chance.detach().cpu().numpy()
         if chance is None or len(chance) == 0:
-            return self.row([(int(output.action), 1.0)], legal)
+            return self.certain(output.action, legal)
         if isinstance(chance, Mapping):
             return self.row(chance, legal)
         return self.row(np.asarray(chance, dtype=np.float64), legal)

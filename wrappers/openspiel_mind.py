@@ -48,9 +48,9 @@ class Mind:
         return f"{type(self.policy).__name__} on {self.game!r}, seed {self.seed}"
 
     def check_seat(self, seat: int) -> None:
-        if not 0 <= seat < self.game.num_players:
+        if seat not in range(self.game.num_players):
             raise UnsupportedError(
-                f"player_id must be from 0 to {self.game.num_players - 1}, got {seat}"
+                f"player_id must be from 0 to {self.game.num_players - 1}, got {seat!r}"
             )
 
     def check_game(self, spiel: Any) -> None:

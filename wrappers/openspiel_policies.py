@@ -65,7 +65,7 @@ def as_policy(
     own. ``any_seat``: an agent may play at another seat than its ``player_id``, and sees its
     observation where it expects its own. ``use_observation``: as of ``rl_environment``, by default
     the information state where the game gives one. Deep copies share a bot, which is asked anew
-    anyway; only what a function makes can be pickled.
+    anyway; of bots only what a function makes can be pickled, and of policies only Python's.
 
     Raises UnsupportedError for what is none of these, one made for another game or seat, and one
     that cannot be replayed.

@@ -36,8 +36,9 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
     these where they identify it: in hanabi of 2 players by the time steps of its own turns, of more
     players if it is given every time step; on small games of OpenSpiel by matching states, if it
     is given the last step of every episode, as loops do. Everywhere else ``attach`` the environment
-    or make that with ``include_full_state=True``; of a whole state only what the seat has seen is
-    read. ``player_id``: the seat. Copy an attached agent together with its environment.
+    or make that with ``include_full_state=True`` (not where who begins is random: a state does not
+    tell it); of a whole state only what the seat has seen is read. ``player_id``: the seat. Copy an
+    attached agent together with its environment.
     """
 
     def __init__(self, policy: Policy, game: Any, player_id: int, seed: int = 0) -> None:
@@ -164,6 +165,7 @@ class _Watched:
 
     def __init__(self, game: HanabiGame, seat: int) -> None:
         self.game, self.seat = game, seat
+        self._hint = "attach(environment)" if game.config.random_start_player else _HINT
         self.begin()
 
     def begin(self) -> None:
@@ -188,7 +190,7 @@ class _Watched:
                 return self.look(observation, mover)  # nobody told of the last episode's end
             raise UnsupportedError(
                 f"the time steps must tell player {self.seat} of every move, from the start of the "
-                f"game, or else {_HINT}; got: {error}"
+                f"game, or else {self._hint}; got: {error}"
             ) from error
         self._last = seen
         views = tuple(HanabiView(self.game, self.seat, row[None].copy()) for row in self._rows)

@@ -74,6 +74,12 @@ class RecordObservations(BaseWrapper):  # type: ignore[misc]  # PettingZoo is un
 
     def _look(self) -> None:
         seen = [self.env.observe(agent) for agent in self.env.possible_agents]
+        needed = {"observation", "action_mask"}
+        if not all(isinstance(each, Mapping) and needed <= each.keys() for each in seen):
+            raise UnsupportedError(
+                'expected dicts with an "observation" and an "action_mask", as Hanabi shows, '
+                f"got those of {self.env}"
+            )
         movers = [seat for seat, each in enumerate(seen) if np.any(each["action_mask"])]
         if len(movers) != 1:
             raise UnsupportedError(

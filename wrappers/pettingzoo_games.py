@@ -25,7 +25,7 @@ import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, get_args
 
 import numpy as np
 from gymnasium import spaces
@@ -46,6 +46,7 @@ from hanabi_search_plugin.game import (
     FloatArray,
     Game,
     IntArray,
+    Rewards,
     View,
     Worlds,
 )
@@ -209,7 +210,7 @@ class AECGame(Game):
         *,
         return_range: tuple[float, float],
         max_length: int,
-        rewards: Literal["identical", "zero_sum", "general_sum"],
+        rewards: Rewards,
         public_actions: bool,
     ) -> None:
         if not isinstance(adapter, AECAdapter):
@@ -219,6 +220,8 @@ class AECGame(Game):
                 "max_length must be at least 1 and return_range in order, "
                 f"got {max_length} and {return_range}"
             )
+        if rewards not in get_args(Rewards):
+            raise ConfigError(f"rewards must be one of {get_args(Rewards)}, got {rewards!r}")
         self._make = None if isinstance(env, AECEnv) or not callable(env) else env
         made = env if self._make is None else self._make()
         if not isinstance(made, AECEnv):

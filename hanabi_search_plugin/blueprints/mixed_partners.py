@@ -105,7 +105,6 @@ class MixedPartners(Partners):
             if found is None:
                 return None
             new, part = found
-            assert isinstance(new, CompiledPartners)
             columns.append(new)
             groups.append(part)
         return replace(self, columns=tuple(columns), groups=tuple(groups)), NO_GROUPS

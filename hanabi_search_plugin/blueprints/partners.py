@@ -107,7 +107,7 @@ class CompiledPartners(Partners):
         mine = np.ascontiguousarray(self.table[:, actor])
         return belief.enumerate(allowed, script=self.scripts[actor], action=action, memories=mine)
 
-    def observed(self, belief: HandRange, event: Event) -> tuple[Partners, IntArray] | None:
+    def observed(self, belief: HandRange, event: Event) -> tuple[CompiledPartners, IntArray] | None:
         drew = event.player[0] == belief.seat and belief.view.rows[0, LAST_FLAGS] & DREW
         pending = belief.present - belief.known - bool(drew)  # besides a card drawn just now
         room = 2 * len(self.table) + 2
@@ -130,7 +130,7 @@ class CompiledPartners(Partners):
     def kept(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
         return self
 
-    def alone(self, before: HandRange, hand: int) -> Partners:
+    def alone(self, before: HandRange, hand: int) -> CompiledPartners:
         group = int(before.groups[hand]) if len(before.groups) else 0
         return replace(self, table=self.table[group : group + 1])
 

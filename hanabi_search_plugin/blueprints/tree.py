@@ -108,10 +108,10 @@ def grow_rows(
     """An iteration in each of rows [B, W], one after the other.
 
     ``scripts`` int64 [B or 1, P, SCRIPT] and ``memories`` int32 [B or 1, P, words] are everybody's;
-    ``guide`` int64 [SCRIPT], NOBODY for no guide, and its memory int32 [1, words]; ``logs`` the logarithms of 0, 1, ...; ``streams`` uint64 [B]. The tree:
-    ``reached`` bool [N]; ``children`` int32, -1 for none, ``visits``, ``available`` int32 and
-    ``totals`` float64, all [N, A]; ``squares`` float64 [A], of the root. There is room for B more
-    nodes.
+    ``guide`` int64 [SCRIPT], NOBODY for no guide, and its memory int32 [1, words]; ``logs`` the
+    logarithms of 0, 1, ...; ``streams`` uint64 [B]. The tree: ``reached`` bool [N]; ``children``
+    int32, -1 for none, ``visits``, ``available`` int32 and ``totals`` float64, all [N, A];
+    ``squares`` float64 [A], of the root. There is room for B more nodes.
     """
     now = np.empty_like(rows[:1])
     saved = np.empty_like(rows[:1])

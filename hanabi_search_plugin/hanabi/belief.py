@@ -86,7 +86,7 @@ class HandBelief(HandRange, ExplicitBelief):
         worlds = self.worlds_of(self.hands[pick], chance)
         memories = list(self.partners.memories(self, pick))
         for p, policy in enumerate(self.blueprint):
-            if isinstance(policy, Mixture) and memories[p] is not None:
+            if isinstance(policy, Mixture) and p != self.seat:
                 memories[p] = policy.ready(worlds.view(p), memories[p])
         memories[self.seat] = take(self.own_memory, np.zeros(len(pick), dtype=np.int64))
         return worlds, tuple(memories)

@@ -12,7 +12,9 @@ decks, tables and streams. ``identify``: what the posterior says of the true pol
 from __future__ import annotations
 
 import dataclasses
+import logging
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -104,7 +106,8 @@ def adapt(
 ) -> None:
     """What adapting gains."""
     given = setting(players, policy, partners, bomb, seed)
-    found = make_search(search, {"rollouts": budget, "iterations": budget}, 1)
+    found = make_search(search, {"rollouts" if search == "sparta" else "iterations": budget}, 1)
+    logging.getLogger("hanabi_search_plugin").setLevel(logging.ERROR)  # recoveries are counted
     own, game = given.own, given.game
     unknown = UnknownPartners(given.candidates, epsilon=epsilon)
     agents = {
@@ -120,15 +123,16 @@ def adapt(
         "game": game.config.to_dict(), "policy": policy, "partners": partners, "search": search,
         "budget": budget, "epsilon": epsilon, "seed": seed,
     }  # fmt: skip
-    with Checkpoint(resume or "/dev/null", parameters) as kept:
-        for line in kept.lines:
-            results[line["side"], line["game"]] = line
+    with Checkpoint(resume, parameters) if resume else nullcontext() as kept:
+        if kept is not None:
+            results |= {(line["side"], line["game"]): line for line in kept.lines}
         for number in track(range(games), console=Console(stderr=True)):
             for side, make in agents.items():
                 if (side, number) not in results:
                     line = {"side": side, "game": number} | play(given, number, make(number))
                     results[side, number] = line
-                    kept.append(line)
+                    if kept is not None:
+                        kept.append(line)
     table = Table("seat", "score", "gain over the blueprint", "gain of adapting", "CPU s", box=None)
     scores = {s: np.array([results[s, i]["score"] for i in range(games)]) for s in SIDES}
     for side in SIDES:

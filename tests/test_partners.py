@@ -7,6 +7,7 @@ import itertools
 import pickle
 
 import numpy as np
+import pyspiel
 import pytest
 
 from hanabi_search_plugin.agent import upgrade
@@ -30,6 +31,10 @@ from hanabi_search_plugin.streams import Streams
 from hanabi_search_plugin.testing import check_belief, check_policy
 from hanabi_search_plugin.unknown_partners import PartnersBelief, UnknownPartners
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel_agents import as_bot
+from hanabi_search_plugin.wrappers.openspiel_hanabi import load_game
+from hanabi_search_plugin.wrappers.pettingzoo import env
+from hanabi_search_plugin.wrappers.pettingzoo_agents import RecordObservations, SeatAgent
 from tests.helpers.hanabi_bayes import Hashed, Record
 from tests.test_ismcts import arrays_as_dict, last, spread
 
@@ -483,6 +488,25 @@ def test_copies_in_the_middle_of_a_game_decide_the_same(search) -> None:
             assert decisions[0] == decisions[1] == decisions[2]
         event = worlds.step(rng.choice(np.flatnonzero(worlds.legal[0]), 1))
         memory = agent.observe(worlds.view(0), event, memory)
+
+
+def test_agents_in_openspiel_and_pettingzoo() -> None:
+    spiel = pyspiel.load_game("hanabi(players=2,colors=2,hand_size=2,max_life_tokens=1)")
+    game = load_game(spiel)
+    unknown = UnknownPartners(named(game, "vdb", "cautious"), epsilon=0.01)
+    agent = upgrade(load_policy("vdb"), game, Predictor(iterations=20), belief=unknown)
+    bots = [as_bot(agent, game, seat) for seat in range(2)]
+    assert pyspiel.evaluate_bots(spiel.new_initial_state(), bots, 3)[0] >= 0
+    environment = RecordObservations(env(players=2, colors=2, hand_size=2, max_life_tokens=1))
+    environment.reset(seed=3)
+    agents = {f"player_{p}": SeatAgent(agent, environment, p) for p in range(2)}
+    moves = 0
+    for name in environment.agent_iter():
+        observation, _, termination, truncation, _ = environment.last()
+        over = termination or truncation
+        moves += not over
+        environment.step(None if over else agents[name].act(observation))
+    assert moves > 2
 
 
 def test_beliefs_over_mixtures_keep_the_contract() -> None:

@@ -34,7 +34,7 @@ from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, Vi
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.layout import ALL
 from hanabi_search_plugin.hanabi.worlds import HanabiView
-from hanabi_search_plugin.mixture import UNKNOWN, Mixture
+from hanabi_search_plugin.mixture import Mixture
 from hanabi_search_plugin.policy import Memory, Policy, UniformPolicy
 from hanabi_search_plugin.streams import Streams
 
@@ -254,7 +254,7 @@ def table_of(
 def _drawn(policy: Mixture, memory: Memory, game: HanabiGame) -> tuple[IntArray, Memory] | None:
     """The scripts [B, SCRIPT] of the candidates that are drawn, and their memories in one array."""
     scripts, drawn = scripts_of(policy.candidates, game), memory["drawn"]
-    if scripts is None or (drawn == UNKNOWN).any():
+    if scripts is None or (drawn < 0).any():  # UNKNOWN
         return None
     packed = np.zeros((len(drawn), int(scripts[:, WORDS].max(initial=1))), dtype=np.int32)
     for k, mind in enumerate(memory["minds"]):

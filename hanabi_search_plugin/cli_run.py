@@ -17,7 +17,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from hanabi_search_plugin.agent import SearchAgent, TeamSearch, upgrade
+from hanabi_search_plugin.agent import FollowingSearch, SearchAgent, TeamSearch, upgrade
 from hanabi_search_plugin.blueprints.registry import load_policies, load_policy
 from hanabi_search_plugin.cli_searches import NONE, make_search
 from hanabi_search_plugin.errors import ConfigError
@@ -90,7 +90,8 @@ def _agent(
     names = settings.get("partners")
     if names is None:
         return upgrade(policies, game, search, **doubt)
-    if isinstance(search, TeamSearch):
+    learns = not isinstance(search, FollowingSearch) or search.assumes_blueprint
+    if isinstance(search, TeamSearch) or not learns:  # to whom moves are no evidence
         raise ConfigError(f"partners is not an option of {settings['search']}, got {names!r}")
     candidates = load_policies(names, game.config)
     return upgrade(policies, game, search, belief=UnknownPartners(candidates, **doubt))

@@ -142,9 +142,10 @@ def test_partners_may_be_unknown(search: str) -> None:
     assert [c["name"] for c in content["policies"][1]["belief"]["candidates"][:1]] == ["vdb"]
     assert content["policies"][1]["belief"]["epsilon"] == 0.01
     assert "P1 searches" in good("play", *line, "mixed-track").stdout
-    failed = run("evaluate", *SMALL, "--search", "joint-sparta", "--partners", "vdb")
-    assert failed.exit_code == 2
-    assert "partners is not an option" in failed.output
+    for other in ("joint-sparta", "ris-mcts"):
+        failed = run("evaluate", *SMALL, "--search", other, "--partners", "vdb")
+        assert failed.exit_code == 2
+        assert f"partners is not an option of {other}" in failed.output
 
 
 def test_replay_reports_disagreements(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Searches: each a frozen configuration that is called with (rng, belief) for a SearchResult."""
 
 from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, SoIsmcts
+from hanabi_search_plugin.algorithms.predictor import Predictor
 from hanabi_search_plugin.algorithms.sparta import Sparta
 
-__all__ = ["MoIsmcts", "RisMcts", "SoIsmcts", "Sparta"]
+__all__ = ["MoIsmcts", "Predictor", "RisMcts", "SoIsmcts", "Sparta"]

@@ -99,6 +99,7 @@ class TreeSearch(FollowingSearch):
     # ----------------------------------------------------------------- what the searches differ in
 
     redeterminizes: ClassVar[bool] = False
+    predicts: ClassVar[bool] = False  # do others move by the blueprint, outside the tree?
 
     @abstractmethod
     def tree(self, game: Game, seat: int) -> Tree:
@@ -183,7 +184,8 @@ class TreeSearch(FollowingSearch):
             belief.seat,
             belief.blueprint,
             redeterminize=self.redeterminizes,
-            exploration=self.exploration * _span(game),
+            predict=self.predicts,
+            exploration=self.exploration * span(game),
             depth=self.depth,
             guide=self.guide,
             guide_memory=self._guide_memory(belief),
@@ -215,7 +217,7 @@ class TreeSearch(FollowingSearch):
             actions = self._moves(view, hints)
             if not node.moves and isinstance(self.guide, Estimates):
                 self._estimate(node, actions, view, hints)
-            action = np.array([node.select(actions, self.exploration * _span(game), rng)])
+            action = np.array([node.select(actions, self.exploration * span(game), rng)])
             path.append((node.moves[int(action[0])], player))
             after = found.select(np.zeros(1, dtype=np.int64))
             event = after.step(action)
@@ -318,7 +320,7 @@ def _of_all(game: Game, nodes: Nodes) -> Tree:
     return Tree(game, players, players, nodes)
 
 
-def _span(game: Game) -> float:
+def span(game: Game) -> float:
     """What exploration is counted in."""
     return game.return_range[1] - game.return_range[0]
 

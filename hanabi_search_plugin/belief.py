@@ -90,6 +90,10 @@ class ExplicitBelief(Belief):
     def support(self) -> tuple[Worlds, FloatArray]:
         """The worlds [N] and their probabilities [N] (sum 1). Future chance is arbitrary."""
 
+    @abstractmethod
+    def support_memories(self) -> tuple[Memory, ...]:
+        """[N] every seat's blueprint memory in the worlds of ``support``."""
+
 
 @dataclass(frozen=True)
 class Tracked:
@@ -322,6 +326,9 @@ class EnumeratedBelief(ExplicitBelief):
     def support(self) -> tuple[Worlds, FloatArray]:
         worlds = self._tracked.worlds
         return worlds.select(np.arange(len(worlds))), self._tracked.weights.copy()
+
+    def support_memories(self) -> tuple[Memory, ...]:
+        return self._tracked.memories
 
     def sample(self, rng: np.random.Generator, n: int) -> tuple[Worlds, tuple[Memory, ...]]:
         """See ``Belief.sample``; takes n doubles from ``rng`` and what ``game.reseed`` takes."""

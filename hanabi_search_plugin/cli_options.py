@@ -81,7 +81,7 @@ SearchName = Annotated[
     typer.Option(
         "--search",
         metavar="NAME",
-        help="sparta, joint-sparta, mo-ismcts, ris-mcts or none.",
+        help="sparta, joint-sparta, mo-ismcts, ris-mcts, predictor or none.",
         rich_help_panel=_SEARCH,
     ),
 ]
@@ -183,6 +183,17 @@ Uncertainty = Annotated[
     typer.Option(
         help="Share of its weight that a world keeps, in the belief, in which a partner would have "
         "moved otherwise; for several searching seats.",
+        rich_help_panel=_SEARCH,
+    ),
+]
+
+PartnerNames = Annotated[
+    str | None,
+    typer.Option(
+        "--partners",
+        metavar="NAME[,NAME...]",
+        help="What the others may play as far as a searching seat knows, which learns from their "
+        "moves: policies, or mixed-track (the paper's list). Default: it knows --policy.",
         rich_help_panel=_SEARCH,
     ),
 ]

@@ -17,8 +17,8 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from hanabi_search_plugin.agent import upgrade
-from hanabi_search_plugin.blueprints.registry import load_policy
+from hanabi_search_plugin.agent import FollowingSearch, SearchAgent, TeamSearch, upgrade
+from hanabi_search_plugin.blueprints.registry import load_policies, load_policy
 from hanabi_search_plugin.cli_searches import NONE, make_search
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.evaluation import warn_of_independent_searches
@@ -30,6 +30,7 @@ from hanabi_search_plugin.match import GameResult, deal_game
 from hanabi_search_plugin.policy import Blueprint, Policy
 from hanabi_search_plugin.records import RecordedGame
 from hanabi_search_plugin.require import require_writable
+from hanabi_search_plugin.unknown_partners import UnknownPartners
 
 HUMAN = "human"
 _GAME = tuple(HanabiConfig.__dataclass_fields__)
@@ -68,8 +69,7 @@ def line_up(
     named = settings["search"]
     if named != NONE:
         search = make_search(named, settings, search_threads)
-        doubt = {k: settings[k] for k in ("epsilon", "uncertainty") if k in settings}
-        agent = upgrade(tuple(policies), game, search, **doubt)
+        agent = _agent(tuple(policies), game, search, settings)
         searching = _searching(settings["search_seats"], config, together=agent.together)
         for seat in searching:
             if seat in people:
@@ -80,6 +80,21 @@ def line_up(
         names[seat] = HUMAN
     short = tuple(named if s in searching else name for s, name in enumerate(names))
     return LineUp(game, tuple(policies), tuple(names), short, tuple(people), tuple(searching))
+
+
+def _agent(
+    policies: Blueprint, game: HanabiGame, search: Any, settings: Mapping[str, Any]
+) -> SearchAgent:
+    """What a searching seat plays: it knows the others' policies, or learns them (--partners)."""
+    doubt = {k: settings[k] for k in ("epsilon", "uncertainty") if k in settings}
+    names = settings.get("partners")
+    if names is None:
+        return upgrade(policies, game, search, **doubt)
+    learns = not isinstance(search, FollowingSearch) or search.assumes_blueprint
+    if isinstance(search, TeamSearch) or not learns:  # to whom moves are no evidence
+        raise ConfigError(f"partners is not an option of {settings['search']}, got {names!r}")
+    candidates = load_policies(names, game.config)
+    return upgrade(policies, game, search, belief=UnknownPartners(candidates, **doubt))
 
 
 def blueprint_of(names: str, config: HanabiConfig) -> Blueprint:

@@ -9,6 +9,7 @@ from typing import Any
 from hanabi_search_plugin.agent import Search, TeamSearch
 from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, TreeSearch
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
+from hanabi_search_plugin.algorithms.predictor import Predictor
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.blueprints.agents import RuleAgent
 from hanabi_search_plugin.blueprints.rulebook import (
@@ -62,6 +63,9 @@ SEARCHES = {
             "mo-ismcts", MoIsmcts, "a tree; others know what you know", "Cowling et al. 2012"
         ),
         NamedSearch("ris-mcts", RisMcts, "a tree; others know what they see", "Goodman, CoG 2019"),
+        NamedSearch(
+            "predictor", Predictor, "a tree of own moves; others as predicted", "Goodman, CoG 2019"
+        ),
     )
 }
 NONE = "none"

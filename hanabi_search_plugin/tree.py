@@ -78,6 +78,7 @@ class GrowsTrees(Game):
         blueprint: Blueprint,
         *,
         redeterminize: bool,
+        predict: bool,
         exploration: float,
         depth: int | None,
         guide: Proposes | None,
@@ -86,6 +87,7 @@ class GrowsTrees(Game):
         """One open-loop tree for all seats; None where a policy or the guide is not compiled.
 
         ``redeterminize``: what players other than ``seat`` cannot see is drawn anew before they
-        move and put back after. ``exploration`` is in score points, ``guide_memory`` the guide's
+        move and put back after. ``predict``: they move by the blueprint, and the tree is of the
+        moves of ``seat`` alone. ``exploration`` is in score points, ``guide_memory`` the guide's
         now, one row.
         """

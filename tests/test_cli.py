@@ -133,6 +133,21 @@ def test_tree_searches_by_all_seats(search: str) -> None:
     assert "P1 searches" in good("play", *line[1:], "--iterations", 5).stdout
 
 
+@pytest.mark.parametrize("search", ["sparta", "predictor"])
+def test_partners_may_be_unknown(search: str) -> None:
+    budget = ["--rollouts", 60, "--min-rollouts", 2] if search == "sparta" else ["--iterations", 30]
+    line = [*SMALL, "--policy", "vdb", "--search", search, *budget, "--partners"]
+    result = good("evaluate", *line, "vdb, random", "--epsilon", 0.01, "--games", 2, "--json", "-")
+    content = json.loads(result.stdout)
+    assert [c["name"] for c in content["policies"][1]["belief"]["candidates"][:1]] == ["vdb"]
+    assert content["policies"][1]["belief"]["epsilon"] == 0.01
+    assert "P1 searches" in good("play", *line, "mixed-track").stdout
+    for other in ("joint-sparta", "ris-mcts"):
+        failed = run("evaluate", *SMALL, "--search", other, "--partners", "vdb")
+        assert failed.exit_code == 2
+        assert f"partners is not an option of {other}" in failed.output
+
+
 def test_replay_reports_disagreements(tmp_path: Path) -> None:
     saved = tmp_path / "games.jsonl"
     good("evaluate", *SMALL, "--policy", "random", "--games", 10, "--save", saved)

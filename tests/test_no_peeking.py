@@ -26,6 +26,7 @@ from hanabi_search_plugin import Sparta, UniformPolicy, upgrade
 from hanabi_search_plugin.agent import SearchAgent
 from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, TreeSearch
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
+from hanabi_search_plugin.algorithms.predictor import Predictor
 from hanabi_search_plugin.blueprints.agents import RuleAgent
 from hanabi_search_plugin.blueprints.registry import load_policy, policies
 from hanabi_search_plugin.blueprints.rulebook import TABLE_II
@@ -38,6 +39,7 @@ from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
 from hanabi_search_plugin.particles import ParticleBelief
 from hanabi_search_plugin.policy import Policy
 from hanabi_search_plugin.testing import check_agent
+from hanabi_search_plugin.unknown_partners import UnknownPartners
 from hanabi_search_plugin.wrappers import pettingzoo as native
 from hanabi_search_plugin.wrappers.gymnasium import HanabiEnv
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
@@ -123,6 +125,20 @@ def test_tree_searches(search: type[TreeSearch]) -> None:
             agent = upgrade(load_policy("vdb"), game, search(iterations=30, guide=guide))
             check_agent(agent, game)
     check_agent(upgrade(UniformPolicy(), SPIEL[0], search(iterations=30)), SPIEL[0])
+
+
+def adapting(game: Game, *candidates: Policy) -> SearchAgent:
+    unknown = UnknownPartners(candidates, epsilon=0.01)
+    return upgrade(candidates[0], game, Predictor(iterations=30), belief=unknown)
+
+
+def test_agents_that_do_not_know_their_partners() -> None:
+    candidates = tuple(load_policy(name) for name in ("vdb", "smartbot", "cautious", "random"))
+    for game in (TWO, THREE):
+        check_agent(adapting(game, *candidates), game)
+        unknown = UnknownPartners(candidates)
+        check_agent(searched(game, candidates[0], belief=unknown), game, partner=candidates[1])
+    check_agent(adapting(SPIEL[0], UniformPolicy()), SPIEL[0])
 
 
 def test_more_searches() -> None:
@@ -426,6 +442,7 @@ def test_agents_in_openspiel(way: str, game: Any) -> None:
     agents = [searched(game), Watcher()]
     if game is TWO:
         agents.append(jointly(game, load_policy("smartbot")))
+        agents.append(adapting(game, load_policy("vdb"), UniformPolicy()))
     for policy in agents:
         check_asked(ASKED[way], policy, game, forced=way != "observations")
 

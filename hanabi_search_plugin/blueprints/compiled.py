@@ -34,6 +34,7 @@ from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, Vi
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.layout import ALL
 from hanabi_search_plugin.hanabi.worlds import HanabiView
+from hanabi_search_plugin.mixture import Mixture
 from hanabi_search_plugin.policy import Memory, Policy, UniformPolicy
 from hanabi_search_plugin.streams import Streams
 
@@ -221,6 +222,46 @@ def scripts_of(blueprint: tuple[Policy, ...], game: HanabiGame) -> IntArray | No
     scripts = [script_of(policy, game) for policy in blueprint]
     compiled = [script for script in scripts if script is not None]
     return np.stack(compiled) if len(compiled) == len(blueprint) else None
+
+
+def table_of(
+    blueprint: tuple[Policy, ...], memories: tuple[Memory, ...], game: HanabiGame
+) -> tuple[IntArray, tuple[Memory, ...]] | None:
+    """Who sits at the table of each world, and their memories: scripts int64 [B or 1, P, SCRIPT].
+
+    A seat that plays a ``Mixture`` is the candidate drawn there. None where a policy is not
+    compiled, or not drawn.
+    """
+    scripts, minds = [], []
+    for policy, memory in zip(blueprint, memories, strict=True):
+        if isinstance(policy, Mixture):
+            found = _drawn(policy, memory, game)
+            if found is None:
+                return None
+            script, memory = found
+        else:
+            alone = script_of(policy, game)
+            if alone is None:
+                return None
+            script = alone[None]
+        scripts.append(script)
+        minds.append(memory)
+    worlds = max(len(script) for script in scripts)
+    together = [np.broadcast_to(script, (worlds, SCRIPT)) for script in scripts]
+    return np.stack(together, axis=1), tuple(minds)
+
+
+def _drawn(policy: Mixture, memory: Memory, game: HanabiGame) -> tuple[IntArray, Memory] | None:
+    """The scripts [B, SCRIPT] of the candidates that are drawn, and their memories in one array."""
+    scripts, drawn = scripts_of(policy.candidates, game), memory["drawn"]
+    if scripts is None or (drawn < 0).any():  # UNKNOWN
+        return None
+    packed = np.zeros((len(drawn), int(scripts[:, WORDS].max(initial=1))), dtype=np.int32)
+    for k, mind in enumerate(memory["minds"]):
+        rows = np.flatnonzero(drawn == k)
+        if mind is not None and len(rows):
+            packed[rows, : mind.shape[1]] = mind[rows]
+    return scripts[drawn], packed
 
 
 def pack_memories(memories: tuple[Memory, ...]) -> NDArray[np.int32]:

@@ -207,16 +207,17 @@ def play_rows(
     """values[b, m] = the return if actions[m, b] is played in row b and then the bots play on.
 
     ``actions`` int64 [M, B], or [M, 1] where they are the same in every row. NOT_TRIED has
-    the value nan; NO_MOVE plays no first move. ``scripts`` int64 [P, SCRIPT]; ``resign`` as in
-    ``play_on``. ``final`` int32 [B * M or 0, W] receives the last rows. ``streams`` is left as it
-    was: every action meets the same randomness.
+    the value nan; NO_MOVE plays no first move. ``scripts`` int64 [B or 1, P, SCRIPT].
+    ``resign`` as in ``play_on``. ``final`` int32 [B * M or 0, W] receives the last rows.
+    ``streams`` is left as it was: every action meets the same randomness.
     """
     row = np.empty_like(rows[0])
     mem = np.empty_like(memories[0])
     state = np.empty(1, np.uint64)
     for b in range(len(rows)):
         at = b if len(memories) > 1 else 0
-        same = same_bots(scripts, memories[at])
+        table = scripts[b if len(scripts) > 1 else 0]
+        same = same_bots(table, memories[at])
         for m in range(len(actions)):
             first = actions[m, b if actions.shape[1] > 1 else 0]
             if first == NOT_TRIED:
@@ -225,7 +226,7 @@ def play_rows(
             row[:] = rows[b]
             mem[:] = memories[at]
             state[0] = streams[b]
-            play_on(dims, row, first, scripts, mem, same, resign, state)
+            play_on(dims, row, first, table, mem, same, resign, state)
             values[b, m] = final_return(row)
             if len(final) > 0:
                 final[b * len(actions) + m] = row

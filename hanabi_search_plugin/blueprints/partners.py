@@ -21,6 +21,7 @@ from hanabi_search_plugin.blueprints.script import SCRIPT, WORDS
 from hanabi_search_plugin.errors import UnsupportedError
 from hanabi_search_plugin.game import Event, IntArray
 from hanabi_search_plugin.hanabi.layout import DREW, LAST_FLAGS
+from hanabi_search_plugin.mixture import Mixture
 from hanabi_search_plugin.policy import Blueprint, Memory, Shared, join, take
 from hanabi_search_plugin.streams import Streams
 
@@ -106,7 +107,7 @@ class CompiledPartners(Partners):
         mine = np.ascontiguousarray(self.table[:, actor])
         return belief.enumerate(allowed, script=self.scripts[actor], action=action, memories=mine)
 
-    def observed(self, belief: HandRange, event: Event) -> tuple[Partners, IntArray] | None:
+    def observed(self, belief: HandRange, event: Event) -> tuple[CompiledPartners, IntArray] | None:
         drew = event.player[0] == belief.seat and belief.view.rows[0, LAST_FLAGS] & DREW
         pending = belief.present - belief.known - bool(drew)  # besides a card drawn just now
         room = 2 * len(self.table) + 2
@@ -129,7 +130,7 @@ class CompiledPartners(Partners):
     def kept(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
         return self
 
-    def alone(self, before: HandRange, hand: int) -> Partners:
+    def alone(self, before: HandRange, hand: int) -> CompiledPartners:
         group = int(before.groups[hand]) if len(before.groups) else 0
         return replace(self, table=self.table[group : group + 1])
 
@@ -229,10 +230,16 @@ def make_partners(
     game: HanabiGame, blueprint: Blueprint, seat: int, epsilon: float, uncertainty: float
 ) -> Partners:
     """Compiled where every other seat's policy is; memories come with ``started``."""
+    from hanabi_search_plugin.blueprints.mixed_partners import make_mixed, mixes_compiled
+
+    others = [policy for p, policy in enumerate(blueprint) if p != seat]
+    mixed = any(isinstance(policy, Mixture) for policy in others)
+    if mixed and epsilon == 0.0 and all(mixes_compiled(policy) for policy in others):
+        return make_mixed(game, blueprint, seat, uncertainty)
     worlds = game.deal(np.random.default_rng(0), 1)  # any: only the shape of memories matters
     starts = tuple(policy.start(worlds.view(p)) for p, policy in enumerate(blueprint))
     seats = tuple(None if p == seat else memory for p, memory in enumerate(starts))
-    if all(is_compiled(policy) for p, policy in enumerate(blueprint) if p != seat):
+    if all(is_compiled(policy) for policy in others):
         return CompiledPartners(game, blueprint, pack_memories(seats))
     if _alike(seats):
         return PolicyPartners(epsilon, uncertainty, seats, see_new_cards=False)

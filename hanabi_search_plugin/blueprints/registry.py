@@ -78,6 +78,16 @@ def load_policy(name: str, config: HanabiConfig | None = None) -> Policy:
     return entry.load(config, **options)
 
 
+MIXED_TRACK = "random,cautious,iggi,flawed,piers,risky2:threshold=0.6,outer,vdb"
+"""The partners of Table VII of the RIS-MCTS paper but its evaluation functions."""
+
+
+def load_policies(names: str, config: HanabiConfig | None = None) -> tuple[Policy, ...]:
+    """The policies of a list "NAME,NAME...", or of "mixed-track"; as ``load_policy``."""
+    listed = MIXED_TRACK if names == "mixed-track" else names
+    return tuple(load_policy(name.strip(), config) for name in listed.split(","))
+
+
 def _value(text: str) -> bool | int | float | str:
     if text in ("true", "false"):
         return text == "true"

@@ -40,7 +40,7 @@ def action_values(
 ) -> FloatArray:
     """[M, B] see ``Game.action_values``.
 
-    ``scripts`` int64 [P, SCRIPT] says who they are.
+    ``scripts`` int64 [P, SCRIPT] says who they are, or [B, P, SCRIPT] where that differs by world.
     """
     values, _ = _play(worlds, actions, scripts, memories, rng, threads, keep=False, resign=False)
     return values.T
@@ -75,6 +75,7 @@ def _play(
 ) -> tuple[FloatArray, NDArray[np.int32]]:
     rows, first = worlds.rows, actions.reshape(len(actions), -1)
     packed = pack_memories(memories)
+    tables = scripts.reshape(-1, *scripts.shape[-2:])
     values = np.empty((len(rows), len(actions)))
     final = np.empty((len(rows) * len(actions), rows.shape[1]), np.int32) if keep else NO_ROWS
 
@@ -83,7 +84,7 @@ def _play(
             worlds.game.dims,
             rows[start:stop],
             first[:, start:stop] if first.shape[1] > 1 else first,
-            scripts,
+            tables[start:stop] if len(tables) > 1 else tables,
             packed[start:stop] if len(packed) > 1 else packed,
             resign,
             rng.state[start:stop],

@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.blueprints.agents import RuleAgent
-from hanabi_search_plugin.blueprints.compiled import NO_MEMORY, pack_memories, scripts_of
-from hanabi_search_plugin.blueprints.kernels import NO_MOVE, observe_rows, play_rows
+from hanabi_search_plugin.blueprints.compiled import NO_MEMORY, pack_memories, table_of
+from hanabi_search_plugin.blueprints.kernels import NO_MOVE, act_rows, observe_rows, play_rows
+from hanabi_search_plugin.blueprints.mixed_partners import mixes_compiled
 from hanabi_search_plugin.blueprints.rules import proposed_mask
 from hanabi_search_plugin.blueprints.script import KIND, NOBODY, SCRIPT
+from hanabi_search_plugin.errors import UnsupportedError
 from hanabi_search_plugin.game import IntArray, Worlds
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.layout import TURN, players
@@ -67,6 +69,18 @@ def select_move(
     return -1
 
 
+@inline
+def observe_move(
+    dims: Any, scripts: Any, now: Any, minds: Any, guide: Any, seat: int, hints: Any
+) -> None:
+    """Every seat's memory and the guide's over the move that led to the row of ``now``."""
+    if now[0, TURN] >= 0:
+        for other in range(players(dims)):
+            observe_rows(dims, scripts[other], now, other, minds[other : other + 1])
+        if guide[KIND] != NOBODY:
+            observe_rows(dims, guide, now, seat, hints)
+
+
 @kernel
 def grow_rows(
     dims: Any,
@@ -77,6 +91,7 @@ def grow_rows(
     guide_memory: Any,
     seat: int,
     redeterminize: bool,
+    predict: bool,
     keep_hand: bool,
     exploration: float,
     depth: int,
@@ -92,13 +107,12 @@ def grow_rows(
 ) -> None:
     """An iteration in each of rows [B, W], one after the other.
 
-    ``memories`` int32 [B or 1, P, words]; ``guide`` int64 [SCRIPT], NOBODY for no guide, and its
-    memory int32 [1, words]; ``logs`` the logarithms of 0, 1, ...; ``streams`` uint64 [B]. The tree:
-    ``reached`` bool [N]; ``children`` int32, -1 for none, ``visits``, ``available`` int32 and
-    ``totals`` float64, all [N, A]; ``squares`` float64 [A], of the root. There is room for B more
-    nodes.
+    ``scripts`` int64 [B or 1, P, SCRIPT] and ``memories`` int32 [B or 1, P, words] are everybody's;
+    ``guide`` int64 [SCRIPT], NOBODY for no guide, and its memory int32 [1, words]; ``logs`` the
+    logarithms of 0, 1, ...; ``streams`` uint64 [B]. The tree: ``reached`` bool [N]; ``children``
+    int32, -1 for none, ``visits``, ``available`` int32 and ``totals`` float64, all [N, A];
+    ``squares`` float64 [A], of the root. There is room for B more nodes.
     """
-    p = players(dims)
     now = np.empty_like(rows[:1])
     saved = np.empty_like(rows[:1])
     row = now[0]
@@ -109,7 +123,10 @@ def grow_rows(
     values = np.empty((1, 1))
     nothing = np.empty((0, 0), np.int32)
     path = np.empty((1024, 2), np.int64)
+    predicted = np.empty(1, np.int64)
     for b in range(len(rows)):
+        at = b if len(scripts) > 1 else 0
+        table = scripts[at : at + 1]
         row[:] = rows[b]
         minds[0] = memories[b if len(memories) > 1 else 0]
         hints[:] = guide_memory
@@ -117,10 +134,17 @@ def grow_rows(
         node: Any = np.int64(0)
         n = 0
         while row[TURN] >= 0:
-            if (n > 0 and not reached[node]) or n == depth:
+            mover: Any = np.int64(row[TURN]) & 7
+            in_tree = mover == seat or not predict
+            if in_tree and ((n > 0 and not reached[node]) or n == depth):
                 reached[node] = True
                 break
-            mover: Any = np.int64(row[TURN]) & 7
+            if not in_tree:
+                mind = minds[0, mover : mover + 1]
+                act_rows(dims, table[0, mover], now, mind, state, predicted)
+                step(dims, row, predicted[0])
+                observe_move(dims, table[0], now, minds[0], guide, seat, hints)
+                continue
             anew = redeterminize and mover != seat
             if anew:
                 saved[:] = now
@@ -138,17 +162,13 @@ def grow_rows(
             step(dims, row, action)
             if anew:
                 restore_hands(dims, now, mover, saved, state)
-            if row[TURN] >= 0:
-                for other in range(p):
-                    observe_rows(dims, scripts[other], now, other, minds[0, other : other + 1])
-                if guide[KIND] != NOBODY:
-                    observe_rows(dims, guide, now, seat, hints)
+            observe_move(dims, table[0], now, minds[0], guide, seat, hints)
             if children[node, action] < 0:
                 children[node, action] = sizes[NODES]
                 sizes[NODES] += 1
             node = np.int64(children[node, action])
         if row[TURN] >= 0:
-            play_rows(dims, now, play_on, scripts, minds, False, state, values, nothing)
+            play_rows(dims, now, play_on, table, minds, False, state, values, nothing)
         else:
             values[0, 0] = final_return(row)
         value = values[0, 0]
@@ -166,9 +186,10 @@ class CompiledTree(GrownTree):
         self,
         game: HanabiGame,
         seat: int,
-        scripts: IntArray,
+        blueprint: Blueprint,
         *,
         redeterminize: bool,
+        predict: bool,
         exploration: float,
         depth: int | None,
         guide: IntArray,
@@ -177,8 +198,8 @@ class CompiledTree(GrownTree):
         self.game = game
         self.seat = seat
         self.iterations = 0
-        self._scripts = scripts
-        self._settings = (redeterminize, bool(game.visible[seat, seat]), exploration)
+        self._blueprint = blueprint
+        self._settings = (redeterminize, predict, bool(game.visible[seat, seat]), exploration)
         self._depth = game.max_length if depth is None else depth
         self._guide, self._guide_memory = guide, guide_memory
         self._sizes = np.array([1, 0])
@@ -198,9 +219,15 @@ class CompiledTree(GrownTree):
     def grow(self, worlds: Worlds, memories: tuple[Memory, ...], rng: Streams) -> None:
         if not isinstance(worlds, HanabiWorlds):
             raise TypeError(f"expected worlds of native Hanabi, got {type(worlds).__name__}")
+        table = table_of(self._blueprint, memories, self.game)
+        if table is None:
+            raise UnsupportedError(
+                "a tree of native Hanabi needs worlds in which every partner's policy is drawn, as "
+                "a PartnersBelief samples them"
+            )
         self._make_room(len(worlds))
         grow_rows(
-            self.game.dims, worlds.rows, self._scripts, pack_memories(memories), self._guide,
+            self.game.dims, worlds.rows, table[0], pack_memories(table[1]), self._guide,
             self._guide_memory, self.seat, *self._settings, self._depth, self._logs, rng.state,
             self._sizes, self.reached, self.children, self.visits, self.available, self.totals,
             self.squares,
@@ -239,8 +266,7 @@ def start_tree(
     **settings: Any,
 ) -> CompiledTree | None:
     """See ``GrowsTrees``: None unless all policies are compiled and the guide is a RuleAgent."""
-    scripts = scripts_of(blueprint, game)
-    if scripts is None:
+    if not all(mixes_compiled(policy) for policy in blueprint):
         return None
     words, memory = np.zeros(SCRIPT, dtype=np.int64), NO_MEMORY
     words[KIND] = NOBODY
@@ -248,4 +274,4 @@ def start_tree(
         if not isinstance(guide, RuleAgent):
             return None
         words, memory = guide.script(game), guide_memory
-    return CompiledTree(game, seat, scripts, guide=words, guide_memory=memory, **settings)
+    return CompiledTree(game, seat, blueprint, guide=words, guide_memory=memory, **settings)

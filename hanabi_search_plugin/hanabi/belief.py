@@ -13,6 +13,7 @@ from hanabi_search_plugin.game import Event, FloatArray, IntArray, View
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.hand_range import HandRange
 from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
+from hanabi_search_plugin.mixture import Mixture
 from hanabi_search_plugin.policy import Blueprint, Memory, take
 from hanabi_search_plugin.streams import Streams
 
@@ -75,8 +76,17 @@ class HandBelief(HandRange, ExplicitBelief):
         worlds, _ = whole._worlds(np.arange(len(weights)), chance)
         return worlds, weights / weights.sum()
 
+    def support_memories(self) -> tuple[Memory, ...]:
+        """See ``ExplicitBelief.support_memories``."""
+        whole = self.spelled_out()
+        pick = np.arange(len(whole.hands))
+        return whole._worlds(pick, Streams.spawn(np.random.default_rng(0), len(pick)))[1]
+
     def _worlds(self, pick: IntArray, chance: Streams) -> tuple[HanabiWorlds, tuple[Memory, ...]]:
         worlds = self.worlds_of(self.hands[pick], chance)
         memories = list(self.partners.memories(self, pick))
+        for p, policy in enumerate(self.blueprint):
+            if isinstance(policy, Mixture) and p != self.seat:
+                memories[p] = policy.ready(worlds.view(p), memories[p])
         memories[self.seat] = take(self.own_memory, np.zeros(len(pick), dtype=np.int64))
         return worlds, tuple(memories)

@@ -257,26 +257,26 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays, GrowsTrees):
     ) -> FloatArray:
         """See ``Game.action_values``: one compiled loop where every policy is compiled."""
         from hanabi_search_plugin.blueprints import rollouts
-        from hanabi_search_plugin.blueprints.compiled import scripts_of
+        from hanabi_search_plugin.blueprints.compiled import table_of
 
-        scripts = scripts_of(blueprint, self)
-        if scripts is None or not isinstance(worlds, HanabiWorlds):
+        table = table_of(blueprint, memories, self)
+        if table is None or not isinstance(worlds, HanabiWorlds):
             return super().action_values(
                 worlds, actions, blueprint, memories, seat, rng, threads=threads
             )
-        return rollouts.action_values(worlds, actions, scripts, memories, rng, threads=threads)
+        return rollouts.action_values(worlds, actions, *table, rng, threads=threads)
 
     def play_out(
         self, worlds: Worlds, blueprint: Blueprint, memories: tuple[Memory, ...], rng: Streams
     ) -> FloatArray:
         """See ``Game.play_out``: one compiled loop where every policy is compiled."""
         from hanabi_search_plugin.blueprints import rollouts
-        from hanabi_search_plugin.blueprints.compiled import scripts_of
+        from hanabi_search_plugin.blueprints.compiled import table_of
 
-        scripts = scripts_of(blueprint, self)
-        if scripts is None or not isinstance(worlds, HanabiWorlds):
+        table = table_of(blueprint, memories, self)
+        if table is None or not isinstance(worlds, HanabiWorlds):
             return super().play_out(worlds, blueprint, memories, rng)
-        return rollouts.play_out(worlds, scripts, memories, rng).returns
+        return rollouts.play_out(worlds, *table, rng).returns
 
     def start_tree(
         self,
@@ -284,6 +284,7 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays, GrowsTrees):
         blueprint: Blueprint,
         *,
         redeterminize: bool,
+        predict: bool,
         exploration: float,
         depth: int | None,
         guide: Proposes | None,
@@ -293,8 +294,8 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays, GrowsTrees):
         from hanabi_search_plugin.blueprints.tree import start_tree
 
         return start_tree(
-            self, seat, blueprint, redeterminize=redeterminize, exploration=exploration,
-            depth=depth, guide=guide, guide_memory=guide_memory,
+            self, seat, blueprint, redeterminize=redeterminize, predict=predict,
+            exploration=exploration, depth=depth, guide=guide, guide_memory=guide_memory,
         )  # fmt: skip
 
     def hand_slots(self, player: int) -> slice:

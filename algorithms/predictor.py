@@ -1,0 +1,81 @@
+"""Predictor IS-MCTS (Walton-Rivers et al. 2017; Goodman 2019, section VII).
+
+The tree branches over the searching seat's own moves alone. The others' moves, in the tree and in
+the rollout that values its leaves, are those of their policies. Where a partner's is unknown, every
+iteration draws one from its posterior, together with the world (``PartnersBelief``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from hanabi_search_plugin.algorithms.ismcts import TreeSearch, span
+from hanabi_search_plugin.algorithms.search_tree import Tree
+from hanabi_search_plugin.belief import Belief
+from hanabi_search_plugin.game import Game, Worlds
+from hanabi_search_plugin.policy import Estimates, Memory
+from hanabi_search_plugin.rollout import choose, observe_all
+from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.tree import Move
+
+
+@dataclass(frozen=True, kw_only=True)
+class Predictor(TreeSearch):
+    """IS-MCTS of one seat's moves; others are predicted by the belief's blueprint.
+
+    See ``TreeSearch``. A node is the seat's own moves so far, or with ``nodes="observations"`` also
+    what it has seen; ``depth`` counts its own moves. What others do in a world is what their
+    policies do there: nothing that this seat knows leaks into it, so nothing is drawn anew.
+    """
+
+    evidence: bool = True
+
+    predicts: ClassVar[bool] = True
+
+    def tree(self, game: Game, seat: int) -> Tree:
+        return Tree(game, (seat,), (0,) * game.num_players, self.nodes)
+
+    def _iterate(
+        self,
+        tree: Tree,
+        belief: Belief,
+        worlds: Worlds,
+        memories: tuple[Memory, ...],
+        hints: Memory,
+        rng: Streams,
+    ) -> None:
+        """One world, played by the tree where ``belief.seat`` is to move, else as predicted."""
+        game, seat = belief.game, belief.seat
+        node = tree.start(worlds)[0]
+        path: list[Move] = []
+        move = None  # the seat's last
+        while not worlds.terminal[0]:
+            if worlds.current_player[0] != seat:
+                action = choose(worlds, belief.blueprint, memories, rng)
+            else:
+                view = worlds.view(seat)
+                if move is not None:
+                    sight: Hashable = move
+                    node = node.child(sight if self.nodes == "moves" else (sight, view.keys()[0]))
+                    if not node.reached or len(path) == self.depth:
+                        node.reached = True
+                        break
+                actions = self._moves(view, hints)
+                if not node.moves and isinstance(self.guide, Estimates):
+                    self._estimate(node, actions, view, hints)
+                move = node.select(actions, self.exploration * span(game), rng)
+                path.append(node.moves[move])
+                action = np.array([move])
+            event = worlds.step(action)
+            memories = observe_all(worlds, event.player, action, belief.blueprint, memories)
+            if self.guide is not None:
+                hints = self.guide.observe(worlds.view(seat), event.seen_by(seat, game), hints)
+        value = float(game.play_out(worlds, belief.blueprint, memories, rng)[0, seat])
+        for passed in path:
+            passed.add(value)
+        tree.iterations += 1
+        tree.depth = max(tree.depth, len(path))

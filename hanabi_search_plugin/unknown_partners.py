@@ -1,0 +1,124 @@
+"""Partners of unknown policy: a belief over (world, each partner's policy), for any search.
+
+A partner is a ``Mixture`` of candidates. Given the world, the partners' policies are independent:
+each one's moves tell of its own alone. So P(world, policies | history) is
+
+    P(world | history)  x  product over partners j of P(policy of j | world, moves of j)
+
+and one table of weights, worlds x partners x candidates, holds it exactly, whatever the number of
+partners. Without the world given, policies depend on each other: a hand under which one partner's
+moves make sense says how to read another's.
+
+Letters: K candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hanabi_search_plugin.agent import MakeBelief
+from hanabi_search_plugin.belief import Belief, ExplicitBelief
+from hanabi_search_plugin.errors import ConfigError
+from hanabi_search_plugin.game import Event, FloatArray, View, Worlds
+from hanabi_search_plugin.mixture import Mixture
+from hanabi_search_plugin.policy import Blueprint, Memory, Policy
+from hanabi_search_plugin.require import require_share
+
+SAMPLED = 1_000  # worlds from which a posterior is estimated where they cannot be listed
+
+
+@dataclass(frozen=True)
+class UnknownPartners:
+    """What makes an agent adapt: ``upgrade(policy, game, search, belief=UnknownPartners(...))``.
+
+    Every seat but the agent's own is taken to have drawn one of ``candidates`` with the
+    probabilities ``prior`` (None: all equal) and to keep to it, but for a random legal move with
+    probability ``epsilon``. ``uncertainty`` is that of ``Game.belief``. ``belief`` makes the belief
+    over worlds where the game's own will not do; it must then be left at 0.
+
+    Raises ConfigError as ``Mixture`` does, and for an uncertainty that is out of range or given
+    with a belief.
+    """
+
+    candidates: Sequence[Policy]
+    prior: Sequence[float] | None = None
+    epsilon: float = 0.0
+    uncertainty: float = 0.0
+    belief: MakeBelief | None = None
+
+    def __post_init__(self) -> None:
+        require_share("uncertainty", self.uncertainty)
+        if self.belief is not None and self.uncertainty != 0.0:
+            raise ConfigError(
+                f"uncertainty must be 0 where a belief is given, got {self.uncertainty}"
+            )
+        self.mixture()
+
+    def mixture(self) -> Mixture:
+        """A partner."""
+        return Mixture(self.candidates, prior=self.prior, epsilon=self.epsilon)
+
+    def __call__(self, blueprint: Blueprint, view: View) -> PartnersBelief:
+        """The belief of ``view.player``, which follows its own policy of ``blueprint``."""
+        partner = self.mixture()
+        mixed = tuple(policy if p == view.player else partner for p, policy in enumerate(blueprint))
+        if self.belief is not None:
+            return PartnersBelief(self.belief(mixed, view))
+        return PartnersBelief(view.game.belief(mixed, view, uncertainty=self.uncertainty))
+
+
+class PartnersBelief(Belief):
+    """``inner``, a belief over partners that are mixtures, whose samples draw their policies.
+
+    In a sampled world every partner keeps to one candidate, so a search compares moves in the same
+    worlds with the same partners, and its rollouts run as fast as those of known policies.
+    """
+
+    def __init__(self, inner: Belief) -> None:
+        self.inner = inner
+        self.game = inner.game
+        self.seat = inner.seat
+        self.blueprint = inner.blueprint
+        self.view = inner.view
+        self.likelihoods = inner.likelihoods
+        self.exact = inner.exact
+        self.recovered = inner.recovered
+
+    @property
+    def size(self) -> int:
+        return self.inner.size
+
+    @property
+    def memory(self) -> Memory:
+        return self.inner.memory
+
+    def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> PartnersBelief:
+        return PartnersBelief(self.inner.update(event, view, by_blueprint=by_blueprint))
+
+    def sample(self, rng: np.random.Generator, n: int) -> tuple[Worlds, tuple[Memory, ...]]:
+        """See ``Belief.sample``: takes what ``inner`` takes, then n doubles for each mixture."""
+        worlds, memories = self.inner.sample(rng, n)
+        return worlds, tuple(
+            policy.draw(memory, rng.random(n)) if isinstance(policy, Mixture) else memory
+            for policy, memory in zip(self.blueprint, memories, strict=True)
+        )
+
+    def posterior(self, player: int) -> FloatArray:
+        """[K] probability of each candidate of ``player``, given all that the seat has seen.
+
+        Estimated from SAMPLED worlds where the inner belief cannot list its own. Raises ConfigError
+        for a player whose policy is known.
+        """
+        if not isinstance(self.blueprint[player], Mixture):
+            raise ConfigError(f"player must be one of unknown policy, got {player}")
+        if isinstance(self.inner, ExplicitBelief):
+            _, chance = self.inner.support()
+            memories = self.inner.support_memories()
+        else:
+            worlds, memories = self.inner.sample(np.random.default_rng(0), SAMPLED)
+            chance = np.full(len(worlds), 1.0 / len(worlds))
+        weights: FloatArray = memories[player]["weights"]
+        return np.asarray(chance @ weights, dtype=np.float64)

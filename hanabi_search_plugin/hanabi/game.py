@@ -288,13 +288,16 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays, GrowsTrees):
         depth: int | None,
         guide: Proposes | None,
         guide_memory: Memory,
+        prior_visits: int,
+        rollouts: bool,
     ) -> GrownTree | None:
         """See ``GrowsTrees``: where every policy is compiled and the guide is a RuleAgent."""
         from hanabi_search_plugin.blueprints.tree import start_tree
 
         return start_tree(
             self, seat, blueprint, redeterminize=redeterminize, exploration=exploration,
-            depth=depth, guide=guide, guide_memory=guide_memory,
+            depth=depth, guide=guide, guide_memory=guide_memory, prior_visits=prior_visits,
+            rollouts=rollouts,
         )  # fmt: skip
 
     def hand_slots(self, player: int) -> slice:

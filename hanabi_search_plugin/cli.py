@@ -209,7 +209,7 @@ def reproduce(
             metavar="NAME",
             help="sparta-table-1 to sparta-table-5, sparta-figure-2, sparta-figure-3, "
             "sparta-theorem; ris-mcts-table-1, ris-mcts-table-3, ris-mcts-table-4, "
-            "ris-mcts-c-sweep.",
+            "ris-mcts-table-6, ris-mcts-c-sweep.",
         ),
     ],
     games: Annotated[

@@ -1,9 +1,9 @@
 """Information set Monte Carlo tree search, and RIS-MCTS (Goodman 2019, arXiv:1902.06075).
 
 Each iteration draws a world from the belief (Algorithm 1, line 3), walks down the tree by the upper
-confidence bound, adds one node, lets the blueprint play the world to its end, and adds every
-mover's own return to the moves passed. The searches differ in whose observations tell nodes apart,
-and in the world that a player finds when it is to move:
+confidence bound, adds one node, lets the blueprint play the world to its end (or a guide say what
+it is worth), and adds every mover's own return to the moves passed. The searches differ in whose
+observations tell nodes apart, and in the world that a player finds when it is to move:
 
 * ``SoIsmcts``: one tree, of what the searching seat sees;
 * ``MoIsmcts``: a tree for each player, of what that player sees, walked down together (Cowling,
@@ -38,6 +38,7 @@ from hanabi_search_plugin.streams import Streams
 from hanabi_search_plugin.tree import GrownTree, GrowsTrees, Move
 
 Final = Literal["visits", "value"]
+Leaves = Literal["rollouts", "estimates"]
 
 ROUND = 100  # iterations whose worlds are drawn at once
 FEW = 5  # iterations between two looks at the clock
@@ -56,9 +57,11 @@ class TreeSearch(FollowingSearch):
     private cards of others. With ``"observations"`` everything an observer can see branches.
 
     ``guide`` restricts every node to the moves it proposes (where it proposes none, to the legal
-    ones). If it estimates them, too, they enter a node together, each as if it had been tried
-    ``prior_visits`` times. ``evidence=False``, as in the paper, draws worlds from all that the
-    seat's observations allow; True, given that the others play the blueprint.
+    ones). If it estimates them, too, all of them enter a node at once, each as if it had been tried
+    ``prior_visits`` times. With ``leaves="estimates"`` (the paper's -NR) an iteration ends there:
+    what the best new move is worth goes up in place of a return. ``evidence=False``, as in the
+    paper, draws worlds from all that the seat's observations allow; True, given that the others
+    play the blueprint.
 
     The move played is the one with the most visits (of equals the best), or with the highest mean
     (``final="value"``). Raises ConfigError for settings out of range; when called, UnsupportedError
@@ -74,6 +77,7 @@ class TreeSearch(FollowingSearch):
     final: Final = "visits"
     guide: Proposes | None = None
     prior_visits: int = 1  # (paper, VI)
+    leaves: Leaves = "rollouts"
     evidence: bool = False
 
     def __post_init__(self) -> None:
@@ -88,13 +92,19 @@ class TreeSearch(FollowingSearch):
             raise ConfigError("a decision must end by iterations or seconds, got neither")
         if not (math.isfinite(self.exploration) and self.exploration >= 0):
             raise ConfigError(f"exploration must be at least 0, got {self.exploration!r}")
-        for name, known in (("nodes", get_args(Nodes)), ("final", get_args(Final))):
+        for name, kind in (("nodes", Nodes), ("final", Final), ("leaves", Leaves)):
+            known = get_args(kind)
             if getattr(self, name) not in known:
                 raise ConfigError(
                     f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}"
                 )
         if self.guide is not None and not isinstance(self.guide, Proposes):
             raise ConfigError(f"guide must be a policy that proposes moves, got {self.guide!r}")
+        if not self._rolls_out and not isinstance(self.guide, Estimates):
+            raise ConfigError(
+                f"guide must be a policy that estimates moves where leaves are estimates, got "
+                f"{self.guide!r}"
+            )
 
     # ----------------------------------------------------------------- what the searches differ in
 
@@ -119,6 +129,10 @@ class TreeSearch(FollowingSearch):
     def assumes_blueprint(self) -> bool:
         return self.evidence
 
+    @property
+    def _rolls_out(self) -> bool:
+        return self.leaves == "rollouts"
+
     def follow(self, belief: Belief) -> Guided:
         return Guided.start(belief, self.guide, self.evidence)
 
@@ -133,6 +147,11 @@ class TreeSearch(FollowingSearch):
 
         Takes one draw from ``rng`` for the blueprint's own move, then what ``grow`` takes.
         """
+        if not self._rolls_out and belief.game.rewards != "identical":
+            raise UnsupportedError(
+                f"leaves must be rollouts where rewards are not identical, as in "
+                f"{belief.game.name}: a guide estimates the mover's alone"
+            )
         started = time.monotonic()
         legal, policy = belief.view.legal, belief.blueprint[belief.seat]
         base = int(policy.act(belief.view, legal, belief.memory, Streams.spawn(rng, 1))[0])
@@ -189,6 +208,8 @@ class TreeSearch(FollowingSearch):
             depth=self.depth,
             guide=self.guide,
             guide_memory=self._guide_memory(belief),
+            prior_visits=self.prior_visits,
+            rollouts=self._rolls_out,
         )
 
     def _iterate(
@@ -208,19 +229,21 @@ class TreeSearch(FollowingSearch):
         while possible and not worlds.terminal[0]:
             player = int(worlds.current_player[0])
             node = places[tree.of[player]]
-            if (path and not node.reached) or len(path) == self.depth:
+            if (path and not node.reached and self._rolls_out) or len(path) == self.depth:
                 node.reached = True
                 break
             root = player == belief.seat
             found = worlds if root else self.enter(worlds, player, rng)
             view = found.view(player)
             actions = self._moves(view, hints)
-            if not node.moves and isinstance(self.guide, Estimates):
-                self._estimate(node, actions, view, hints)
+            entered = self._enter_priors(node, actions, view, hints)
             action = np.array([node.select(actions, self.exploration * span(game), rng)])
             path.append((node.moves[int(action[0])], player))
             after = found.select(np.zeros(1, dtype=np.int64))
             event = after.step(action)
+            if entered and not self._rolls_out:
+                worlds = after
+                break
             restored = after if root else self.leave(after, player, worlds, rng)
             possible = restored is not None
             worlds = after if restored is None else restored
@@ -229,7 +252,10 @@ class TreeSearch(FollowingSearch):
                 seen = event.seen_by(belief.seat, game)
                 hints = self.guide.observe(worlds.view(belief.seat), seen, hints)
             places = tree.after(places, event, worlds)
-        returns = game.play_out(worlds, belief.blueprint, memories, rng)[0]
+        if self._rolls_out or worlds.terminal[0]:
+            returns = game.play_out(worlds, belief.blueprint, memories, rng)[0]
+        else:
+            returns = np.full(game.num_players, path[-1][0].mean)
         for move, player in path:
             move.add(float(returns[player]))
         tree.iterations += 1
@@ -243,12 +269,15 @@ class TreeSearch(FollowingSearch):
         proposed = self.guide.proposed(view, legal, hints)[0]
         return np.flatnonzero(proposed if proposed.any() else legal[0]).tolist()
 
-    def _estimate(self, node: Node, actions: list[int], view: View, hints: Memory) -> None:
-        """Enter all moves with their prior; the best is the first to be selected."""
-        assert isinstance(self.guide, Estimates)
+    def _enter_priors(self, node: Node, actions: list[int], view: View, hints: Memory) -> bool:
+        """Enter the moves that the node does not have yet as the guide estimates them: any?"""
+        missing = [a for a in actions if a not in node.moves]
+        if not missing or not isinstance(self.guide, Estimates):
+            return False
         expected = self.guide.estimates(view, view.legal, hints)[0]
-        for a in actions:
+        for a in missing:
             node.moves[a] = Move.prior(self.prior_visits, float(expected[a]))
+        return True
 
     def _guide_memory(self, belief: Belief) -> Memory:
         if self.guide is None:

@@ -17,7 +17,7 @@ from hanabi_search_plugin.algorithms.ismcts import TreeSearch, span
 from hanabi_search_plugin.algorithms.search_tree import Tree
 from hanabi_search_plugin.belief import Belief
 from hanabi_search_plugin.game import Game, Worlds
-from hanabi_search_plugin.policy import Estimates, Memory
+from hanabi_search_plugin.policy import Memory
 from hanabi_search_plugin.rollout import choose, observe_all
 from hanabi_search_plugin.streams import Streams
 from hanabi_search_plugin.tree import Move
@@ -54,6 +54,7 @@ class Predictor(TreeSearch):
         path: list[Move] = []
         move = None  # the seat's last
         while not worlds.terminal[0]:
+            entered = False
             if worlds.current_player[0] != seat:
                 action = choose(worlds, belief.blueprint, memories, rng)
             else:
@@ -61,20 +62,24 @@ class Predictor(TreeSearch):
                 if move is not None:
                     sight: Hashable = move
                     node = node.child(sight if self.nodes == "moves" else (sight, view.keys()[0]))
-                    if not node.reached or len(path) == self.depth:
-                        node.reached = True
-                        break
+                if (path and not node.reached and self._rolls_out) or len(path) == self.depth:
+                    node.reached = True
+                    break
                 actions = self._moves(view, hints)
-                if not node.moves and isinstance(self.guide, Estimates):
-                    self._estimate(node, actions, view, hints)
+                entered = self._enter_priors(node, actions, view, hints)
                 move = node.select(actions, self.exploration * span(game), rng)
                 path.append(node.moves[move])
                 action = np.array([move])
             event = worlds.step(action)
+            if entered and not self._rolls_out:
+                break
             memories = observe_all(worlds, event.player, action, belief.blueprint, memories)
             if self.guide is not None:
                 hints = self.guide.observe(worlds.view(seat), event.seen_by(seat, game), hints)
-        value = float(game.play_out(worlds, belief.blueprint, memories, rng)[0, seat])
+        if self._rolls_out or worlds.terminal[0]:
+            value = float(game.play_out(worlds, belief.blueprint, memories, rng)[0, seat])
+        else:
+            value = path[-1].mean
         for passed in path:
             passed.add(value)
         tree.iterations += 1

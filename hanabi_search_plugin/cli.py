@@ -95,6 +95,8 @@ def play(
     exploration: option.Exploration = 0.1,
     rules: option.RulesName = "all",
     convention: option.ConventionName = "off",
+    evaluation: option.EvaluationName = "none",
+    leaves: option.LeavesKind = "rollouts",
     threshold: option.Threshold = 0.05,
     pruning: option.PruningName = "paired",
     deviations: option.Deviations = 2.0,
@@ -137,6 +139,8 @@ def evaluate(
     exploration: option.Exploration = 0.1,
     rules: option.RulesName = "all",
     convention: option.ConventionName = "off",
+    evaluation: option.EvaluationName = "none",
+    leaves: option.LeavesKind = "rollouts",
     threshold: option.Threshold = 0.05,
     pruning: option.PruningName = "paired",
     deviations: option.Deviations = 2.0,
@@ -207,7 +211,7 @@ def reproduce(
             metavar="NAME",
             help="sparta-table-1 to sparta-table-5, sparta-figure-2, sparta-figure-3, "
             "sparta-theorem; ris-mcts-table-1, ris-mcts-table-3, ris-mcts-table-4, "
-            "ris-mcts-c-sweep.",
+            "ris-mcts-table-6, ris-mcts-c-sweep.",
         ),
     ],
     games: Annotated[
@@ -234,6 +238,37 @@ def reproduce(
     from hanabi_search_plugin import cli_reproduce
 
     cli_reproduce.reproduce(context.params)
+
+
+@app.command()
+def train(
+    context: typer.Context,
+    what: Annotated[str, typer.Argument(metavar="NAME", help="evalfn.")],
+    games: Annotated[
+        str, typer.Option(metavar="N,N,N", help="Games of each stage, as many as there are.")
+    ] = "80,40,40",
+    iterations: Annotated[
+        str, typer.Option(metavar="N,N,N", help="Iterations of a decision in each stage.")
+    ] = "1500,800,1000",
+    exploration: Annotated[
+        str, typer.Option(metavar="C,C,C", help="The constant C of the trees of each stage.")
+    ] = "0.1,0.1,3",
+    players: Annotated[
+        str, typer.Option(metavar="N[,N...]", help="Seats, in turn from game to game.")
+    ] = "2,3,4,5",
+    seed: option.Seed = 0,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR",
+            help="For networks, the record and the games, which are not played again.",
+        ),
+    ] = Path("runs/evalfn"),
+) -> None:
+    """Train the evaluation function and the rule classifier on games of RIS-MCTS."""
+    from hanabi_search_plugin import cli_train
+
+    cli_train.train(context.params)
 
 
 @app.command()

@@ -124,6 +124,25 @@ ConventionName = Annotated[
         rich_help_panel=_SEARCH,
     ),
 ]
+EvaluationName = Annotated[
+    str,
+    typer.Option(
+        "--evaluation",
+        metavar="NAME",
+        help="Estimates of these moves, as priors: evalfn-1, evalfn-2, evalfn-3, a file of "
+        "`hanabi-search train`, or none.",
+        rich_help_panel=_SEARCH,
+    ),
+]
+LeavesKind = Annotated[
+    str,
+    typer.Option(
+        "--leaves",
+        metavar="KIND",
+        help="What values a leaf of a tree: rollouts, or the estimates.",
+        rich_help_panel=_SEARCH,
+    ),
+]
 Seconds = Annotated[
     float | None,
     typer.Option(

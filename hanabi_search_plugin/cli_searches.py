@@ -12,13 +12,8 @@ from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.predictor import Predictor
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.blueprints.agents import RuleAgent
-from hanabi_search_plugin.blueprints.rulebook import (
-    SHIPPED_2018,
-    SHIPPED_2019,
-    SHIPPED_EVALUATION,
-    TABLE_II,
-    rule_set,
-)
+from hanabi_search_plugin.blueprints.evalfn import EvalFn, named_network
+from hanabi_search_plugin.blueprints.rulebook import named_rules
 from hanabi_search_plugin.errors import ConfigError
 
 
@@ -26,7 +21,7 @@ from hanabi_search_plugin.errors import ConfigError
 class NamedSearch:
     """A search whose parameters are options of the same names.
 
-    The guide of a tree search is two options, ``rules`` and ``convention``.
+    The guide of a tree search is three options, ``rules``, ``convention`` and ``evaluation``.
     """
 
     name: str
@@ -46,13 +41,8 @@ class NamedSearch:
         return own | _GUIDE if issubclass(self.make, TreeSearch) else own
 
 
-_GUIDE = {"rules": "all", "convention": "off"}
-RULES = {
-    "table-2": TABLE_II,
-    "shipped-2018": SHIPPED_2018,
-    "shipped-2019": SHIPPED_2019,
-    "shipped-evaluation": SHIPPED_EVALUATION,
-}
+NONE = "none"
+_GUIDE = {"rules": "all", "convention": "off", "evaluation": NONE}
 _SPARTA = "Lerer, Hu, Foerster and Brown, AAAI 2020"
 SEARCHES = {
     search.name: search
@@ -68,7 +58,6 @@ SEARCHES = {
         ),
     )
 }
-NONE = "none"
 # Every option that belongs to some search, and its default.
 OPTIONS = {
     name: default
@@ -101,11 +90,16 @@ def make_search(name: str, settings: Mapping[str, Any], threads: int) -> Search 
     return found
 
 
-def _guide(rules: str, convention: Any) -> RuleAgent | None:
-    """What restricts a tree; its name says which rules they are."""
+def _guide(rules: str, convention: Any, evaluation: str) -> RuleAgent | None:
+    """What restricts a tree and estimates its moves; its name says which rules they are."""
     if rules == "all":
-        if convention != "off":
-            raise ConfigError(f"convention must be off where rules are all, got {convention!r}")
+        for option, value in (("convention", convention), ("evaluation", evaluation)):
+            if value != _GUIDE[option]:
+                raise ConfigError(
+                    f"{option} must be {_GUIDE[option]} where rules are all, got {value!r}"
+                )
         return None
-    chosen = RULES[rules] if rules in RULES else rule_set(rules)
-    return RuleAgent(chosen, convention=convention, name=rules)
+    chosen = named_rules(rules)
+    if evaluation == NONE:
+        return RuleAgent(chosen, convention=convention, name=rules)
+    return EvalFn(named_network(evaluation), chosen, convention=convention, name=rules)

@@ -83,11 +83,14 @@ class GrowsTrees(Game):
         depth: int | None,
         guide: Proposes | None,
         guide_memory: Memory,
+        prior_visits: int,
+        rollouts: bool,
     ) -> GrownTree | None:
         """One open-loop tree for all seats; None where a policy or the guide is not compiled.
 
         ``redeterminize``: what players other than ``seat`` cannot see is drawn anew before they
         move and put back after. ``predict``: they move by the blueprint, and the tree is of the
         moves of ``seat`` alone. ``exploration`` is in score points, ``guide_memory`` the guide's
-        now, one row.
+        now, one row. ``prior_visits`` of a move that the guide estimates. ``rollouts``: the
+        blueprint plays on from a leaf; else what its best move is estimated at is its value.
         """

@@ -75,6 +75,7 @@ class Table:
     discards: Counter[Card] = field(default_factory=Counter)  # misplayed ones, too
     draws: int = 0
     piles: list[int] = field(default_factory=list)
+    moves_without_deck: int = 0
     tokens: int = 0
     lives: int = 0
     pools: dict[tuple[int, ...], Counter[Card]] = field(default_factory=dict)  # until the next move
@@ -109,6 +110,7 @@ class Table:
         game, h = self.config, self.config.hand_size
         me = self.turn
         self.pools.clear()
+        self.moves_without_deck += not self.deck
         self.turn = (me + 1) % game.players
         if action < 2 * h:
             held = sorted(self.cards(me), key=lambda card: card.drawn)[action % h]
@@ -208,9 +210,14 @@ class Table:
             self.pools[players] = Counter([*self.deck, *hands])
         return self.pools[players]
 
-    def possible(self, player: int, convention: Convention) -> dict[Held, Counter[Card]]:
-        """What each of a player's cards may be, in the player's own eyes."""
-        pool = self.pool(player)
+    def possible(
+        self, player: int, convention: Convention, eyes: int | None = None
+    ) -> dict[Held, Counter[Card]]:
+        """What each of a player's cards may be, in the player's own eyes.
+
+        In another player's: what that one cannot see either, or sees in that hand alone.
+        """
+        pool = self.pool(player) if eyes in (None, player) else self.pool(eyes, player)
         cards = {
             held: Counter({c: n for c, n in pool.items() if held.allows(c)})
             for held in self.cards(player)

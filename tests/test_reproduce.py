@@ -17,7 +17,8 @@ from hanabi_search_plugin.algorithms.ismcts import RisMcts
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.blueprints.agents import RuleAgent
-from hanabi_search_plugin.blueprints.rulebook import TABLE_II
+from hanabi_search_plugin.blueprints.evalfn import EvalFn, shipped
+from hanabi_search_plugin.blueprints.rulebook import SHIPPED_EVALUATION, TABLE_II
 from hanabi_search_plugin.cli import app
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.reproduce import report, ris_mcts, sparta
@@ -265,7 +266,9 @@ def test_the_papers_tables_are_sound() -> None:
 
 
 def test_tables_of_ris_mcts_share_games() -> None:
-    one, three, four, sweep = ({row.label: row for row in table.rows} for table in ris_mcts.PLANS)
+    one, three, four, six, sweep = (
+        {row.label: row for row in table.rows} for table in ris_mcts.PLANS
+    )
     best = three["RIS-MCTS + C, vdb rollouts, 2,000"]
     assert best.published == Published(mean=20.20, sem=0.06) and best.run is not None
     search = best.run.search
@@ -280,6 +283,11 @@ def test_tables_of_ris_mcts_share_games() -> None:
     long = four["RIS-MCTS + vdb (10s), 2 players"].run
     assert long is not None and isinstance(long.search, RisMcts)
     assert long.search.iterations == 20_000 and long.config.players == 2
+    brief = six["RIS-MCTS-NR (3), twelve rules, 60, 4 players"].run
+    assert brief is not None and isinstance(brief.search, RisMcts)
+    assert brief.search.leaves == "estimates" and isinstance(brief.search.guide, EvalFn)
+    assert brief.search.guide.rules == SHIPPED_EVALUATION
+    assert brief.search.guide.network is shipped("evalfn-3")
 
 
 def test_the_documented_tables_are_those_measured() -> None:

@@ -129,6 +129,7 @@ def _built_in(module: str, make: str, *arguments: str) -> Callable[..., Policy]:
 _ODWYER = "Arthur O'Dwyer, github.com/Quuxplusone/Hanabi"
 _FOSSGALAXY = "github.com/fossgalaxy/hanabi v0.2.4"
 _GOODMAN = "J. Goodman, github.com/hopshackle/fireworks"
+_RIS_MCTS = "after J. Goodman, arXiv:1902.06075, section VI"
 _RULE_OPTIONS = {
     "strict": "without the faults of the original; see docs/blueprints.md",
     "convention": "a hint that touches one card says it scores: any-giver or previous-player",
@@ -177,6 +178,30 @@ _register_rule_agent("risky2", "rules: risky with a finished list", _GOODMAN, op
 _register_rule_agent("vdb", "rules: the agent of Van den Bergh et al.; rollouts of RIS-MCTS")
 _register_rule_agent("iggi2", "rules: iggi that completes hints and takes chances", _GOODMAN)
 _register_rule_agent("clivej2", "rules: tells what is unknown, unblocks, never gambles", _GOODMAN)
+_EVALFN_OPTIONS = {
+    "network": "evalfn-1, evalfn-2 or evalfn-3, or a file of `hanabi-search train`",
+    "rules": "whose moves are valued: shipped-evaluation, table-2, ... or numbers as 2|3|9",
+}
+register(
+    "evalfn",
+    _built_in("blueprints.evalfn", "evalfn", "off"),
+    description="rules propose moves, a small learned network picks one; trained here",
+    source=_RIS_MCTS,
+    options=_EVALFN_OPTIONS,
+)
+register(
+    "evalfn-c",
+    _built_in("blueprints.evalfn", "evalfn", "any-giver"),
+    description="evalfn with the convention that a hint that touches one card says it scores",
+    source=_RIS_MCTS,
+    options=_EVALFN_OPTIONS,
+)
+register(
+    "rule-classifier",
+    _built_in("blueprints.evalfn", "rule_classifier", "any-giver"),
+    description="a small learned network picks one of nine rules; with the same convention",
+    source=_RIS_MCTS,
+)
 register(
     "random",
     _built_in("policy", "UniformPolicy"),

@@ -484,3 +484,16 @@ SHIPPED_EVALUATION = rule_set("1|2|3|4|6|7|8|9|10|11|12|15")
 
 SHIPPED_2019 = rule_set("1|2|3|4|5|6|7|8|9|10|12|15")
 """The mirror-track entry of 2019."""
+
+RULE_SETS = {
+    "table-2": TABLE_II,
+    "shipped-2018": SHIPPED_2018,
+    "shipped-2019": SHIPPED_2019,
+    "shipped-evaluation": SHIPPED_EVALUATION,
+}
+"""What ``named_rules`` knows."""
+
+
+def named_rules(name: str) -> tuple[Rule, ...]:
+    """A set of RULE_SETS, or rules by number; raises ConfigError as ``rule_set`` does."""
+    return RULE_SETS[name] if name in RULE_SETS else rule_set(name)

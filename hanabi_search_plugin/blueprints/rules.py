@@ -73,7 +73,8 @@ from hanabi_search_plugin.jit import inline, kernel, routine
 RULES = PARAMS  # how many rules the list has
 SETTINGS = PARAMS + 1  # convention (2 bits) | BY_AGE | RECENT
 FIRST_RULE = PARAMS + 2
-MAX_RULES = SCRIPT - FIRST_RULE
+WEIGHTS = SCRIPT - 1  # address of the numbers of a network that values moves, 0: none
+MAX_RULES = WEIGHTS - FIRST_RULE
 
 NO_CONVENTION, ANY_GIVER, PREVIOUS_PLAYER = 0, 1, 2
 BY_AGE, RECENT = 4, 8

@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.blueprints.agents import RuleAgent
 from hanabi_search_plugin.blueprints.compiled import NO_MEMORY, pack_memories, table_of
+from hanabi_search_plugin.blueprints.evalfn import EvalFn
+from hanabi_search_plugin.blueprints.evaluation import estimate_rows
 from hanabi_search_plugin.blueprints.kernels import NO_MOVE, act_rows, observe_rows, play_rows
 from hanabi_search_plugin.blueprints.mixed_partners import mixes_compiled
-from hanabi_search_plugin.blueprints.rules import proposed_mask
+from hanabi_search_plugin.blueprints.rules import WEIGHTS, proposed_mask
 from hanabi_search_plugin.blueprints.script import KIND, NOBODY, SCRIPT
 from hanabi_search_plugin.errors import UnsupportedError
 from hanabi_search_plugin.game import IntArray, Worlds
@@ -26,7 +28,7 @@ from hanabi_search_plugin.hanabi.redeterminize import redraw_hands, restore_hand
 from hanabi_search_plugin.hanabi.rules import final_return, legal_mask, next_uniform, step
 from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
 from hanabi_search_plugin.jit import inline, kernel
-from hanabi_search_plugin.policy import Blueprint, Memory, Proposes
+from hanabi_search_plugin.policy import Blueprint, Estimates, Memory, Proposes
 from hanabi_search_plugin.streams import Streams
 from hanabi_search_plugin.tree import GrownTree, Move
 
@@ -81,6 +83,15 @@ def observe_move(
             observe_rows(dims, guide, now, seat, hints)
 
 
+@inline
+def missing_moves(mask: int, available: Any) -> int:
+    """The moves of a mask that a node has not had among its moves so far."""
+    missing = np.int64(0)
+    for a in range(len(available)):
+        missing |= np.int64(available[a] == 0) << a
+    return int(missing & mask)
+
+
 @kernel
 def grow_rows(
     dims: Any,
@@ -95,6 +106,8 @@ def grow_rows(
     keep_hand: bool,
     exploration: float,
     depth: int,
+    prior_visits: int,
+    rollouts: bool,
     logs: Any,
     streams: Any,
     sizes: Any,
@@ -104,6 +117,8 @@ def grow_rows(
     available: Any,
     totals: Any,
     squares: Any,
+    kept: Any,
+    kept_memory: Any,
 ) -> None:
     """An iteration in each of rows [B, W], one after the other.
 
@@ -111,7 +126,9 @@ def grow_rows(
     ``guide`` int64 [SCRIPT], NOBODY for no guide, and its memory int32 [1, words]; ``logs`` the
     logarithms of 0, 1, ...; ``streams`` uint64 [B]. The tree: ``reached`` bool [N]; ``children``
     int32, -1 for none, ``visits``, ``available`` int32 and ``totals`` float64, all [N, A];
-    ``squares`` float64 [A], of the root. There is room for B more nodes.
+    ``squares`` float64 [A], of the root. There is room for B more nodes. ``kept`` int32 [N or 0, W]
+    and ``kept_memory`` [N or 0, words] receive the world in which a node was reached first, and
+    the guide's memory there.
     """
     now = np.empty_like(rows[:1])
     saved = np.empty_like(rows[:1])
@@ -124,6 +141,8 @@ def grow_rows(
     nothing = np.empty((0, 0), np.int32)
     path = np.empty((1024, 2), np.int64)
     predicted = np.empty(1, np.int64)
+    estimates = guide[KIND] != NOBODY and guide[WEIGHTS] != 0
+    expected = np.empty((1, visits.shape[1]))
     for b in range(len(rows)):
         at = b if len(scripts) > 1 else 0
         table = scripts[at : at + 1]
@@ -135,16 +154,20 @@ def grow_rows(
         n = 0
         while row[TURN] >= 0:
             mover: Any = np.int64(row[TURN]) & 7
-            in_tree = mover == seat or not predict
-            if in_tree and ((n > 0 and not reached[node]) or n == depth):
-                reached[node] = True
-                break
-            if not in_tree:
+            if predict and mover != seat:
                 mind = minds[0, mover : mover + 1]
                 act_rows(dims, table[0, mover], now, mind, state, predicted)
                 step(dims, row, predicted[0])
                 observe_move(dims, table[0], now, minds[0], guide, seat, hints)
                 continue
+            new = n > 0 and not reached[node]
+            if new and len(kept) > 0:
+                kept[node] = row
+                kept_memory[node] = hints[0]
+            if (new and rollouts) or n == depth:
+                reached[node] = True
+                break
+            reached[node] = True
             anew = redeterminize and mover != seat
             if anew:
                 saved[:] = now
@@ -153,6 +176,16 @@ def grow_rows(
             if guide[KIND] != NOBODY:
                 proposed = proposed_mask(dims, row, hints[0], guide, mask)
                 mask = proposed if proposed != 0 else mask
+            missing = missing_moves(mask, available[node]) if estimates else 0
+            if missing != 0:
+                estimate_rows(dims, guide, now, hints, missing, expected)
+                for a in range(len(squares)):
+                    if (missing >> a) & 1:
+                        visits[node, a] = prior_visits
+                        totals[node, a] = prior_visits * expected[0, a]
+                        available[node, a] = 1
+                        if node == 0:
+                            squares[a] = prior_visits * expected[0, a] * expected[0, a]
             action = select_move(
                 mask, visits[node], totals[node], available[node], exploration, logs, state
             )
@@ -160,6 +193,8 @@ def grow_rows(
             path[n, 1] = action
             n += 1
             step(dims, row, action)
+            if missing != 0 and not rollouts:
+                break
             if anew:
                 restore_hands(dims, now, mover, saved, state)
             observe_move(dims, table[0], now, minds[0], guide, seat, hints)
@@ -167,11 +202,15 @@ def grow_rows(
                 children[node, action] = sizes[NODES]
                 sizes[NODES] += 1
             node = np.int64(children[node, action])
-        if row[TURN] >= 0:
+        value: Any = np.float64(0.0)
+        if row[TURN] < 0:
+            value = np.float64(final_return(row))
+        elif rollouts:
             play_rows(dims, now, play_on, table, minds, False, state, values, nothing)
+            value = values[0, 0]
         else:
-            values[0, 0] = final_return(row)
-        value = values[0, 0]
+            at = path[n - 1]
+            value = totals[at[0], at[1]] / visits[at[0], at[1]]
         for i in range(n):
             visits[path[i, 0], path[i, 1]] += 1
             totals[path[i, 0], path[i, 1]] += value
@@ -194,13 +233,15 @@ class CompiledTree(GrownTree):
         depth: int | None,
         guide: IntArray,
         guide_memory: NDArray[np.int32],
+        prior_visits: int,
+        rollouts: bool,
     ) -> None:
         self.game = game
         self.seat = seat
         self.iterations = 0
         self._blueprint = blueprint
         self._settings = (redeterminize, predict, bool(game.visible[seat, seat]), exploration)
-        self._depth = game.max_length if depth is None else depth
+        self._ends = (game.max_length if depth is None else depth, prior_visits, rollouts)
         self._guide, self._guide_memory = guide, guide_memory
         self._sizes = np.array([1, 0])
         self._logs = np.zeros(0)
@@ -211,6 +252,16 @@ class CompiledTree(GrownTree):
         self.available = np.zeros((1, a), dtype=np.int32)
         self.totals = np.zeros((1, a))
         self.squares = np.zeros(a)  # of the root
+        self.kept = np.empty((0, 0), dtype=np.int32)
+        self.kept_memory = np.empty((0, 0), dtype=np.int32)
+
+    def keep(self, row: NDArray[np.int32]) -> None:
+        """From now on keep the world in which a node is reached first, and the guide's memory.
+
+        They are ``kept`` [N, W] and ``kept_memory`` [N, words]; ``row`` [1, W] is the root's.
+        """
+        self.kept = row.copy()
+        self.kept_memory = self._guide_memory.copy()
 
     @property
     def depth(self) -> int:  # type: ignore[override]  # read alone
@@ -228,9 +279,9 @@ class CompiledTree(GrownTree):
         self._make_room(len(worlds))
         grow_rows(
             self.game.dims, worlds.rows, table[0], pack_memories(table[1]), self._guide,
-            self._guide_memory, self.seat, *self._settings, self._depth, self._logs, rng.state,
+            self._guide_memory, self.seat, *self._settings, *self._ends, self._logs, rng.state,
             self._sizes, self.reached, self.children, self.visits, self.available, self.totals,
-            self.squares,
+            self.squares, self.kept, self.kept_memory,
         )  # fmt: skip
         self.iterations += len(worlds)
 
@@ -251,6 +302,9 @@ class CompiledTree(GrownTree):
             self.visits = np.pad(self.visits, wide)
             self.available = np.pad(self.available, wide)
             self.totals = np.pad(self.totals, wide)
+            if len(self.kept):
+                self.kept = np.pad(self.kept, wide)
+                self.kept_memory = np.pad(self.kept_memory, wide)
         if self.iterations + more >= len(self._logs):
             counts = range(1, 2 * (self.iterations + more) + 2)
             self._logs = np.array([0.0, *map(math.log, counts)])
@@ -265,13 +319,17 @@ def start_tree(
     guide_memory: Memory,
     **settings: Any,
 ) -> CompiledTree | None:
-    """See ``GrowsTrees``: None unless all policies are compiled and the guide is a RuleAgent."""
+    """See ``GrowsTrees``: None unless all policies are compiled and the guide is a RuleAgent.
+
+    One that estimates has to be an EvalFn.
+    """
     if not all(mixes_compiled(policy) for policy in blueprint):
         return None
     words, memory = np.zeros(SCRIPT, dtype=np.int64), NO_MEMORY
     words[KIND] = NOBODY
     if guide is not None:
-        if not isinstance(guide, RuleAgent):
+        known = EvalFn if isinstance(guide, Estimates) else RuleAgent
+        if not isinstance(guide, known):
             return None
         words, memory = guide.script(game), guide_memory
     return CompiledTree(game, seat, blueprint, guide=words, guide_memory=memory, **settings)

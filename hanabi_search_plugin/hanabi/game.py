@@ -289,6 +289,8 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays, GrowsTrees):
         depth: int | None,
         guide: Proposes | None,
         guide_memory: Memory,
+        prior_visits: int,
+        rollouts: bool,
     ) -> GrownTree | None:
         """See ``GrowsTrees``: where every policy is compiled and the guide is a RuleAgent."""
         from hanabi_search_plugin.blueprints.tree import start_tree
@@ -296,6 +298,7 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays, GrowsTrees):
         return start_tree(
             self, seat, blueprint, redeterminize=redeterminize, predict=predict,
             exploration=exploration, depth=depth, guide=guide, guide_memory=guide_memory,
+            prior_visits=prior_visits, rollouts=rollouts,
         )  # fmt: skip
 
     def hand_slots(self, player: int) -> slice:

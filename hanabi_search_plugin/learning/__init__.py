@@ -1,0 +1,1 @@
+"""Training of what the package learns: `hanabi-search train`."""

@@ -14,6 +14,7 @@ from safetensors.numpy import save
 
 from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts
+from hanabi_search_plugin.algorithms.predictor import Predictor
 from hanabi_search_plugin.blueprints.evalfn import (
     SHIPPED,
     STATE_FEATURES,
@@ -225,7 +226,7 @@ def test_they_keep_the_contract() -> None:
 # ------------------------------------------------------------------------------------ tree search
 
 
-@pytest.mark.parametrize("kind", [MoIsmcts, RisMcts])
+@pytest.mark.parametrize("kind", [MoIsmcts, Predictor, RisMcts])
 @pytest.mark.parametrize("leaves", ["rollouts", "estimates"])
 def test_compiled_trees_with_estimates_are_the_generic_ones(kind, leaves, monkeypatch) -> None:
     guide = EvalFn(random_network(), convention="any-giver")

@@ -88,8 +88,8 @@ def self_play(games: int = 20_000, seed: int = 1, threads: Threads = 1, only: Na
             rows[str(players)] = {
                 "games": games,
                 "seed": seed,
-                "zero": _mean_and_error(np.where(lives > 0, result.scores, 0.0)),
-                "keep": _mean_and_error(result.scores),
+                "zero": mean_and_error(np.where(lives > 0, result.scores, 0.0)),
+                "keep": mean_and_error(result.scores),
                 "perfect": round(float((result.scores == 25).mean()), 5),
                 "bombs": round(float((lives == 0).mean()), 5),
             }
@@ -141,7 +141,7 @@ def original(games: int = 20_000, seed: int = 3, threads: Threads = 1, only: Nam
             scripts = scripts_of(blueprint, game)
             assert scripts is not None
             ends = play_out(worlds, scripts, memories, streams, threads=threads, resign=True)
-            ours, sem = _mean_and_error(ends.returns[:, 0])
+            ours, sem = mean_and_error(ends.returns[:, 0])
             row = {"games": games, "seed": seed, "mean": ours, "sem": sem}
             row |= {"original": mean, "original_sem": error}
             row["errors_apart"] = round((ours - mean) / math.hypot(sem, error), 2)
@@ -245,7 +245,8 @@ def _is_figure(value: Any) -> bool:
     return isinstance(value, int | float | str) and not isinstance(value, bool)
 
 
-def _mean_and_error(values: Any) -> list[float]:
+def mean_and_error(values: Any) -> list[float]:
+    """Mean and standard error, rounded."""
     return [
         round(float(np.mean(values)), 4),
         round(float(np.std(values, ddof=1)) / math.sqrt(len(values)), 4),

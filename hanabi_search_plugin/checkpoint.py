@@ -62,9 +62,9 @@ def _read(content: bytes, path: Path, header: dict[str, Any]) -> list[dict[str, 
         lines.append(line)
     if lines[0].get("format") != _FORMAT:
         raise RecordError(f"{path}:1: expected a file of this program to resume from")
-    difference = _difference(lines[0].get("parameters"), header["parameters"], "")
-    if difference is not None:
-        name, there, here = difference
+    other = difference(lines[0].get("parameters"), header["parameters"])
+    if other is not None:
+        name, there, here = other
         raise ConfigError(
             f"resume must go on with the parameters of {path}: "
             f"{name} is {json.dumps(there)} there, {json.dumps(here)} here"
@@ -72,7 +72,7 @@ def _read(content: bytes, path: Path, header: dict[str, Any]) -> list[dict[str, 
     return lines[1:]
 
 
-def _difference(there: Any, here: Any, name: str) -> tuple[str, Any, Any] | None:
+def difference(there: Any, here: Any, name: str = "") -> tuple[str, Any, Any] | None:
     """The first place where two JSON values differ: its name and both values."""
     if isinstance(there, dict) and isinstance(here, dict):
         pairs = [
@@ -83,5 +83,5 @@ def _difference(there: Any, here: Any, name: str) -> tuple[str, Any, Any] | None
         pairs = [(f"{name}[{i}]", a, b) for i, (a, b) in enumerate(zip(there, here, strict=True))]
     else:
         return None if there == here else (name, there, here)
-    found = (_difference(a, b, key) for key, a, b in pairs)
-    return next((difference for difference in found if difference is not None), None)
+    found = (difference(a, b, key) for key, a, b in pairs)
+    return next((one for one in found if one is not None), None)

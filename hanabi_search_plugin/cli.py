@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from hanabi_search_plugin import cli_distill
 from hanabi_search_plugin import cli_options as option
 from hanabi_search_plugin.errors import HanabiSearchError
 
@@ -63,6 +64,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Search for Hanabi: make any blueprint policy stronger.",
 )
+
+
+training = typer.Typer(no_args_is_help=True, help="Train evaluation functions and networks.")
+training.command()(cli_distill.distill)
+app.add_typer(training, name="train")
 
 
 @app.command()
@@ -240,10 +246,9 @@ def reproduce(
     cli_reproduce.reproduce(context.params)
 
 
-@app.command()
-def train(
+@training.command()
+def evalfn(
     context: typer.Context,
-    what: Annotated[str, typer.Argument(metavar="NAME", help="evalfn.")],
     games: Annotated[
         str, typer.Option(metavar="N,N,N", help="Games of each stage, as many as there are.")
     ] = "80,40,40",

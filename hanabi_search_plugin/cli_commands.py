@@ -11,7 +11,12 @@ from rich.console import Console
 from rich.table import Table
 
 from hanabi_search_plugin import cli_run, render
-from hanabi_search_plugin.blueprints.registry import policies, self_play_scores
+from hanabi_search_plugin.blueprints.registry import (
+    network_models,
+    networks,
+    policies,
+    self_play_scores,
+)
 from hanabi_search_plugin.cli_searches import SEARCHES
 from hanabi_search_plugin.evaluation import Evaluation
 from hanabi_search_plugin.evaluation import evaluate as run_evaluation
@@ -212,6 +217,8 @@ def list_names() -> None:
     console.print()
     console.print(_self_play_table())
     console.print()
+    console.print(_networks_table())
+    console.print()
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("search", "what it is", "source"):
         table.add_column(heading)
@@ -219,6 +226,22 @@ def list_names() -> None:
         table.add_row(search.name, search.what, search.source)
     table.add_row("none", "the policies as they are", "")
     console.print(table)
+
+
+def _networks_table() -> Table:
+    """Networks, the games they were trained for, and their mean scores in these."""
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in ("network", "what it is", "source"):
+        table.add_column(heading)
+    for entry in networks():
+        lines = [entry.description]
+        for model in network_models().get(entry.name, {}).get("models", ()):
+            game = ", ".join(f"{name} {value}" for name, value in model["config"].items())
+            (zero, _), (keep, _) = model["self_play"]["zero"], model["self_play"]["keep"]
+            lines.append(f"  {game}: {zero:.2f} / {keep:.2f}")
+        lines += [f"  :{name}  {text}" for name, text in entry.options.items()]
+        table.add_row(entry.name, "\n".join(lines), entry.source)
+    return table
 
 
 def _self_play_table() -> Table:

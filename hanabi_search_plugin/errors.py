@@ -23,3 +23,7 @@ class RecordError(HanabiSearchError, ValueError):
 
 class ContractError(HanabiSearchError, AssertionError):
     """A game, policy, belief or agent broke its contract (raised by ``testing``)."""
+
+
+class CheckpointError(HanabiSearchError, ValueError):
+    """A file holds no network of this package, or one for another game or task."""

@@ -141,6 +141,20 @@ def test_agents_that_do_not_know_their_partners() -> None:
     check_agent(adapting(SPIEL[0], UniformPolicy()), SPIEL[0])
 
 
+@pytest.mark.parametrize("name", ["masks", "public-lstm", "feed-forward", "recurrent"])
+def test_networks(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    from hanabi_search_plugin.networks.architectures import make_network
+    from hanabi_search_plugin.networks.policy import network_policy
+
+    for game in (TWO, THREE):
+        torch.manual_seed(0)
+        network = make_network(name, game.config, {"hidden": 8})
+        for parameter in network.parameters():
+            torch.nn.init.normal_(parameter, std=0.5)
+        check_agent(network_policy(network), game, games=2)
+
+
 def test_more_searches() -> None:
     check_agent(searched(TWO, load_policy("smartbot"), epsilon=0.1), TWO)
     mixed = (load_policy("smartbot"), load_policy("iggi"), UniformPolicy())

@@ -21,7 +21,8 @@ OUTSIDE = ("algorithms", "wrappers")
 
 COMMAND_LINE = (
     *("__main__", "bench", "cli", "cli_commands", "cli_game", "cli_options", "cli_run"),
-    *("cli_reproduce", "cli_searches", "cli_train", "human", "learning", "render", "reproduce"),
+    *("cli_distill", "cli_reproduce", "cli_searches", "cli_train", "human", "learning", "render"),
+    "reproduce",
 )
 """Modules that only the command line uses: they may load what draws on a terminal."""
 
@@ -198,7 +199,8 @@ def test_constants_of_compiled_code_live_there_too() -> None:
 
 
 def test_the_core_and_the_algorithms_import_without_any_framework() -> None:
-    names = [name for name in MODULES if not _below(name, *_part(*COMMAND_LINE, "wrappers"))]
+    left_out = _part(*COMMAND_LINE, "wrappers", "networks")
+    names = [name for name in MODULES if not _below(name, *left_out)]
     assert {PACKAGE, *_part("hanabi", "blueprints", "algorithms")} <= set(names)
     code = f"""
 import importlib, sys
@@ -216,7 +218,8 @@ for name in {names!r}:
 
 
 def test_importing_the_core_loads_neither_algorithms_nor_wrappers_nor_a_display() -> None:
-    core = [name for name in MODULES if not _below(name, *_part(*COMMAND_LINE, *OUTSIDE))]
+    left_out = _part(*COMMAND_LINE, *OUTSIDE, "networks")
+    core = [name for name in MODULES if not _below(name, *left_out)]
     unwanted = (*_part(*OUTSIDE), *FRAMEWORKS, "rich", "typer")
     code = f"""
 import importlib, sys

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from hanabi_search_plugin import ConfigError, HanabiConfig, HanabiGame, UniformPolicy, evaluate
+from hanabi_search_plugin import (
+    ConfigError,
+    HanabiConfig,
+    HanabiGame,
+    UniformPolicy,
+    UnsupportedError,
+    evaluate,
+)
 from hanabi_search_plugin.blueprints import registry
 from hanabi_search_plugin.blueprints.registry import (
     load_policy,
+    networks,
     policies,
     register,
     self_play_scores,
@@ -56,6 +65,15 @@ def test_errors_say_what_there_is(empty_place: None) -> None:
     for name, reason in (("smartbot", "taken"), ("a:b", "letters"), ("", "letters")):
         with pytest.raises(ConfigError, match=reason):
             register(name, Remembers, description="", source="")
+
+
+def test_networks_are_listed_without_pytorch_and_loaded_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert networks()[-1].name == "network" and networks()[-1].description
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(UnsupportedError, match="a network needs PyTorch: pip install"):
+        load_policy("network:file=anywhere")
 
 
 def test_every_policy_says_what_it_is_in_a_line() -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from importlib import import_module, resources
 from typing import Any
 
-from hanabi_search_plugin.errors import ConfigError
+from hanabi_search_plugin.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.policy import Policy
 
@@ -53,8 +53,42 @@ def register(
 
 
 def policies() -> tuple[Entry, ...]:
-    """Every policy that ``load_policy`` knows."""
+    """Every policy that ``load_policy`` knows, but for ``networks``."""
     return tuple(_entries.values())
+
+
+@functools.cache
+def networks() -> tuple[Entry, ...]:
+    """Networks that ``load_policy`` knows; they need PyTorch, and each was trained for some games.
+
+    ``network`` loads a checkpoint of your own.
+    """
+    options = {"temperature": "0: the best move; else a softmax", "device": "as PyTorch names it"}
+    shipped = [
+        Entry(name, about["description"], about["source"], _network(name), options)
+        for name, about in network_models().items()
+    ]
+    own = Entry(
+        "network",
+        "a checkpoint of your own",
+        "hanabi-search train",
+        _network(None),
+        {"file": "its path"} | options,
+    )
+    return (*shipped, own)
+
+
+@functools.cache
+def network_models() -> dict[str, dict[str, Any]]:
+    """The networks of this package by name.
+
+    ``[name]`` = {"description", "source", "models": a list of {"file", "config": parameters of the
+    game, "self_play": as in ``self_play_scores``}}.
+    """
+    file = resources.files("hanabi_search_plugin.networks.models") / "models.json"
+    models = json.loads(file.read_text())
+    assert isinstance(models, dict)
+    return models
 
 
 def load_policy(name: str, config: HanabiConfig | None = None) -> Policy:
@@ -64,16 +98,16 @@ def load_policy(name: str, config: HanabiConfig | None = None) -> Policy:
     """
     config = HanabiConfig() if config is None else config
     head, *words = name.split(":")
-    if head not in _entries:
-        known = ", ".join(_entries)
-        raise ConfigError(f"policy must be one of {known}, got {head!r}")
-    entry = _entries[head]
+    known = _entries | {entry.name: entry for entry in networks()}
+    if head not in known:
+        raise ConfigError(f"policy must be one of {', '.join(known)}, got {head!r}")
+    entry = known[head]
     options: dict[str, Any] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if key not in entry.options:
-            known = ", ".join(entry.options) or "none"
-            raise ConfigError(f"options of policy {head} are {known}, got {key!r}")
+            named = ", ".join(entry.options) or "none"
+            raise ConfigError(f"options of policy {head} are {named}, got {key!r}")
         options[key] = _value(value) if equals else True
     return entry.load(config, **options)
 
@@ -122,6 +156,22 @@ def _built_in(module: str, make: str, *arguments: str) -> Callable[..., Policy]:
         policy = getattr(home, make)(*arguments, **options)
         assert isinstance(policy, Policy)
         return policy
+
+    return load
+
+
+def _network(name: str | None) -> Callable[..., Policy]:
+    def load(config: HanabiConfig, **options: Any) -> Policy:
+        try:
+            import safetensors  # noqa: F401
+            import torch  # noqa: F401
+        except ImportError:
+            raise UnsupportedError(
+                'a network needs PyTorch: pip install "hanabi-search-plugin[torch]"'
+            ) from None
+        from hanabi_search_plugin.networks.shipped import load_network_policy
+
+        return load_network_policy(name, config, **options)
 
     return load
 

@@ -1,0 +1,156 @@
+"""How good are the networks of the package? Their figures and their cards in docs/models.md.
+
+python -m benchmarks.networks ship smartnet RUN   # a training run's network, into the package
+python -m benchmarks.networks measure             # 10,000 games each, beside the bot they imitate
+python -m benchmarks.networks cards               # docs/models.md from what was measured
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from benchmarks.blueprints import mean_and_error
+from benchmarks.pages import fill
+from hanabi_search_plugin import HanabiConfig, HanabiGame, evaluate, load_policy
+from hanabi_search_plugin.blueprints.registry import network_models
+from hanabi_search_plugin.files import atomic_write
+from hanabi_search_plugin.networks.checkpoint import load_network, save_network
+from hanabi_search_plugin.networks.distill import METRICS, MODEL
+
+ROOT = Path(__file__).resolve().parents[1]
+MODELS = ROOT / "hanabi_search_plugin" / "networks" / "models"
+RESULTS = ROOT / "docs" / "results"
+PAGE = ROOT / "docs" / "models.md"
+LINES = 12  # of a curve
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+console = Console(highlight=False)
+
+
+@app.command()
+def ship(
+    name: str,
+    run: Annotated[Path, typer.Argument(help="The folder of a finished run.")],
+    description: str = "",
+) -> None:
+    """Put the network of a run into the package, in numbers of 16 bits, and its metrics beside."""
+    loaded = load_network(run / MODEL)
+    config = loaded.network.config
+    default = HanabiConfig().to_dict()
+    game = {k: v for k, v in config.to_dict().items() if k == "players" or v != default[k]}
+    file = "-".join([name, *(f"{key}-{value}" for key, value in game.items())])
+    save_network(MODELS / f"{file}.safetensors", loaded.network, loaded.training, half=True)
+    shutil.copy(run / METRICS, RESULTS / f"{file}.jsonl")
+    models = dict(network_models())
+    entry = models.setdefault(name, {"description": "", "source": "this package", "models": []})
+    entry["description"] = description or entry["description"]
+    others = [model for model in entry["models"] if model["config"] != game]
+    entry["models"] = [*others, {"file": f"{file}.safetensors", "config": game, "self_play": {}}]
+    _write(models)
+    network_models.cache_clear()
+    measure(only=name)
+
+
+@app.command()
+def measure(games: int = 10_000, seed: int = 1, only: str = "") -> None:
+    """Self-play of each network and of its bot on the same decks."""
+    models = dict(network_models())
+    for name, entry in models.items():
+        for model in entry["models"] if only in ("", name) else ():
+            game = HanabiGame(HanabiConfig(**model["config"], bomb="keep"))
+            record = load_network(MODELS / model["file"]).training
+            zero = []
+            for policy in (name, record["policy"]):
+                result = evaluate(game, load_policy(policy, game.config), games=games, seed=seed)
+                lives = np.array([played.lives_left for played in result.games])
+                zero.append(np.where(lives > 0, result.scores, 0.0))
+                if policy == name:
+                    model["self_play"] = {
+                        "games": games,
+                        "seed": seed,
+                        "zero": mean_and_error(zero[0]),
+                        "keep": mean_and_error(result.scores),
+                        "perfect": round(float((result.scores == game.config.max_score).mean()), 5),
+                        "bombs": round(float((lives == 0).mean()), 5),
+                    }
+            model["self_play"]["less_than_bot"] = mean_and_error(zero[1] - zero[0])
+            console.print(model)
+    _write(models)
+    network_models.cache_clear()
+    cards()
+
+
+@app.command()
+def cards() -> None:
+    """Write what was measured into docs/models.md."""
+    with atomic_write(PAGE) as file:
+        file.write(page(PAGE.read_text()).encode())
+
+
+def page(text: str) -> str:
+    """docs/models.md with its cards made anew."""
+    sections = {}
+    for entry in network_models().values():
+        for model in entry["models"]:
+            sections[f"card of {model['file']}"] = _card(model)
+            sections[f"curve of {model['file']}"] = _curve(model)
+    return fill(text, sections)
+
+
+def _card(model: dict[str, Any]) -> Iterable[str]:
+    path, played = MODELS / model["file"], model["self_play"]
+    loaded = load_network(path)
+    network, record = loaded.network, loaded.training
+    (zero, zero_sem), (keep, keep_sem) = played["zero"], played["keep"]
+    less, less_sem = played["less_than_bot"]
+    yield "| | |"
+    yield "|---|---|"
+    yield f"| file | `{model['file']}`, {path.stat().st_size / 2**20:.2f} MB |"
+    yield f"| imitates | `{record['policy']}` |"
+    count = sum(parameter.numel() for parameter in network.parameters())
+    sizes = ", ".join(f"{key} {value}" for key, value in network.options.items())
+    yield f"| network | `{record['architecture']}` ({sizes}), {count:,} parameters |"
+    yield f"| encoding | `{network.encoding.name}` |"
+    games = f"{played['games']:,} games, seed {played['seed']}"
+    yield f"| score, a lost game counts 0 | **{zero:.3f} ± {zero_sem:.3f}** ({games}) |"
+    yield f"| score, it keeps its points | {keep:.3f} ± {keep_sem:.3f} |"
+    yield f"| less than the bot on the same decks | {less:.3f} ± {less_sem:.3f} |"
+    yield f"| perfect / lost games | {played['perfect']:.2%} / {played['bombs']:.2%} |"
+    trained = f"{record['done']} rounds of {record['games']} games, {record['epochs']} passes, "
+    trained += f"batches of {record['batch']}, rate {record['rate']}, seed {record['seed']}"
+    yield f"| training | {trained} |"
+    yield f"| its cost | {record['cpu_seconds'] / 60:.0f} minutes of one core |"
+
+
+def _curve(model: dict[str, Any]) -> Iterable[str]:
+    file = RESULTS / Path(model["file"]).with_suffix(".jsonl").name
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    yield "| round | the bot's share | agreement | score | lost games |"
+    yield "|---|---|---|---|---|"
+    edges = np.linspace(0, len(rows), min(LINES, len(rows)) + 1).astype(int).tolist()
+    for start, end in itertools.pairwise(edges):
+        part = rows[start:end]
+        share, agree, score, bombed = (
+            float(np.mean([row[key] for row in part]))
+            for key in ("bot_share", "accuracy", "score", "bombed")
+        )
+        span = f"{part[0]['iteration']}-{part[-1]['iteration']}"
+        yield f"| {span} | {share:.0%} | {agree:.1%} | {score:.2f} | {bombed:.1%} |"
+
+
+def _write(models: dict[str, Any]) -> None:
+    with atomic_write(MODELS / "models.json") as file:
+        file.write(json.dumps(models, indent=1).encode() + b"\n")
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,5 @@
+"""Networks as policies: encodings, architectures, checkpoints, distillation. Needs PyTorch.
+
+``pip install "hanabi-search-plugin[torch]"``. Import what you need from the modules: ``policy``
+(``network_policy``), ``checkpoint`` (``load_network``, ``save_network``), ``distill``.
+"""

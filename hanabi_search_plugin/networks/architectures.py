@@ -1,0 +1,35 @@
+"""Networks by name, as checkpoints and the command line call them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hanabi_search_plugin.errors import ConfigError
+from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.networks.mask_net import MaskNet
+from hanabi_search_plugin.networks.modules import Network
+from hanabi_search_plugin.networks.split_nets import FeedForward, PublicLSTM, Recurrent
+
+ARCHITECTURES: dict[str, Callable[..., Network]] = {
+    "masks": MaskNet,
+    "public-lstm": PublicLSTM,
+    "feed-forward": FeedForward,
+    "recurrent": Recurrent,
+}
+
+
+def make_network(name: str, config: HanabiConfig, options: Mapping[str, Any]) -> Network:
+    """A new network; raises ConfigError for an unknown name or option."""
+    if name not in ARCHITECTURES:
+        known = ", ".join(ARCHITECTURES)
+        raise ConfigError(f"architecture must be one of {known}, got {name!r}")
+    try:
+        return ARCHITECTURES[name](config, **options)
+    except TypeError as error:
+        raise ConfigError(f"options of architecture {name} do not fit: {error}") from None
+
+
+def name_of(network: Network) -> str:
+    """The name of a network's architecture."""
+    return next(name for name, kind in ARCHITECTURES.items() if type(network) is kind)

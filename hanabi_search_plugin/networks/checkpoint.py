@@ -1,0 +1,113 @@
+"""Networks in files: safetensors, with what they are for and how they came about as JSON beside.
+
+Nothing is unpickled. A file is refused, in one sentence, by any game but its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+
+from hanabi_search_plugin.errors import CheckpointError, HanabiSearchError
+from hanabi_search_plugin.files import atomic_write
+from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.networks.architectures import ARCHITECTURES, name_of
+from hanabi_search_plugin.networks.encoding import difference_of
+from hanabi_search_plugin.networks.modules import Network
+
+FORMAT = "hanabi-search-plugin network 1"
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A network out of a file."""
+
+    network: Network
+    training: dict[str, Any]  # the record of how it was trained
+
+
+def save_network(
+    path: str | Path, network: Network, training: Mapping[str, Any], *, half: bool = False
+) -> None:
+    """Write a network and the record of its training, plain JSON types, whole or not at all.
+
+    ``half`` stores numbers of 16 bits. Raises OSError where the file cannot be written.
+    """
+    dtype = torch.float16 if half else torch.float32
+    content = {name: x.detach().cpu().to(dtype) for name, x in network.state_dict().items()}
+    about = {
+        "config": network.config.to_dict(),
+        "encoding": network.encoding.name,
+        "architecture": name_of(network),
+        "options": network.options,
+        "training": dict(training),
+    }
+    with atomic_write(path) as file:
+        file.write(save(content, {"format": FORMAT, "about": json.dumps(about)}))
+
+
+def load_network(
+    path: str | Path, config: HanabiConfig | None = None, *, device: str = "cpu"
+) -> Loaded:
+    """The network in a file, for games of ``config`` (default: those it was made for).
+
+    Raises CheckpointError where the file is none of this package's, is damaged, or is for another
+    game; OSError where it cannot be read.
+    """
+    tensors, about = read_file(path, FORMAT)
+    try:
+        made_for = HanabiConfig(**about["config"])
+        kind = ARCHITECTURES[about["architecture"]]
+        network = kind(made_for, **about["options"])
+        if network.encoding.name != about["encoding"]:
+            raise CheckpointError(
+                f"{path}: expected a network of the encoding {network.encoding.name}, got "
+                f"{about['encoding']}"
+            )
+        network.load_state_dict({name: x.float() for name, x in tensors.items()})
+        training = dict(about["training"])
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        reason = error if isinstance(error, HanabiSearchError) else _first_line(error)
+        raise CheckpointError(
+            f"{path}: expected a whole network of this package: {reason}"
+        ) from None
+    if config is not None:
+        different = difference_of(made_for, config)
+        if different is not None:
+            name, value, given = different
+            raise CheckpointError(
+                f"{path}: expected a game with {name} {value}, for which the network was made, "
+                f"got {given}"
+            )
+    return Loaded(network.to(device).eval(), training)
+
+
+def read_file(path: str | Path, form: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Tensors and description of a file that was written as ``form``; raises CheckpointError."""
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
+        about = json.loads(metadata.get("about", "null"))
+    except (SafetensorError, ValueError) as error:
+        raise CheckpointError(
+            f"{path}: expected a safetensors file: {_first_line(error)}"
+        ) from None
+    if metadata.get("format") != form or not isinstance(about, dict):
+        found = metadata.get("format", "a file without a format")
+        raise CheckpointError(f"{path}: expected a file of the format {form!r}, got {found!r}")
+    return tensors, about
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ".join(lines[:2]) or type(error).__name__

@@ -1,0 +1,233 @@
+"""A network whose memory is masks of identities, one a card, that everybody knows to hold.
+
+The memory is int32 [B, P x hand] words of 25 bits, in order of seats, the same for every seat. What
+a hint excludes and where cards move to is worked out; what a convention lets conclude is learned:
+for each card, weights over the statuses of identities say which of those left go. A decision
+scores own slots by one network and hints by another, which sees the masks after the hint. Letters
+as in ``status``; A actions, T other players, N hints to one player.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.functional import one_hot
+
+from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.hanabi.layout import LAST_PLAYER, TURN
+from hanabi_search_plugin.networks import status
+from hanabi_search_plugin.networks.modules import Network, Output, Shared, layers, require_sizes
+from hanabi_search_plugin.networks.status import STATUSES, SUMMARY, Table
+from hanabi_search_plugin.networks.status_encoding import Status
+
+Tensor = Any  # torch.Tensor
+
+IDENTITY = 3 + 2 * STATUSES  # what is known of an identity in the question whether it goes
+KEPT = 4.0  # the logit with which an identity stays before anything is learned
+
+
+class MaskMemory(nn.Module):
+    """Masks before the last move and the table after it -> masks after it."""
+
+    def __init__(self, config: HanabiConfig, hidden: int, context: int, scorer: int) -> None:
+        super().__init__()
+        self.config = config
+        cards = config.players * config.hand_size
+        self.slot_size = 2 * (SUMMARY + STATUSES) + 2
+        table = status.event_size(config) + status.board_size(config)
+        self.context = layers(table + cards * self.slot_size, hidden, context)
+        self.slot = Shared(context, cards, self.slot_size, scorer)
+        self.weights = nn.Linear(scorer, IDENTITY)
+        nn.init.zeros_(self.weights.weight)
+        nn.init.zeros_(self.weights.bias)
+
+    def forward(self, seen: Table, masks: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """(logits, open, first) [B, P, H, V], players in order from ``first`` [B].
+
+        ``masks`` [B, P, H, V] in order of seats. ``open`` is 1 where hints and counted copies leave
+        an identity; only there a logit has a meaning.
+        """
+        config = self.config
+        players, size = config.players, config.hand_size
+        first = seen.word(LAST_PLAYER).clamp(min=0)
+        before, card = status.statuses_before(config, seen)
+        masks = status.moved_along(config, seen, masks)
+        open_ = masks * seen.hinted
+        empty = open_.sum(-1, keepdim=True) == 0
+        open_ = torch.where(empty, seen.hinted, open_)
+        open_ = status.without_located(open_.flatten(1, 2), seen.left).reshape(masks.shape)
+        masks, open_ = status.turned(masks, first), status.turned(open_, first)
+        hit = status.touched(config, seen)
+        parts = []
+        for held in (masks, open_):
+            told = status.summary(held.flatten(1, 2), before)
+            shares = told[..., 2 : 2 + STATUSES].reshape(-1, players, size, STATUSES)
+            parts += [told, status.margins(shares).flatten(1, 2)]
+        present = status.turned(seen.present, first)
+        parts += [hit.flatten(1).unsqueeze(-1), present.flatten(1).unsqueeze(-1)]
+        slots = torch.cat(parts, -1)  # [B, K, slot_size]
+        event = status.event(config, seen, before, card)
+        table = torch.cat([event, status.board(config, seen), slots.flatten(1)], 1)
+        weights = self.weights(self.slot(self.context(table), slots))  # [B, K, IDENTITY]
+        after = status.statuses(config, seen.left, seen.played)
+        rest = torch.stack([torch.ones_like(card), card, before[:, 0] * before[:, 2]], 1)
+        identities = torch.cat([before, after, rest], 1)  # [B, IDENTITY, V]
+        logits = (KEPT + weights @ identities).reshape(masks.shape)
+        return logits, open_, first
+
+
+class MaskNet(Network):
+    """The whole network, of layers of these sizes; raises ConfigError for one below 1."""
+
+    public_memory = True
+
+    def __init__(
+        self,
+        config: HanabiConfig,
+        *,
+        hidden: int = 256,
+        context: int = 128,
+        scorer: int = 128,
+    ) -> None:
+        super().__init__(config)
+        self.identities = status.identities(config)
+        require_sizes(hidden=hidden, context=context, scorer=scorer)
+        self.options = {"hidden": hidden, "context": context, "scorer": scorer}
+        self.encoding = Status(config)
+        self.memory = MaskMemory(config, hidden, context, scorer)
+        players, size = config.players, config.hand_size
+        self.own_size = 2 * (SUMMARY + STATUSES) + config.ranks + players - 1 + 1
+        self.other_size = SUMMARY + STATUSES + config.ranks + STATUSES + config.ranks + 3
+        table = status.board_size(config) + size * self.own_size
+        table += (players - 1) * size * self.other_size
+        self.context = layers(table, hidden, context)
+        self.own = Shared(context, size, self.own_size, scorer, scorer // 2)
+        hints = (players - 1) * (config.colors + config.ranks)
+        self.hint_size = size * (4 + SUMMARY + STATUSES)
+        self.hint = Shared(context, hints, self.hint_size, scorer, scorer // 2)
+        self.own_heads = nn.Linear(scorer // 2, 4)  # logit and advantage of a play, of a discard
+        self.hint_heads = nn.Linear(scorer // 2, 2)
+        self.kinds = nn.Linear(context, 8)  # the same, of each kind of move
+        self.value = nn.Linear(context, 1)
+        of_colors = one_hot(torch.arange(config.colors), config.colors)
+        of_ranks = one_hot(torch.arange(config.ranks), config.ranks)
+        by_color = of_colors.repeat_interleave(config.ranks, 1)
+        by_rank = of_ranks.repeat(1, config.colors)
+        self.register_buffer("planes", torch.cat([by_color, by_rank]).float(), persistent=False)
+
+    def blank(self, n: int) -> Tensor:
+        everything = (1 << self.identities) - 1
+        cards = self.config.players * self.config.hand_size
+        return torch.full((n, cards), everything, dtype=torch.int32, device=self.planes.device)
+
+    def masks_of(self, memory: Tensor) -> Tensor:
+        """[B, P, H, V] of words [B, P x H]."""
+        shape = (-1, self.config.players, self.config.hand_size, self.identities)
+        return status.bits(memory, self.identities).reshape(shape)
+
+    def remember(self, seen: Tensor, memory: Tensor) -> Tensor:
+        table = status.table(self.config, seen)
+        logits, open_, first = self.memory(table, self.masks_of(memory))
+        return self.settled(table, logits, open_, first)
+
+    def settled(self, table: Table, logits: Tensor, open_: Tensor, first: Tensor) -> Tensor:
+        """[B, P x H] words of what stays; a card that would be nothing keeps what is open."""
+        kept = open_ * (logits > 0)
+        kept = torch.where(kept.sum(-1, keepdim=True) == 0, open_, kept)
+        kept = status.turned(kept, (-first) % self.config.players)
+        kept = status.without_located(kept.flatten(1, 2), table.left)
+        return status.pack(kept > 0)
+
+    def decide(self, public: Tensor, private: Tensor, memory: Tensor) -> Output:
+        config = self.config
+        players, size = config.players, config.hand_size
+        table = status.table(config, public)
+        me = table.word(TURN).clamp(min=0)
+        masks = status.turned(self.masks_of(memory), me)
+        cards = status.turned(private.reshape(-1, players, size), me)[:, 1:].long()
+        cards = one_hot(cards, 32).float()[..., : self.identities]  # [B, T, H, V]
+        planes = status.statuses(config, table.left, table.played)
+        own, others = masks[:, 0], masks[:, 1:]
+        slots = self._own_slots(table, planes, own, cards)
+        hands = self._other_slots(planes, others, cards)
+        board = status.board(config, table)
+        context = self.context(torch.cat([board, slots.flatten(1), hands.flatten(1)], 1))
+        moves = self.own_heads(self.own(context, slots))  # [B, H, 4]
+        hints = self._hints(planes, others, cards)  # [B, T, N, hint_size]
+        scores = self.hint_heads(self.hint(context, hints.flatten(1, 2)))
+        hints = scores.reshape(*hints.shape[:3], 2)
+        kinds = self.kinds(context).reshape(-1, 2, 4)
+        heads = []
+        for head in range(2):
+            kind = kinds[:, head]
+            colors = hints[:, :, : config.colors, head].flatten(1) + kind[:, 2:3]
+            ranks = hints[:, :, config.colors :, head].flatten(1) + kind[:, 3:4]
+            discards = moves[..., 2 + head] + kind[:, 1:2]
+            plays = moves[..., head] + kind[:, 0:1]
+            heads.append(torch.cat([discards, plays, colors, ranks], 1))
+        return Output(heads[0], heads[1], self.value(context).squeeze(1))
+
+    def _own_slots(self, table: Table, planes: Tensor, own: Tensor, cards: Tensor) -> Tensor:
+        """[B, H, own_size] the own cards, by what all know and by what the seat sees besides."""
+        size = own.sum(-1, keepdim=True)
+        located = ((size == 1) * own).sum(1) + cards.sum((1, 2))
+        rest = own * (located < table.left).unsqueeze(1)
+        seen = torch.where((size == 1) | (rest.sum(-1, keepdim=True) == 0), own, rest)
+        parts = []
+        for held in (own, seen):
+            told = status.summary(held, planes)
+            parts += [told, status.margins(told[:, None, :, 2 : 2 + STATUSES])[:, 0]]
+        parts.append(status.ranks_of(self.config, seen))
+        newest = self._newest(cards)  # [B, T, V]
+        parts.append(own @ newest.transpose(1, 2) / size.clamp(min=1))
+        parts.append((size > 0).float())
+        return torch.cat(parts, -1)
+
+    @staticmethod
+    def _newest(cards: Tensor) -> Tensor:
+        """[B, T, V] the newest card of each other player."""
+        held = cards.sum(-1)  # [B, T, H]
+        after = held.flip(-1).cumsum(-1).flip(-1) - held
+        return (cards * (held * (after == 0)).unsqueeze(-1)).sum(2)
+
+    def _other_slots(self, planes: Tensor, others: Tensor, cards: Tensor) -> Tensor:
+        """[B, T, H, other_size] the others' cards: what they are and what all know of them."""
+        shape = (*others.shape[:3], -1)
+        told = status.summary(others.flatten(1, 2), planes).reshape(shape)
+        shares = told[..., 2 : 2 + STATUSES]
+        true = cards.flatten(1, 2) @ planes.transpose(1, 2)
+        return torch.cat(
+            [
+                told,
+                status.margins(shares),
+                status.ranks_of(self.config, others),
+                true.reshape(shape),
+                status.ranks_of(self.config, cards),
+                (others * cards).sum(-1, keepdim=True),  # what is known is true
+                cards.sum(-1, keepdim=True),
+                (others.sum(-1, keepdim=True) > 0).float(),
+            ],
+            -1,
+        )
+
+    def _hints(self, planes: Tensor, others: Tensor, cards: Tensor) -> Tensor:
+        """[B, T, N, hint_size] by the masks as each hint would leave them."""
+        batch, players, size = others.shape[:3]
+        hints = len(self.planes)
+        touch = cards @ self.planes.T  # [B, T, H, N]
+        # Sizes of masks and of their part in each status, inside the hint's plane and outside.
+        by_status = torch.cat([torch.ones_like(planes[:, :1]), planes], 1)  # [B, 1 + S, V]
+        parts = others.unsqueeze(3) * by_status[:, None, None]  # [B, T, H, 1 + S, V]
+        inside = (parts @ self.planes.T).transpose(3, 4)  # [B, T, H, N, 1 + S]
+        whole = parts.sum(-1).unsqueeze(3)
+        left = torch.where(touch.unsqueeze(-1) > 0, inside, whole - inside)
+        told = status.counted(left[..., :1], left[..., 1:], self.identities)
+        true = (cards.flatten(1, 2) @ planes.transpose(1, 2)).reshape(batch, players, size, 1, -1)
+        lost = (whole - left)[..., :1] / self.identities
+        playable, all_of_it = whole[..., 1:2], whole[..., :1]
+        sure = torch.cat([playable == all_of_it, playable == 0], -1).float()  # before the hint
+        same = torch.cat([sure, true], -1).expand(-1, -1, -1, hints, -1)
+        slots = torch.cat([touch.unsqueeze(-1), lost, told, same], -1)
+        return slots.transpose(2, 3).flatten(3)

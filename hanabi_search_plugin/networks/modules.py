@@ -1,0 +1,106 @@
+"""What every network is: a memory that is brought over events, and heads that decide.
+
+Letters: B worlds, A actions, M numbers of a memory.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from hanabi_search_plugin.game import View
+from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.networks.encoding import Encoding
+from hanabi_search_plugin.require import require_integer
+
+Tensor = Any  # torch.Tensor
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a network says at a decision. Returns are what is still to come, in score points."""
+
+    logits: Tensor  # [B, A] of the policy, before illegal moves are left out
+    advantage: Tensor  # [B, A]
+    value: Tensor  # [B]
+
+    def q(self, legal: Tensor) -> Tensor:
+        """[B, A] duelling: the value plus the advantage less the legal advantages' mean over A."""
+        advantage = self.advantage * legal
+        return self.value.unsqueeze(1) + advantage - advantage.mean(1, keepdim=True)
+
+
+class Network(nn.Module, ABC):
+    """Base of all architectures.
+
+    ``remember`` is called once with the first observation and after every event, ``decide`` where
+    the seat is to move. ``public_memory`` says that the memory follows from what everybody sees:
+    then ``remember`` gets the public part of the encoding alone, else both parts side by side.
+    ``options`` are the keyword arguments that made the network, plain JSON types.
+    """
+
+    public_memory: bool
+    encoding: Encoding
+    options: dict[str, Any]
+
+    def __init__(self, config: HanabiConfig) -> None:
+        super().__init__()
+        self.config = config
+
+    def seen(self, view: View) -> NDArray[Any]:
+        """[B, N] what ``remember`` gets of a view."""
+        public = self.encoding.public(view)
+        if self.public_memory:
+            return public
+        return np.concatenate([public, self.encoding.private(view)], axis=1)
+
+    @abstractmethod
+    def blank(self, n: int) -> Tensor:
+        """[n, M] memories before the first observation; M is 0 for a network without one."""
+
+    @abstractmethod
+    def remember(self, seen: Tensor, memory: Tensor) -> Tensor:
+        """[B, M] memories after an observation [B, N]."""
+
+    @abstractmethod
+    def decide(self, public: Tensor, private: Tensor, memory: Tensor) -> Output:
+        """What to do at the observation that the memory has come to."""
+
+
+def require_sizes(**sizes: Any) -> None:
+    """Raises ConfigError unless all are integers of at least 1."""
+    for name, value in sizes.items():
+        require_integer(name, value, 1)
+
+
+def layers(*sizes: int) -> nn.Sequential:
+    """Linear layers with a ReLU after each."""
+    parts: list[nn.Module] = []
+    for before, after in itertools.pairwise(sizes):
+        parts += [nn.Linear(before, after), nn.ReLU()]
+    return nn.Sequential(*parts)
+
+
+class Shared(nn.Module):
+    """One scorer for every row of a table [B, K, F], which also sees the context [B, C] of all.
+
+    Each of the K rows has a bias of its own, so that it may tell first from last.
+    """
+
+    def __init__(self, context: int, rows: int, features: int, *sizes: int) -> None:
+        super().__init__()
+        self.context = nn.Linear(context, sizes[0], bias=False)
+        self.features = nn.Linear(features, sizes[0])
+        self.rows = nn.Parameter(torch.zeros(rows, sizes[0]))
+        self.rest = layers(*sizes)
+
+    def forward(self, context: Tensor, rows: Tensor) -> Tensor:
+        hidden = self.features(rows) + self.context(context).unsqueeze(1) + self.rows
+        return self.rest(torch.relu(hidden))

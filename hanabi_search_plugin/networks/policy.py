@@ -1,0 +1,157 @@
+"""A network as a policy. Letters: B worlds, A actions, M numbers of a memory."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.errors import ConfigError
+from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View
+from hanabi_search_plugin.hanabi.layout import PLAYED
+from hanabi_search_plugin.hanabi.worlds import HanabiView
+from hanabi_search_plugin.networks.modules import Network, Output
+from hanabi_search_plugin.policy import Estimates, Memory, Policy, sample_actions
+from hanabi_search_plugin.streams import Streams
+
+Tensor = Any  # torch.Tensor
+
+BATCH = 4096  # worlds a network is asked about at a time
+
+
+class NetworkPolicy(Policy):
+    """What ``network`` plays at one seat of native Hanabi, greedily or by chance.
+
+    The network is moved to ``device`` and set to evaluation.
+
+    Memory: an array [B, M], or None for a network without one. Where it is public and all worlds of
+    a batch have one public history, as in a belief, it is worked out once for all of them, and the
+    seats of one policy share it. ``temperature`` 0 plays the move of the highest logit; above it
+    the softmax of the logits divided by it, one draw a world.
+
+    The last digits of what networks return vary with the batch: where two moves nearly tie, a
+    belief with an ``epsilon`` of noise forgives that. Raises ConfigError for a temperature below 0.
+    """
+
+    def __init__(self, network: Network, *, temperature: float = 0.0, device: str = "cpu") -> None:
+        if not (isinstance(temperature, (int, float)) and 0 <= temperature < math.inf):
+            raise ConfigError(f"temperature must be a number of at least 0, got {temperature!r}")
+        self.network = network.to(device).eval()
+        self.temperature = float(temperature)
+        self.device = device
+        self.digest = _digest(network)  # so that records say which network it was
+        self.deterministic = temperature == 0
+        self._last: tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None = None
+
+    def __repr__(self) -> str:
+        how = "greedy" if self.deterministic else f"temperature {self.temperature}"
+        return f"<{type(self).__name__} of {type(self.network).__name__}, {how}>"
+
+    def start(self, view: View) -> Memory:
+        with torch.inference_mode():
+            blank = self.network.blank(len(view)).cpu().numpy()
+        return self._remember(view, blank) if blank.shape[1] else None
+
+    def observe(self, view: View, event: Event, memory: Memory) -> Memory:
+        return None if memory is None else self._remember(view, memory)
+
+    def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
+        if self.deterministic:
+            logits = self._logits(view, legal, memory)
+            return np.asarray(logits.argmax(axis=1), dtype=np.int64)
+        return sample_actions(self.probabilities(view, legal, memory), rng)
+
+    def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
+        if self.deterministic:
+            return super().probabilities(view, legal, memory)
+        logits = self._logits(view, legal, memory) / self.temperature
+        weight = np.exp(logits - logits.max(axis=1, keepdims=True))
+        return np.asarray(weight / weight.sum(axis=1, keepdims=True), dtype=np.float64)
+
+    def _logits(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
+        """[B, A], -inf where a move is not legal."""
+        logits = self._decide(view, memory, lambda output, part: output.logits)
+        return np.where(legal, logits, -np.inf)
+
+    def _decide(
+        self, view: View, memory: Memory, read: Callable[[Output, slice], Tensor]
+    ) -> FloatArray:
+        """What ``read`` takes from the output at a decision, float64."""
+        encoding = self.network.encoding
+        public, private = encoding.public(view), encoding.private(view)
+        if memory is None:
+            memory = np.zeros((len(view), 0), dtype=np.float32)
+        if len(view) == 0:
+            return np.zeros((0, view.game.num_actions))
+        found = []
+        with torch.inference_mode():
+            for part in _parts(len(view)):
+                given = (self._tensor(array[part]) for array in (public, private, memory))
+                found.append(read(self.network.decide(*given), part).double().cpu().numpy())
+        return np.concatenate(found)
+
+    def _remember(self, view: View, memory: NDArray[Any]) -> NDArray[Any]:
+        seen, public = self.network.seen(view), self.network.public_memory
+        if len(view) == 0:
+            return memory
+        last = self._last  # another seat's, in the same position
+        if last is not None and np.array_equal(seen, last[0]) and np.array_equal(memory, last[1]):
+            return last[2].copy()
+        if len(seen) > 1 and (seen == seen[:1]).all() and (memory == memory[:1]).all():
+            one = self._brought_over(seen[:1], memory[:1])
+            after = np.repeat(one, len(seen), axis=0)
+        else:
+            after = self._brought_over(seen, memory)
+        if public:
+            self._last = (seen, memory.copy(), after)
+        return after.copy()
+
+    def _brought_over(self, seen: NDArray[Any], memory: NDArray[Any]) -> NDArray[Any]:
+        after = []
+        with torch.inference_mode():
+            for part in _parts(len(seen)):
+                given = (self._tensor(seen[part]), self._tensor(memory[part]))
+                after.append(self.network.remember(*given).cpu().numpy())
+        return np.concatenate(after)
+
+    def _tensor(self, array: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+
+
+class EstimatingPolicy(NetworkPolicy, Estimates):
+    """One of a network whose memory is the same from every seat; it proposes every legal move."""
+
+    def proposed(self, view: View, legal: BoolArray, memory: Memory) -> BoolArray:
+        return legal.copy()
+
+    def estimates(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
+        assert isinstance(view, HanabiView)
+        mask = torch.from_numpy(legal).to(self.device)
+        q = self._decide(view, memory, lambda output, part: output.q(mask[part]))
+        return q + np.bitwise_count(view.rows[:, PLAYED]).astype(np.float64)[:, None]
+
+
+def network_policy(
+    network: Network, *, temperature: float = 0.0, device: str = "cpu"
+) -> NetworkPolicy:
+    """The policy of a network; an ``EstimatingPolicy`` where its memory serves every seat."""
+    shared = network.public_memory and not network.encoding.seat_relative
+    kind = EstimatingPolicy if shared else NetworkPolicy
+    return kind(network, temperature=temperature, device=device)
+
+
+def _digest(network: Network) -> str:
+    digest = hashlib.sha256()
+    for tensor in network.state_dict().values():
+        digest.update(tensor.detach().cpu().numpy().tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _parts(n: int) -> Iterator[slice]:
+    for start in range(0, n, BATCH):
+        yield slice(start, min(start + BATCH, n))

@@ -1,0 +1,45 @@
+"""Networks as ``load_policy`` loads them: those of the package by name, others by file."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+from hanabi_search_plugin.blueprints.registry import network_models
+from hanabi_search_plugin.errors import ConfigError
+from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.networks.checkpoint import load_network
+from hanabi_search_plugin.networks.encoding import difference_of
+from hanabi_search_plugin.networks.policy import NetworkPolicy, network_policy
+
+
+def load_network_policy(
+    name: str | None,
+    config: HanabiConfig,
+    *,
+    file: str = "",
+    temperature: float = 0.0,
+    device: str = "cpu",
+) -> NetworkPolicy:
+    """The network ``name`` of this package for games of ``config``, or that in ``file``.
+
+    Raises ConfigError where the package has none for these games, or ``file`` is missing;
+    CheckpointError where the file is for other games or no network.
+    """
+    path = _shipped(name, config) if name is not None else Path(str(file))
+    if not path.is_file():
+        raise ConfigError(f"file must be that of a network, got {str(path)!r}")
+    network = load_network(path, config, device=device).network
+    return network_policy(network, temperature=temperature, device=device)
+
+
+def _shipped(name: str, config: HanabiConfig) -> Path:
+    folder = resources.files("hanabi_search_plugin.networks.models")
+    models = network_models()[name]["models"]
+    for model in models:
+        if difference_of(HanabiConfig(**model["config"]), config) is None:
+            return Path(str(folder / model["file"]))
+    known = "; ".join(
+        ", ".join(f"{key} {value}" for key, value in model["config"].items()) for model in models
+    )
+    raise ConfigError(f"{name} plays games of {known}, got {config}")

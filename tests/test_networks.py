@@ -1,0 +1,235 @@
+"""Networks: encodings against the engine's, the public split, architectures, policies."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from hanabi_search_plugin import HanabiConfig, HanabiGame, UnsupportedError  # noqa: E402
+from hanabi_search_plugin.blueprints.compiled import SmartBot  # noqa: E402
+from hanabi_search_plugin.hanabi.encoding import sections  # noqa: E402
+from hanabi_search_plugin.hanabi.layout import HANDS, NO_CARD, PLAYED  # noqa: E402
+from hanabi_search_plugin.hanabi.worlds import HanabiWorlds  # noqa: E402
+from hanabi_search_plugin.networks import status  # noqa: E402
+from hanabi_search_plugin.networks.architectures import make_network  # noqa: E402
+from hanabi_search_plugin.networks.collect import collect  # noqa: E402
+from hanabi_search_plugin.networks.encodings import make_encoding  # noqa: E402
+from hanabi_search_plugin.networks.lessons import lesson  # noqa: E402
+from hanabi_search_plugin.networks.policy import EstimatingPolicy, network_policy  # noqa: E402
+from hanabi_search_plugin.networks.split_nets import Sequential  # noqa: E402
+from hanabi_search_plugin.policy import take  # noqa: E402
+from hanabi_search_plugin.streams import Streams  # noqa: E402
+from hanabi_search_plugin.testing import check_policy  # noqa: E402
+from tests.helpers.hanabi_play import play_on, random_legal  # noqa: E402
+
+TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
+CONFIGS = [
+    HanabiConfig(),
+    HanabiConfig(players=3, hand_size=7, information_tokens=4),
+    HanabiConfig(players=4, colors=3, ranks=2, hand_size=3, random_start_player=True),
+]
+NETWORKS: list[tuple[str, dict[str, Any]]] = [
+    ("masks", {"hidden": 16, "context": 8, "scorer": 8}),
+    ("public-lstm", {"hidden": 8}),
+    (
+        "public-lstm",
+        {"hidden": 8, "encoding": "status-1", "fuse": "concatenate", "private_sees": "private"},
+    ),
+    ("feed-forward", {"hidden": 8}),
+    ("recurrent", {"hidden": 8, "lstm_layers": 1}),
+]
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def positions(config: HanabiConfig) -> HanabiWorlds:
+    """Worlds at all stages of random games, ended ones too."""
+    rng = np.random.default_rng(0)
+    game = HanabiGame(config)
+    parts = [play_on(game.deal(rng, 20), rng, moves).rows for moves in (0, 1, 5, 10, 20, 90)]
+    return HanabiWorlds(game, np.concatenate(parts))
+
+
+def given(encoding: Any, view: Any) -> tuple[Any, Any]:
+    """Both parts as tensors."""
+    return torch.from_numpy(encoding.public(view)), torch.from_numpy(encoding.private(view))
+
+
+def network_of(name: str, options: dict[str, Any], config: HanabiConfig = TINY) -> Any:
+    torch.manual_seed(0)
+    network = make_network(name, config, options)
+    for parameter in network.parameters():  # nothing is left at 0, so that everything counts
+        torch.nn.init.normal_(parameter, std=0.5)
+    return network.eval()
+
+
+# -------------------------------------------------------------------------------------- encodings
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
+def test_v0_is_that_of_the_engine_and_its_public_part_all_but_the_hands(
+    config: HanabiConfig,
+) -> None:
+    worlds, encoding = positions(config), make_encoding("v0-1", config)
+    hands = sections(config)["hands"].stop
+    for player in range(config.players):
+        view = worlds.view(player)
+        expected = view.observation("v0")
+        public, private = given(encoding, view)
+        whole = encoding.expand_private(public, private)
+        assert whole.dtype == torch.float32 and whole.shape[1] == encoding.private_size
+        np.testing.assert_allclose(whole.numpy(), expected, rtol=0, atol=1e-6)
+        np.testing.assert_array_equal(encoding.expand_public(public), whole[:, hands:])
+        np.testing.assert_array_equal(whole[:, encoding.alone], expected[:, :hands])
+
+
+@pytest.mark.parametrize("name", ["v0-1", "status-1"])
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
+def test_the_public_part_follows_from_what_everybody_sees(config: HanabiConfig, name: str) -> None:
+    worlds, encoding = positions(config), make_encoding(name, config)
+    rng = np.random.default_rng(1)
+    other = worlds
+    for player in range(config.players):  # every hand drawn anew, by what its holder knows
+        other = worlds.game.redeterminize(other, player, Streams.spawn(rng, len(worlds)))
+    assert (other.rows != worlds.rows).any()
+    for player in range(config.players):
+        public = encoding.public(worlds.view(player))
+        np.testing.assert_array_equal(public, encoding.public(other.view(player)))
+        if not encoding.seat_relative:
+            np.testing.assert_array_equal(public, encoding.public(worlds.view(0)))
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
+def test_the_public_part_of_v0_is_the_same_for_all_seats_up_to_their_order(
+    config: HanabiConfig,
+) -> None:
+    worlds, encoding = positions(config), make_encoding("v0-1", config)
+    parts = sections(config)
+    before = parts["hands"].stop
+    seen = [
+        encoding.expand_public(torch.from_numpy(encoding.public(worlds.view(p)))).numpy()
+        for p in range(config.players)
+    ]
+    for player, own in enumerate(seen):
+        for name in ("deck", "fireworks", "information_tokens", "life_tokens", "discards"):
+            at = slice(parts[name].start - before, parts[name].stop - before)
+            np.testing.assert_array_equal(own[:, at], seen[0][:, at])
+        at = slice(parts["knowledge"].start - before, parts["knowledge"].stop - before)
+        cards = own[:, at].reshape(len(own), config.players, -1)
+        first = seen[0][:, at].reshape(len(own), config.players, -1)
+        np.testing.assert_array_equal(np.roll(cards, player, axis=1), first)
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
+def test_statuses_of_identities(config: HanabiConfig) -> None:
+    worlds = positions(config)
+    public = make_encoding("status-1", config).public(worlds.view(0))
+    seen = status.table(config, torch.from_numpy(public))
+    found = status.statuses(config, seen.left, seen.played).numpy()
+    for row, left, planes in zip(worlds.rows, seen.left.numpy(), found, strict=True):
+        for color in range(config.colors):
+            first = color * config.ranks
+            height = sum(int(row[PLAYED]) >> (first + r) & 1 for r in range(config.ranks))
+            for rank in range(config.ranks):
+                dead = any(left[first + r] == 0 for r in range(height, rank))
+                worthless = rank < height or dead
+                critical = left[first + rank] == 1 and not worthless
+                expected = [rank == height, worthless, critical]
+                assert planes[:, first + rank].tolist() == expected
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
+def test_private_parts_show_the_others_cards_alone(config: HanabiConfig) -> None:
+    worlds, size = positions(config), config.hand_size
+    for player in range(config.players):
+        cards = make_encoding("status-1", config).private(worlds.view(player))
+        truth = worlds.rows[:, HANDS : HANDS + config.players * size].copy()
+        truth[:, player * size : (player + 1) * size] = NO_CARD
+        np.testing.assert_array_equal(cards, truth)
+
+
+# ------------------------------------------------------------------------------------------ masks
+
+
+@pytest.mark.parametrize("config", CONFIGS, ids=str)
+def test_masks_that_learned_nothing_hold_what_hints_and_counting_leave(
+    config: HanabiConfig,
+) -> None:
+    """They never exclude a true card, and are no wider than the hints."""
+    game, rng = HanabiGame(config), np.random.default_rng(2)
+    policy = network_policy(make_network("masks", config, {"hidden": 8, "context": 8, "scorer": 8}))
+    worlds = game.deal(rng, 30)
+    memory = policy.start(worlds.view(0))
+    while len(worlds):
+        event = worlds.step(random_legal(worlds, rng))
+        on = np.flatnonzero(~worlds.terminal)
+        worlds, memory = worlds.select(on), take(memory, on)
+        if len(on) == 0:
+            break
+        event = event.select(on)
+        after = policy.observe(worlds.view(0), event, memory)
+        np.testing.assert_array_equal(after, policy.observe(worlds.view(1), event, memory))
+        memory = after
+        cards = worlds.rows[:, HANDS : HANDS + config.players * config.hand_size]
+        held = cards != NO_CARD
+        assert ((memory >> np.where(held, cards, 0) & 1) == 1)[held].all()
+        assert (memory[~held] == 0).all()
+        public = torch.from_numpy(policy.network.encoding.public(worlds.view(0)))
+        hinted = status.pack(status.table(config, public).hinted > 0).flatten(1).numpy()
+        assert ((memory & ~hinted) == 0).all()
+
+
+# ----------------------------------------------------------------------------------- architectures
+
+
+@pytest.mark.parametrize(("name", "options"), NETWORKS)
+def test_a_network_keeps_the_contract_of_policies(name: str, options: dict[str, Any]) -> None:
+    network, game = network_of(name, options), HanabiGame(TINY)
+    check_policy(network_policy(network), game, games=2)
+    check_policy(network_policy(network, temperature=2.0), game, games=1)
+
+
+@pytest.mark.parametrize(("name", "options"), NETWORKS)
+def test_what_is_learned_from_is_what_was_played_by(name: str, options: dict[str, Any]) -> None:
+    """The lesson's logits are those that chose the moves, whole sequences at once or not."""
+    for players in (2, 3):
+        config = HanabiConfig(players=players, colors=2, ranks=3, hand_size=2)
+        network = network_of(name, options, config)
+        rng = np.random.default_rng(3)
+        games = collect(HanabiGame(config), SmartBot(), network_policy(network), 12, 0.0, rng)
+        games.taught[:] = np.eye(config.num_actions)[games.played]
+        whole = np.arange(12 if isinstance(network, Sequential) else len(games))
+        assert lesson(network, games, whole, 1.0, rng)["accuracy"] == 1.0
+
+
+def test_a_public_network_says_what_moves_are_worth() -> None:
+    rng = np.random.default_rng(4)
+    worlds = play_on(HanabiGame(TINY).deal(rng, 30), rng, 4)
+    worlds = worlds.select(np.flatnonzero(worlds.current_player == 0))
+    view, policy = worlds.view(0), network_policy(network_of("masks", {"hidden": 8, "scorer": 8}))
+    assert isinstance(policy, EstimatingPolicy)
+    memory = policy.start(view)
+    worth = policy.estimates(view, view.legal, memory)
+    with torch.no_grad():
+        seen = given(policy.network.encoding, view)
+        output = policy.network.decide(*seen, torch.from_numpy(memory))
+    advantage = np.where(view.legal, output.advantage.numpy(), 0.0)
+    base = output.value.numpy() - advantage.mean(axis=1) + np.bitwise_count(worlds.rows[:, PLAYED])
+    np.testing.assert_allclose(worth, base[:, None] + advantage, rtol=1e-4, atol=1e-4)
+    np.testing.assert_array_equal(policy.proposed(view, view.legal, memory), view.legal)
+    private = network_policy(network_of("public-lstm", {"hidden": 8}))
+    assert not isinstance(private, EstimatingPolicy)  # its memory is in the order of the seat
+
+
+def test_a_network_refuses_another_game() -> None:
+    policy = network_policy(network_of("feed-forward", {"hidden": 8}))
+    view = HanabiGame().deal(np.random.default_rng(0), 1).view(0)
+    with pytest.raises(UnsupportedError, match="games with colors 2 cannot play one with 5"):
+        policy.act(view, view.legal, None, Streams(np.zeros(1, dtype=np.uint64)))

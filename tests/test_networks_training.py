@@ -1,0 +1,175 @@
+"""Checkpoints and what they refuse; distillation that learns, resumes, and runs by command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from safetensors.torch import load_file, save_file  # noqa: E402
+from typer.testing import CliRunner  # noqa: E402
+
+from hanabi_search_plugin import ConfigError, HanabiConfig, HanabiGame, evaluate, load_policy  # noqa: E402
+from hanabi_search_plugin.cli import app  # noqa: E402
+from hanabi_search_plugin.errors import CheckpointError  # noqa: E402
+from hanabi_search_plugin.networks.architectures import make_network  # noqa: E402
+from hanabi_search_plugin.networks.checkpoint import FORMAT, load_network, save_network  # noqa: E402
+from hanabi_search_plugin.networks.distill import METRICS, MODEL, STATE, Distillation, Run, distill  # noqa: E402
+from hanabi_search_plugin.networks.policy import network_policy  # noqa: E402
+
+TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
+SMALL = {"hidden": 16, "context": 8, "scorer": 8}
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def saved(path: Path, **changes: Any) -> Path:
+    """A network's file, of which the description or the tensors are changed."""
+    network = make_network("masks", TINY, SMALL)
+    save_network(path, network, {"seed": 0})
+    about = {
+        "config": TINY.to_dict(), "encoding": "status-1", "architecture": "masks",
+        "options": SMALL, "training": {},
+    } | changes  # fmt: skip
+    tensors = load_file(path)
+    form = about.pop("format", FORMAT)
+    save_file(tensors, path, {"format": form, "about": json.dumps(about)})
+    return path
+
+
+@pytest.mark.parametrize("half", [False, True])
+def test_a_checkpoint_gives_back_the_network_and_its_record(tmp_path: Path, half: bool) -> None:
+    network = make_network("public-lstm", TINY, {"hidden": 8, "fuse": "concatenate"})
+    save_network(tmp_path / "a", network, {"seed": 5}, half=half)
+    loaded = load_network(tmp_path / "a", TINY)
+    assert loaded.training == {"seed": 5} and loaded.network.options == network.options
+    for name, tensor in network.state_dict().items():
+        expected = tensor.half().float() if half else tensor
+        assert torch.equal(loaded.network.state_dict()[name], expected)
+    load_network(tmp_path / "a", HanabiConfig(**TINY.to_dict() | {"bomb": "keep"}))
+
+
+def test_a_checkpoint_refuses_what_it_is_not_for(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with pytest.raises(CheckpointError, match=r"expected a game with colors 2, .* got 5"):
+        load_network(saved(path), HanabiConfig())
+    for changes, reason in (
+        ({"format": "another"}, "expected a file of the format .*, got 'another'"),
+        ({"encoding": "v0-1"}, "expected a network of the encoding status-1, got v0-1"),
+        ({"architecture": "tree"}, "expected a whole network of this package: 'tree'"),
+        ({"config": {"players": 9}}, "players must be from 2 to 5, got 9"),
+        ({"options": {"depth": 3}}, "unexpected keyword argument 'depth'"),
+        ({"options": SMALL | {"hidden": 32}}, "size mismatch"),
+    ):
+        with pytest.raises(CheckpointError, match=reason) as caught:
+            load_network(saved(path, **changes))
+        assert "\n" not in str(caught.value)
+    path.write_bytes(b"not a network")
+    with pytest.raises(CheckpointError, match="expected a safetensors file"):
+        load_network(path)
+    with pytest.raises(ConfigError, match="file must be that of a network, got 'nowhere'"):
+        load_policy("network:file=nowhere")
+
+
+def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(tmp_path: Path) -> None:
+    settings = Distillation(config=TINY, options=SMALL, iterations=4, games=12, batch=32)
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    distill(settings, whole)
+    first = Run(settings, parts)
+    first.iterate()
+    kept = (parts / STATE).read_bytes()
+    first.iterate()
+    (parts / STATE).write_bytes(kept)  # it was stopped between the metrics and the state
+    distill(settings, parts)
+    for name in (STATE, MODEL):
+        one, other = load_file(whole / name), load_file(parts / name)
+        assert one.keys() == other.keys()
+        assert all(torch.equal(one[key], other[key]) for key in one)
+    rows = [
+        [json.loads(line) for line in (folder / METRICS).read_text().splitlines()]
+        for folder in (whole, parts)
+    ]
+    assert [row["iteration"] for row in rows[1]] == [1, 2, 3, 4]
+    assert [row["policy_loss"] for row in rows[0]] == [row["policy_loss"] for row in rows[1]]
+    with pytest.raises(ConfigError, match=r"its settings: games is 12 in .*, 13 here"):
+        Run(Distillation(config=TINY, options=SMALL, iterations=4, games=13, batch=32), parts)
+
+
+def test_a_network_learns_a_bot_in_seconds(tmp_path: Path) -> None:
+    """SmartBot has 5.5 of 6 points here, uniform play 0.6."""
+    settings = Distillation(
+        config=TINY, options={"hidden": 64, "context": 32, "scorer": 32}, iterations=8, games=80,
+        batch=64, rate=4e-3,
+    )  # fmt: skip
+    policy = network_policy(distill(settings, tmp_path))
+    result = evaluate(HanabiGame(TINY), policy, games=400, seed=1)
+    assert result.scores.mean() > 4.5
+    last = json.loads((tmp_path / METRICS).read_text().splitlines()[-1])
+    assert last["bot_share"] == 0.0 and last["mask_accuracy"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("architecture", "policy"), [("public-lstm", "smartbot"), ("feed-forward", "internal")]
+)
+def test_every_kind_of_network_learns(tmp_path: Path, architecture: str, policy: str) -> None:
+    settings = Distillation(
+        policy=policy, config=TINY, architecture=architecture, options={"hidden": 32},
+        iterations=4, games=60, epochs=4, batch=64, rate=4e-3,
+    )  # fmt: skip
+    rows: list[dict[str, float]] = []
+    distill(settings, tmp_path, on_iteration=rows.append)
+    assert rows[-1]["policy_loss"] < 0.8 * rows[0]["policy_loss"]
+
+
+def test_a_run_goes_on_from_another_ones_network(tmp_path: Path) -> None:
+    settings = Distillation(config=TINY, options=SMALL, iterations=1, games=8)
+    network = distill(settings, tmp_path / "first")
+    start = str(tmp_path / "first" / MODEL)
+    more = Distillation(config=TINY, options=SMALL, iterations=1, games=8, start=start)
+    run = Run(more, tmp_path / "second")
+    for name, tensor in run.network.state_dict().items():
+        assert torch.equal(tensor, network.state_dict()[name])
+    assert run.iterate()["bot_share"] == 0.0
+    record = load_network(tmp_path / "second" / MODEL).training
+    assert record["start"]["done"] == 1 and record["start"]["start"] == {}
+    with pytest.raises(ConfigError, match="start must be a network like this run's"):
+        Run(Distillation(config=TINY, start=start), tmp_path / "third")
+
+
+def test_the_command_trains_and_its_network_plays(tmp_path: Path) -> None:
+    small = ["--colors", "2", "--ranks", "2", "--hand-size", "2"]
+    out = tmp_path / "run"
+    words = ["train", "distill", "--out", str(out), *small, "--iterations", "2", "--games", "10"]
+    words += ["--set", "hidden=16", "--set", "scorer=8", "--evaluation-games", "4"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert "agreement" in result.output and "4 games" in result.output
+    words = ["evaluate", "--policy", f"network:file={out / MODEL}", *small, "--games", "4"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    record = load_network(out / MODEL).training
+    assert record["done"] == 2 and record["options"] == {"hidden": 16, "scorer": 8}
+
+
+def test_settings_are_checked() -> None:
+    for changes, reason in (
+        ({"policy": "random"}, "policy must be a compiled bot, got 'random'"),
+        ({"games": 0}, "games must be an integer of at least 1, got 0"),
+        ({"rate": 0.0}, "rate must be a positive number, got 0.0"),
+    ):
+        with pytest.raises(ConfigError, match=reason):
+            Distillation(**changes)
+    with pytest.raises(ConfigError, match=r"architecture must be one of masks, .*, got 'tree'"):
+        make_network("tree", TINY, {})
+    with pytest.raises(ConfigError, match="fuse must be one of multiply, concatenate, got 'add'"):
+        make_network("public-lstm", TINY, {"fuse": "add"})
+    with pytest.raises(ConfigError, match="temperature must be a number of at least 0, got -1"):
+        network_policy(make_network("masks", TINY, SMALL), temperature=-1)
+    assert np.isfinite(Distillation().rate)

@@ -251,7 +251,7 @@ def evalfn(
     context: typer.Context,
     games: Annotated[
         str, typer.Option(metavar="N,N,N", help="Games of each stage, as many as there are.")
-    ] = "80,40,40",
+    ] = "80,60,50",
     iterations: Annotated[
         str, typer.Option(metavar="N,N,N", help="Iterations of a decision in each stage.")
     ] = "1500,800,1000",

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
-from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts
 from hanabi_search_plugin.algorithms.predictor import Predictor
 from hanabi_search_plugin.blueprints.evalfn import (
@@ -39,7 +38,7 @@ from hanabi_search_plugin.errors import ConfigError, RecordError, UnsupportedErr
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.streams import Streams
-from hanabi_search_plugin.testing import check_agent, check_policy
+from hanabi_search_plugin.testing import check_policy
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from tests.evalfn_reference import features
 from tests.helpers.hanabi_table import any_config
@@ -275,9 +274,3 @@ def test_estimates_need_a_guide_and_a_common_reward() -> None:
     search = MoIsmcts(guide=Known(), leaves="estimates")
     with pytest.raises(UnsupportedError, match="leaves must be rollouts"):
         decide(search, first_belief(kuhn, search))
-
-
-def test_a_search_by_estimates_keeps_to_its_own_view() -> None:
-    game = HanabiGame(players=2, colors=2, hand_size=2, bomb="keep")
-    guide = EvalFn(random_network(), convention="any-giver")
-    check_agent(upgrade(guide, game, RisMcts(iterations=30, guide=guide, leaves="estimates")), game)

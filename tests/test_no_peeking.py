@@ -124,6 +124,8 @@ def test_tree_searches(search: type[TreeSearch]) -> None:
         for guide in (None, rules):
             agent = upgrade(load_policy("vdb"), game, search(iterations=30, guide=guide))
             check_agent(agent, game)
+        by_estimates = search(iterations=30, guide=load_policy("evalfn-c"), leaves="estimates")
+        check_agent(upgrade(load_policy("vdb"), game, by_estimates), game)
     check_agent(upgrade(UniformPolicy(), SPIEL[0], search(iterations=30)), SPIEL[0])
 
 

@@ -156,7 +156,29 @@ def named_network(name: str) -> Network:
     raise ConfigError(f"network must be one of {', '.join(SHIPPED)} or a file, got {name!r}")
 
 
-class EvalFn(RuleAgent, Estimates):
+class _NetworkAgent(RuleAgent):
+    """Rules that propose moves, and a network that chooses."""
+
+    def __init__(
+        self,
+        network: Network,
+        rules: Sequence[Rule],
+        convention: Convention,
+        name: str,
+        decide: Any,
+    ) -> None:
+        super().__init__(rules, convention=convention, name=name)
+        self.routines = Routines(decide=decide, observe=ops.observe, common=ops.common)
+        self.network = network
+        self.weights = network.digest  # for records of what was played
+
+    def script(self, game: HanabiGame) -> IntArray:
+        script = super().script(game)
+        script[ops.WEIGHTS] = self.network.address
+        return script
+
+
+class EvalFn(_NetworkAgent, Estimates):
     """Makes the move of the highest value among those that the rules propose; of equals the first.
 
     Where they propose none, among all legal moves. Memory as of a RuleAgent. Raises ConfigError as
@@ -171,18 +193,10 @@ class EvalFn(RuleAgent, Estimates):
         convention: Convention = "off",
         name: str = "evalfn",
     ) -> None:
-        super().__init__(rules, convention=convention, name=name)
         if network.outputs != 1:
             raise ConfigError(f"network must have one output, got {network.outputs}")
-        self.routines = _BY_VALUE
+        super().__init__(network, rules, convention, name, evaluation.decide_by_value)
         self.deterministic = True
-        self.network = network
-        self.weights = network.digest
-
-    def script(self, game: HanabiGame) -> IntArray:
-        script = super().script(game)
-        script[ops.WEIGHTS] = self.network.address
-        return script
 
     def estimates(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
         """[B, A] the points expected on the table at the end, nan where a move is not legal."""
@@ -194,7 +208,7 @@ class EvalFn(RuleAgent, Estimates):
         return values
 
 
-class RuleClassifier(RuleAgent):
+class RuleClassifier(_NetworkAgent):
     """Makes the move of the rule that the network likes best, of those that propose one.
 
     Memory as of a RuleAgent. Raises ConfigError as a RuleAgent does, and for a network that has not
@@ -209,23 +223,11 @@ class RuleClassifier(RuleAgent):
         convention: Convention = "off",
         name: str = "rule-classifier",
     ) -> None:
-        super().__init__(rules, convention=convention, name=name)
         if network.outputs != len(rules):
             raise ConfigError(
                 f"network must have an output for each of {len(rules)} rules, got {network.outputs}"
             )
-        self.routines = _BY_RULE
-        self.network = network
-        self.weights = network.digest
-
-    def script(self, game: HanabiGame) -> IntArray:
-        script = super().script(game)
-        script[ops.WEIGHTS] = self.network.address
-        return script
-
-
-_BY_VALUE = Routines(decide=evaluation.decide_by_value, observe=ops.observe, common=ops.common)
-_BY_RULE = Routines(decide=evaluation.decide_by_rule, observe=ops.observe, common=ops.common)
+        super().__init__(network, rules, convention, name, evaluation.decide_by_rule)
 
 
 def evalfn(

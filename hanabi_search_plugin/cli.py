@@ -209,6 +209,37 @@ def replay(
 
 
 @app.command()
+def decode(
+    context: typer.Context,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="[FILE]",
+            help="One observation or a list of them, JSON or NPY; - is the standard input.",
+        ),
+    ] = "-",
+    seat: Annotated[int, typer.Option(help="Whose observation it is.")] = 0,
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="openspiel, packed or v0.")
+    ] = None,
+    players: Annotated[int | None, typer.Option(help="Seats.")] = None,
+    colors: Annotated[int | None, typer.Option(help="Colours.")] = None,
+    ranks: Annotated[int | None, typer.Option(help="Ranks of a colour.")] = None,
+    hand_size: Annotated[int | None, typer.Option(help="Cards a hand.")] = None,
+    information_tokens: Annotated[int | None, typer.Option(help="Hints at most.")] = None,
+    life_tokens: Annotated[int | None, typer.Option(help="Lives.")] = None,
+    observation_type: Annotated[
+        str | None, typer.Option(metavar="KIND", help="minimal, card_knowledge or seer.")
+    ] = None,
+    json_file: option.JsonFile = None,
+) -> None:
+    """What observation vectors say. Options left out are worked out where they can be."""
+    from hanabi_search_plugin import cli_decode
+
+    cli_decode.decode(context.params)
+
+
+@app.command()
 def reproduce(
     context: typer.Context,
     what: Annotated[

@@ -156,6 +156,7 @@ def evaluate(
     epsilon: option.Epsilon = 0.0,
     uncertainty: option.Uncertainty = 0.0,
     partners: option.PartnerNames = None,
+    game: option.GameName = "hanabi",
     players: option.Players = 2,
     colors: option.Colors = 5,
     ranks: option.Ranks = 5,
@@ -317,7 +318,7 @@ def bench() -> None:
 
 @app.command(name="list")
 def list_names() -> None:
-    """What can be named: policies and searches."""
+    """What can be named: policies, searches and games, those of plugins, too."""
     from hanabi_search_plugin import cli_commands
 
     cli_commands.list_names()

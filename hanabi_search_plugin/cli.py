@@ -156,6 +156,7 @@ def evaluate(
     epsilon: option.Epsilon = 0.0,
     uncertainty: option.Uncertainty = 0.0,
     partners: option.PartnerNames = None,
+    game: option.GameName = "hanabi",
     players: option.Players = 2,
     colors: option.Colors = 5,
     ranks: option.Ranks = 5,
@@ -206,6 +207,37 @@ def replay(
     from hanabi_search_plugin import cli_commands
 
     cli_commands.replay(context.params)
+
+
+@app.command()
+def decode(
+    context: typer.Context,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="[FILE]",
+            help="One observation or a list of them, JSON or NPY; - is the standard input.",
+        ),
+    ] = "-",
+    seat: Annotated[int, typer.Option(help="Whose observation it is.")] = 0,
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="openspiel, packed or v0.")
+    ] = None,
+    players: Annotated[int | None, typer.Option(help="Seats.")] = None,
+    colors: Annotated[int | None, typer.Option(help="Colours.")] = None,
+    ranks: Annotated[int | None, typer.Option(help="Ranks of a colour.")] = None,
+    hand_size: Annotated[int | None, typer.Option(help="Cards a hand.")] = None,
+    information_tokens: Annotated[int | None, typer.Option(help="Hints at most.")] = None,
+    life_tokens: Annotated[int | None, typer.Option(help="Lives.")] = None,
+    observation_type: Annotated[
+        str | None, typer.Option(metavar="KIND", help="minimal, card_knowledge or seer.")
+    ] = None,
+    json_file: option.JsonFile = None,
+) -> None:
+    """What observation vectors say. Options left out are worked out where they can be."""
+    from hanabi_search_plugin import cli_decode
+
+    cli_decode.decode(context.params)
 
 
 @app.command()
@@ -286,7 +318,7 @@ def bench() -> None:
 
 @app.command(name="list")
 def list_names() -> None:
-    """What can be named: policies and searches."""
+    """What can be named: policies, searches and games, those of plugins, too."""
     from hanabi_search_plugin import cli_commands
 
     cli_commands.list_names()

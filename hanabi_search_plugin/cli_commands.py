@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from hanabi_search_plugin import cli_run, render
+from hanabi_search_plugin import cli_run, plugins, render
 from hanabi_search_plugin.blueprints.registry import (
     network_models,
     networks,
     policies,
     self_play_scores,
 )
-from hanabi_search_plugin.cli_searches import SEARCHES
+from hanabi_search_plugin.cli_searches import NONE, SEARCHES
 from hanabi_search_plugin.evaluation import Evaluation
 from hanabi_search_plugin.evaluation import evaluate as run_evaluation
 from hanabi_search_plugin.files import atomic_write
@@ -63,6 +64,8 @@ def evaluate(settings: Mapping[str, Any]) -> None:
     who = cli_run.line_up(settings)
     trace, save, resume = settings["trace"], settings["save"], settings["resume"]
     cli_run.check_files(json=settings["json_file"], trace=trace, save=save, resume=resume)
+    if save is not None:
+        who.hanabi()  # raises now, not after the games
     cli_run.show_warnings(console, who)
     finished = 0
     with ExitStack() as stack:
@@ -205,34 +208,50 @@ def bench() -> None:
 
 
 def list_names() -> None:
-    """``list``: policies and searches."""
+    """``list``: policies, searches and games, and whose they are."""
     console = Console(highlight=False)
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("policy", "what it is", "source"):
-        table.add_column(heading)
+    cli_run.show_warnings(console)
+    table = _names_table("policy")
     for entry in policies():
         options = "".join(f"\n  :{name}  {text}" for name, text in entry.options.items())
         table.add_row(entry.name, entry.description + options, entry.source)
+    _add_plugins(table, "policy", [entry.name for entry in (*policies(), *networks())])
     console.print(table)
     console.print()
     console.print(_self_play_table())
     console.print()
     console.print(_networks_table())
     console.print()
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("search", "what it is", "source"):
-        table.add_column(heading)
+    table = _names_table("search")
     for search in SEARCHES.values():
         table.add_row(search.name, search.what, search.source)
-    table.add_row("none", "the policies as they are", "")
+    table.add_row(NONE, "the policies as they are", "")
+    _add_plugins(table, "search", [*SEARCHES, NONE])
     console.print(table)
+    console.print()
+    table = _names_table("game")
+    table.add_row(cli_run.HANABI, "native Hanabi, set by options of the commands", "this package")
+    _add_plugins(table, "game", [cli_run.HANABI])
+    console.print(table)
+
+
+def _names_table(kind: str) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for heading in (kind, "what it is", "source"):
+        table.add_column(heading)
+    return table
+
+
+def _add_plugins(table: Table, kind: plugins.Kind, own: Sequence[str]) -> None:
+    for plugin in plugins.working(kind, own):
+        options = "".join(f"\n  :{name}  {text}" for name, text in plugin.options.items())
+        what = Text(plugin.description + options)  # another's words: no markup
+        table.add_row(plugin.name, what, f"plugin: {plugin.source}")
 
 
 def _networks_table() -> Table:
     """Networks, the games they were trained for, and their mean scores in these."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("network", "what it is", "source"):
-        table.add_column(heading)
+    table = _names_table("network")
     for entry in networks():
         lines = [entry.description]
         for model in network_models().get(entry.name, {}).get("models", ()):

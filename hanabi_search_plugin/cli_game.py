@@ -84,14 +84,14 @@ def show_game(console: Console, who: LineUp, seed: int) -> Shown:
     if finished:
         console.rule("The end")
         row = worlds.rows[0]  # type: ignore[attr-defined]  # native Hanabi
-        console.print(render.board(who.game.config, row, who.short_names), end="")
+        console.print(render.board(who.hanabi().config, row, who.short_names), end="")
     result = finished_game(worlds, "policies", 0, 0, actions, decisions)
     return Shown(result, finished, reference)
 
 
 def print_ending(console: Console, who: LineUp, shown: Shown) -> None:
     """The score, beside the blueprint's on the same deck."""
-    best = who.game.config.max_score
+    best = who.hanabi().config.max_score
     if not shown.finished:
         score = f"left after {len(shown.result.actions)} moves"
     else:
@@ -108,7 +108,7 @@ def print_ending(console: Console, who: LineUp, shown: Shown) -> None:
 
 def show_turn(console: Console, who: LineUp, turn: Turn) -> None:
     """A turn before it is played: the board, and the move or the searched decision."""
-    config = who.game.config
+    config = who.hanabi().config
     row = turn.worlds.rows[0]  # type: ignore[attr-defined]  # native Hanabi
     move = render.move(config, row, turn.seat, turn.action)
     if who.people:

@@ -14,6 +14,15 @@ _RUN = "Run"
 _OUT = "Output"
 
 # The game. Ranges are checked by HanabiConfig, which names them.
+GameName = Annotated[
+    str,
+    typer.Option(
+        "--game",
+        metavar="NAME",
+        help="hanabi, or a plugin's game with options of its own: NAME:option=value.",
+        rich_help_panel=_GAME,
+    ),
+]
 Players = Annotated[int, typer.Option(help="Seats.", rich_help_panel=_GAME)]
 Colors = Annotated[int, typer.Option(help="Colours.", rich_help_panel=_GAME)]
 Ranks = Annotated[int, typer.Option(help="Ranks of a colour.", rich_help_panel=_GAME)]
@@ -81,7 +90,7 @@ SearchName = Annotated[
     typer.Option(
         "--search",
         metavar="NAME",
-        help="sparta, joint-sparta, mo-ismcts, ris-mcts, predictor or none.",
+        help="sparta, joint-sparta, mo-ismcts, ris-mcts, predictor, none or a plugin's.",
         rich_help_panel=_SEARCH,
     ),
 ]

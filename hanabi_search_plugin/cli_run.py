@@ -10,7 +10,7 @@ import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +23,20 @@ from hanabi_search_plugin.cli_searches import NONE, make_search
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.evaluation import warn_of_independent_searches
 from hanabi_search_plugin.files import atomic_write
+from hanabi_search_plugin.game import Game
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.layout import TURN
 from hanabi_search_plugin.match import GameResult, deal_game
+from hanabi_search_plugin.plugins import load_game
 from hanabi_search_plugin.policy import Blueprint, Policy
 from hanabi_search_plugin.records import RecordedGame
 from hanabi_search_plugin.require import require_writable
 from hanabi_search_plugin.unknown_partners import UnknownPartners
 
 HUMAN = "human"
-_GAME = tuple(HanabiConfig.__dataclass_fields__)
+HANABI = "hanabi"
+_GAME = {field.name: field.default for field in fields(HanabiConfig)}
 
 
 # ------------------------------------------------------------------------------------- line-ups
@@ -43,34 +46,39 @@ _GAME = tuple(HanabiConfig.__dataclass_fields__)
 class LineUp:
     """Who plays what. A person's seat holds the policy that stands in for it in beliefs."""
 
-    game: HanabiGame
+    game: Game
     policies: Blueprint
     names: tuple[str, ...]  # one a seat, for people
     short_names: tuple[str, ...]  # the same for narrow places: a searching seat's search
     people: tuple[int, ...] = ()  # seats
     searching: tuple[int, ...] = ()  # seats
 
+    def hanabi(self) -> HanabiGame:
+        """The game, where it is native Hanabi. Raises ConfigError for another."""
+        if not isinstance(self.game, HanabiGame):
+            raise ConfigError(f"recorded games and boards are of hanabi, got {self.game!r}")
+        return self.game
+
 
 def line_up(
     settings: Mapping[str, Any], *, seats: str | None = None, search_threads: int = 1
 ) -> LineUp:
     """The game and the policies of a command's options; raises ConfigError."""
-    config = HanabiConfig(**{name: settings[name] for name in _GAME if name in settings})
-    names = _per_seat(settings["policy"], config, "policy")
+    game = _game(settings)
+    names = _per_seat(settings["policy"], game.num_players, "policy")
     people: list[int] = []
     if seats is not None:
-        sitting = _per_seat(seats, config, "seats")
+        sitting = _per_seat(seats, game.num_players, "seats")
         people = [seat for seat, name in enumerate(sitting) if name == HUMAN]
         names = [names[s] if name == HUMAN else name for s, name in enumerate(sitting)]
-    loaded = {name: load_policy(name, config) for name in dict.fromkeys(names)}
+    loaded = {name: load_policy(name, _asked(game)) for name in dict.fromkeys(names)}
     policies: list[Policy] = [loaded[name] for name in names]
-    game = HanabiGame(config)
     searching: list[int] = []
     named = settings["search"]
     if named != NONE:
         search = make_search(named, settings, search_threads)
         agent = _agent(tuple(policies), game, search, settings)
-        searching = _searching(settings["search_seats"], config, together=agent.together)
+        searching = _searching(settings["search_seats"], game.num_players, together=agent.together)
         for seat in searching:
             if seat in people:
                 raise ConfigError(f"search-seats must leave out seat {seat}, a person's")
@@ -83,7 +91,7 @@ def line_up(
 
 
 def _agent(
-    policies: Blueprint, game: HanabiGame, search: Any, settings: Mapping[str, Any]
+    policies: Blueprint, game: Game, search: Any, settings: Mapping[str, Any]
 ) -> SearchAgent:
     """What a searching seat plays: it knows the others' policies, or learns them (--partners)."""
     doubt = {k: settings[k] for k in ("epsilon", "uncertainty") if k in settings}
@@ -93,42 +101,57 @@ def _agent(
     learns = not isinstance(search, FollowingSearch) or search.assumes_blueprint
     if isinstance(search, TeamSearch) or not learns:  # to whom moves are no evidence
         raise ConfigError(f"partners is not an option of {settings['search']}, got {names!r}")
-    candidates = load_policies(names, game.config)
+    candidates = load_policies(names, _asked(game))
     return upgrade(policies, game, search, belief=UnknownPartners(candidates, **doubt))
+
+
+def _game(settings: Mapping[str, Any]) -> Game:
+    """Native Hanabi by the command's options, or a plugin's game, whose options follow its name."""
+    named = settings.get("game", HANABI)
+    if named == HANABI:
+        return HanabiGame(**{name: settings[name] for name in _GAME if name in settings})
+    for name, default in _GAME.items():
+        if name in settings and settings[name] != default:
+            raise ConfigError(
+                f"{name.replace('_', '-')} is an option of hanabi, got {settings[name]!r} for "
+                f"{named}: a plugin's own options follow its name, as in NAME:option=value"
+            )
+    return load_game(named)
+
+
+def _asked(game: Game) -> HanabiConfig | Game:
+    """What policies are loaded for."""
+    return game.config if isinstance(game, HanabiGame) else game
 
 
 def blueprint_of(names: str, config: HanabiConfig) -> Blueprint:
     """One policy for every seat, or one a seat, from ``--policy``."""
-    parts = _per_seat(names, config, "policy")
+    parts = _per_seat(names, config.players, "policy")
     loaded = {name: load_policy(name, config) for name in dict.fromkeys(parts)}
     return tuple(loaded[name] for name in parts)
 
 
-def _per_seat(text: str, config: HanabiConfig, parameter: str) -> list[str]:
+def _per_seat(text: str, players: int, parameter: str) -> list[str]:
     parts = [name.strip() for name in text.split(",")]
-    if len(parts) not in (1, config.players):
-        raise ConfigError(
-            f"{parameter} must be one name or {config.players}, one a seat, got {text!r}"
-        )
-    return parts * config.players if len(parts) == 1 else parts
+    if len(parts) not in (1, players):
+        raise ConfigError(f"{parameter} must be one name or {players}, one a seat, got {text!r}")
+    return parts * players if len(parts) == 1 else parts
 
 
-def _searching(text: str | None, config: HanabiConfig, *, together: bool) -> list[int]:
+def _searching(text: str | None, players: int, *, together: bool) -> list[int]:
     """The seats that search: by default seat 1, or all where they search together."""
-    everybody = list(range(config.players))
+    everybody = list(range(players))
     if text is None:
         return everybody if together else [1]
     if text == "all":
         return everybody
     parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and int(part) < config.players for part in parts):
-        raise ConfigError(
-            f"search-seats must be seats from 0 to {config.players - 1}, got {text!r}"
-        )
+    if not all(part.isdecimal() and int(part) < players for part in parts):
+        raise ConfigError(f"search-seats must be seats from 0 to {players - 1}, got {text!r}")
     seats = sorted({int(part) for part in parts})
     if together and seats != everybody:
         raise ConfigError(
-            f"search-seats must be all {config.players}, which search together, got {text!r}"
+            f"search-seats must be all {players}, which search together, got {text!r}"
         )
     return seats
 
@@ -199,7 +222,7 @@ def parameters(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: str(v) if isinstance(v, Path) else v for name, v in settings.items()}
 
 
-def trace_lines(game: HanabiGame, result: GameResult) -> Iterator[bytes]:
+def trace_lines(game: Game, result: GameResult) -> Iterator[bytes]:
     """A line for each searched decision of a game."""
     for turn, seat, decision in result.decisions:
         words = game.action_to_string(seat, decision.action)
@@ -209,7 +232,7 @@ def trace_lines(game: HanabiGame, result: GameResult) -> Iterator[bytes]:
 
 def record(who: LineUp, result: GameResult, seed: int, finished: bool = True) -> RecordedGame:
     """A game of ``seed`` as the recorded-games format has it; without a score if unfinished."""
-    game = who.game
+    game = who.hanabi()
     worlds, _ = deal_game(game, seed, result.game)
     row = worlds.rows[0]  # type: ignore[attr-defined]  # HanabiGame deals HanabiWorlds
     return RecordedGame(

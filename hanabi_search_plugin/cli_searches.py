@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from hanabi_search_plugin import plugins
 from hanabi_search_plugin.agent import Search, TeamSearch
 from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, TreeSearch
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
@@ -68,12 +69,17 @@ OPTIONS = {
 
 
 def make_search(name: str, settings: Mapping[str, Any], threads: int) -> Search | TeamSearch:
-    """The search of that name, from a command's options.
+    """The search of that name, from a command's options; a plugin's from those after its name.
 
     Raises ConfigError for an unknown name, a bad value, or an option of another search.
     """
+    head, *words = name.split(":")
+    plugin = plugins.find("search", head, (*SEARCHES, NONE))
+    if plugin is not None:
+        return _of_plugin(plugin, words, settings, threads)
     if name not in SEARCHES:
-        raise ConfigError(f"search must be {', '.join(SEARCHES)} or {NONE}, got {name!r}")
+        known = plugins.names("search", SEARCHES)
+        raise ConfigError(f"search must be {known} or {NONE}, got {name!r}")
     make, own = SEARCHES[name].make, SEARCHES[name].options
     for option, default in OPTIONS.items():
         if option in settings and option not in own and settings[option] != default:
@@ -87,6 +93,23 @@ def make_search(name: str, settings: Mapping[str, Any], threads: int) -> Search 
     if "threads" in own:
         chosen["threads"] = threads
     found: Search | TeamSearch = make(**chosen)
+    return found
+
+
+def _of_plugin(
+    plugin: plugins.Plugin, words: list[str], settings: Mapping[str, Any], threads: int
+) -> Search | TeamSearch:
+    """Its options follow its name; those of the command line are of the searches here."""
+    for option, default in OPTIONS.items():
+        if option in settings and settings[option] != default:
+            raise ConfigError(
+                f"{option.replace('_', '-')} is not an option of {plugin.name}, whose own follow "
+                f"its name, as in {plugin.name}:name=value, got {settings[option]!r}"
+            )
+    chosen = plugins.read_options(f"search {plugin.name}", words, plugin.options)
+    if "threads" in plugin.options:
+        chosen["threads"] = threads
+    found: Search | TeamSearch = plugin.make(**chosen)
     return found
 
 

@@ -1,6 +1,7 @@
 """One player's view of native Hanabi as a Gymnasium environment, with any policies as partners.
 
-Importing this module registers ``HanabiSearch/Hanabi-v0``. Letters: P players, A actions.
+Importing this module registers ``HanabiSearch/Hanabi-v0``, for ``gymnasium.make`` and, thousands of
+games at a time (``gymnasium_vector``), ``gymnasium.make_vec``. Letters: P players, A actions.
 """
 
 from __future__ import annotations
@@ -59,26 +60,16 @@ class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
         **parameters: Any,
     ) -> None:
         self.game = HanabiGame(players=players, **parameters)
-        config = self.game.config
-        if isinstance(seat, bool) or seat not in range(players):
-            raise ConfigError(f"seat must be from 0 to {players - 1}, got {seat!r}")
-        if encoding not in ENCODINGS:
-            raise ConfigError(f"encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
-        if illegal not in ("end", "raise"):
-            raise ConfigError(f"illegal must be end or raise, got {illegal!r}")
+        check_parameters(self.game, seat, illegal)
         if render_mode not in (None, "ansi"):
             raise ConfigError(f"render_mode must be None or ansi, got {render_mode!r}")
         self.seat, self.encoding, self.illegal = int(seat), encoding, illegal
         self.render_mode = render_mode
-        self.partners = _partners(partners, self.game, self.seat)
-        self.action_space = spaces.Discrete(config.num_actions)
-        size = observation_size(config)
-        if encoding == "packed":
-            self.observation_space = spaces.Box(0, 255, ((size + 7) // 8,), np.uint8)
-        else:
-            dtype: Any = np.float32 if encoding == "v0" else np.uint8
-            self.observation_space = spaces.Box(0, 1, (size,), dtype)
+        self.partners = load_partners(partners, self.game, self.seat)
+        self.action_space = spaces.Discrete(self.game.num_actions)
+        self.observation_space = observation_space(self.game, encoding)
         self._worlds: HanabiWorlds | None = None
+        self._streams = Streams(np.zeros(1, dtype=np.uint64))  # of the partners
         self._memories: dict[int, Memory] = {}
         self._searches: list[tuple[int, SearchResult]] = []
 
@@ -92,6 +83,7 @@ class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
         super().reset(seed=seed)
         self._searches = []
         worlds = self.game.deal(self.np_random, 1)
+        self._streams = Streams.spawn(self.np_random, 1)
         if options and "deck" in options:
             worlds = self.game.from_decks([options["deck"]], int(worlds.current_player[0]))
         self._worlds = worlds
@@ -138,13 +130,14 @@ class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
         while (player := int(worlds.current_player[0])) >= 0 and player != self.seat:
             policy, memory = self.partners[player], self._memories[player]
             if isinstance(policy, SearchAgent):
-                (stream,) = Streams.spawn(self.np_random, 1).state.tolist()
-                result = policy.decide(memory[0], np.random.default_rng(stream))
+                self._streams.uniform()  # and its state is the seed, as in SearchAgent.act
+                seed = int(self._streams.state[0])
+                result = policy.decide(memory[0], np.random.default_rng(seed))
                 self._searches.append((player, result))
                 action = result.action
             else:
-                view, streams = worlds.view(player), Streams.spawn(self.np_random, 1)
-                action = int(policy.act(view, view.legal, memory, streams)[0])
+                view = worlds.view(player)
+                action = int(policy.act(view, view.legal, memory, self._streams)[0])
             self._play(worlds, action)
 
     def _play(self, worlds: HanabiWorlds, action: int) -> None:
@@ -166,7 +159,26 @@ class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
         return self._worlds
 
 
-def _partners(
+def check_parameters(game: HanabiGame, seat: Any, illegal: Any) -> None:
+    """Raises ConfigError for what both environments refuse."""
+    if isinstance(seat, bool) or seat not in range(game.num_players):
+        raise ConfigError(f"seat must be from 0 to {game.num_players - 1}, got {seat!r}")
+    if illegal not in ("end", "raise"):
+        raise ConfigError(f"illegal must be end or raise, got {illegal!r}")
+
+
+def observation_space(game: HanabiGame, encoding: str) -> spaces.Box:
+    """Of one observation. Raises ConfigError for an unknown encoding."""
+    if encoding not in ENCODINGS:
+        raise ConfigError(f"encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
+    size = observation_size(game.config)
+    if encoding == "packed":
+        return spaces.Box(0, 255, ((size + 7) // 8,), np.uint8)
+    dtype: Any = np.float32 if encoding == "v0" else np.uint8
+    return spaces.Box(0, 1, (size,), dtype)
+
+
+def load_partners(
     partners: Partner | tuple[Partner, ...], game: HanabiGame, seat: int
 ) -> dict[int, Policy]:
     """A policy for each other seat."""
@@ -186,4 +198,8 @@ def _partners(
 
 
 if ID not in gymnasium.registry:
-    gymnasium.register(id=ID, entry_point="hanabi_search_plugin.wrappers.gymnasium:HanabiEnv")
+    gymnasium.register(
+        id=ID,
+        entry_point="hanabi_search_plugin.wrappers.gymnasium:HanabiEnv",
+        vector_entry_point="hanabi_search_plugin.wrappers.gymnasium_vector:HanabiVectorEnv",
+    )

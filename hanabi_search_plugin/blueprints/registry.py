@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from importlib import import_module, resources
 from typing import Any
 
+from hanabi_search_plugin import plugins
 from hanabi_search_plugin.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.game import Game
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.policy import Policy
 
@@ -53,7 +55,7 @@ def register(
 
 
 def policies() -> tuple[Entry, ...]:
-    """Every policy that ``load_policy`` knows, but for ``networks``."""
+    """Every policy of this package but for ``networks``, and every registered one."""
     return tuple(_entries.values())
 
 
@@ -91,24 +93,28 @@ def network_models() -> dict[str, dict[str, Any]]:
     return models
 
 
-def load_policy(name: str, config: HanabiConfig | None = None) -> Policy:
+def load_policy(name: str, config: HanabiConfig | Game | None = None) -> Policy:
     """The policy of that name, with its options, for a configuration (default: 2 players).
 
+    Names are those of ``policies()``, ``networks()`` and plugins. Another game than native Hanabi
+    is given as it is; of this package's policies "random" plays it.
     Raises ConfigError for an unknown name, an unknown option or a bad value.
     """
     config = HanabiConfig() if config is None else config
     head, *words = name.split(":")
     known = _entries | {entry.name: entry for entry in networks()}
+    plugin = plugins.find("policy", head, known)
+    if plugin is not None:
+        options = plugins.read_options(f"policy {head}", words, plugin.options)
+        policy: Policy = plugin.make(config, **options)
+        return policy
     if head not in known:
-        raise ConfigError(f"policy must be one of {', '.join(known)}, got {head!r}")
+        names = plugins.names("policy", known)
+        raise ConfigError(f"policy must be one of {names}, got {head!r}")
     entry = known[head]
-    options: dict[str, Any] = {}
-    for word in words:
-        key, equals, value = word.partition("=")
-        if key not in entry.options:
-            named = ", ".join(entry.options) or "none"
-            raise ConfigError(f"options of policy {head} are {named}, got {key!r}")
-        options[key] = _value(value) if equals else True
+    options = plugins.read_options(f"policy {head}", words, entry.options)
+    if isinstance(config, Game) and entry.load is not _random:
+        raise ConfigError(f"policy {head} plays native Hanabi, got {config!r}")
     return entry.load(config, **options)
 
 
@@ -116,21 +122,10 @@ MIXED_TRACK = "random,cautious,iggi,flawed,piers,risky2:threshold=0.6,outer,vdb"
 """The partners of Table VII of the RIS-MCTS paper but its evaluation functions."""
 
 
-def load_policies(names: str, config: HanabiConfig | None = None) -> tuple[Policy, ...]:
+def load_policies(names: str, config: HanabiConfig | Game | None = None) -> tuple[Policy, ...]:
     """The policies of a list "NAME,NAME...", or of "mixed-track"; as ``load_policy``."""
     listed = MIXED_TRACK if names == "mixed-track" else names
     return tuple(load_policy(name.strip(), config) for name in listed.split(","))
-
-
-def _value(text: str) -> bool | int | float | str:
-    if text in ("true", "false"):
-        return text == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 @functools.cache
@@ -252,9 +247,10 @@ register(
     description="a small learned network picks one of nine rules; with the same convention",
     source=_RIS_MCTS,
 )
+_random = _built_in("policy", "UniformPolicy")
 register(
     "random",
-    _built_in("policy", "UniformPolicy"),
+    _random,
     description="uniformly random legal moves",
     source="this package",
 )

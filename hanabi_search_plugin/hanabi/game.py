@@ -6,6 +6,7 @@ Letters: B worlds, W words of a row, F factors (hands), L cards of a hand, P pla
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -45,7 +46,8 @@ from hanabi_search_plugin.tree import GrownTree, GrowsTrees
 
 if TYPE_CHECKING:
     from hanabi_search_plugin.belief import Belief
-    from hanabi_search_plugin.policy import Blueprint, Memory, Proposes
+    from hanabi_search_plugin.hanabi.tables import Tables
+    from hanabi_search_plugin.policy import Blueprint, Memory, Policy, Proposes
     from hanabi_search_plugin.public_belief import PublicBelief
 
 
@@ -300,6 +302,12 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays, GrowsTrees):
             exploration=exploration, depth=depth, guide=guide, guide_memory=guide_memory,
             prior_visits=prior_visits, rollouts=rollouts,
         )  # fmt: skip
+
+    def tables(self, seat: int, partners: Mapping[int, Policy], size: int) -> Tables:
+        """``size`` games side by side, ``seat`` played from outside; see ``hanabi.tables``."""
+        from hanabi_search_plugin.blueprints.tables import make_tables
+
+        return make_tables(self, seat, partners, size)
 
     def hand_slots(self, player: int) -> slice:
         """Where a hand stands in a row."""

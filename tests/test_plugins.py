@@ -1,0 +1,131 @@
+"""Plugins: two small packages, installed by pip for real, and used by name in another process."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ROOT / "tests" / "plugins"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that pip has installed both packages into."""
+    folder = tmp_path_factory.mktemp("plugins")
+    sources = shutil.copytree(PACKAGES, folder / "sources")  # building leaves files behind
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    offline = ["--no-deps", "--no-build-isolation", "--no-index", "--target", folder / "site"]
+    done = subprocess.run(
+        [*pip, *offline, sources / "tiny", sources / "faulty"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return folder / "site"
+
+
+def python(installed: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join([str(ROOT), str(installed)])
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def command(installed: Path, line: str) -> subprocess.CompletedProcess[str]:
+    return python(installed, "-m", "hanabi_search_plugin", *line.split())
+
+
+def test_a_game_a_policy_and_a_search_are_played_by_name(installed: Path) -> None:
+    line = (
+        "evaluate --game which-number:numbers=4 --policy lowest:highest,lowest --games 40 "
+        "--search first-best:rollouts=200 --json -"
+    )
+    done = command(installed, line)
+    assert done.returncode == 0, done.stderr
+    content = json.loads(done.stdout)
+    assert content["game"]["name"] == "which-number"
+    assert content["policies"][1]["search"] == {"type": "FirstBest", "rollouts": 200}
+    assert content["blueprint_mean"] < 0.5  # always 0
+    assert content["requested_games"] == content["games"] == 40
+
+
+def test_a_policy_plays_native_hanabi(installed: Path) -> None:
+    code = (
+        "from hanabi_search_plugin import HanabiConfig, load_policy\n"
+        "from hanabi_search_plugin.plugins import load_game\n"
+        "print(load_policy('lowest:highest', HanabiConfig(players=3)).highest)\n"
+        "game = load_game('which-number')\n"
+        "print(game.num_actions, type(load_policy('random', game)).__name__)"
+    )
+    done = python(installed, "-c", code)
+    assert done.stdout == "True\n3 UniformPolicy\n", done.stderr
+
+
+def test_list_shows_whose_they_are_and_warns_of_each_that_fails(installed: Path) -> None:
+    done = command(installed, "list")
+    assert done.returncode == 0
+    for name, source in (("which-number", "Player 0"), ("lowest", "The low"), ("first-best", "SP")):
+        assert re.search(rf"^{name} +{source}.* plugin: ", done.stdout, re.MULTILINE), name
+    assert "tiny-plugin 0.3" in done.stdout and ":numbers  default 3" in done.stdout
+    assert re.search(r"^smartbot .*O'Dwyer", done.stdout, re.MULTILINE)
+    warnings = [" ".join(text.split()) for text in done.stderr.split("warning: ")[1:]]
+    assert len(warnings) == 3
+    of = "of faulty-plugin 1.0"
+    for says in (
+        f"policy lost {of} fails: ModuleNotFoundError: No module named 'faulty_plugin_that_is_",
+        "policy smartbot must be of one package, hanabi-search-plugin and faulty-plugin 1.0 have",
+        "game hanabi must be of one package",
+    ):
+        assert sum(warning.startswith(says) for warning in warnings) == 1, says
+
+
+REFUSED = {
+    "--policy smartbot": "policy smartbot must be of one package, hanabi-search-plugin and faulty",
+    "--policy nothing": "policy nothing of faulty-plugin 1.0 must make a policy, got None",
+    "--policy clumsy": "policy clumsy of faulty-plugin 1.0 fails: ZeroDivisionError: division by",
+    "--policy lost": "policy lost of faulty-plugin 1.0 fails: ModuleNotFoundError: No module named",
+    "--policy lowest:deep": "options of policy lowest are highest, got 'deep'",
+    "--policy none": "policy must be one of smartbot, hatbot, ",
+    "--policy iggi --search best": "ris-mcts, first-best or none, got 'best'",
+    "--policy iggi --search first-best --rollouts 9": "as in first-best:name=value, got 9",
+    "--game which": "game must be one of hanabi, which-number, got 'which'",
+    "--game which-number --players 3": "players is an option of hanabi, got 3 for which-number",
+    "--game which-number --policy iggi": "policy iggi plays native Hanabi, got <tiny_plugin.",
+    "--game which-number --policy lowest --save a": "recorded games and boards are of hanabi, got",
+}
+
+
+def test_what_cannot_be_done_gets_one_line(installed: Path) -> None:
+    code = (
+        "import json, sys\n"
+        "from typer.testing import CliRunner\n"
+        "from hanabi_search_plugin.cli import app\n"
+        "done = [CliRunner().invoke(app, ['evaluate', *line.split()]) for line in sys.argv[1:]]\n"
+        "print(json.dumps([[each.exit_code, each.stdout, each.stderr] for each in done]))"
+    )
+    done = python(installed, "-c", code, *REFUSED)
+    assert done.returncode == 0, done.stderr
+    for (line, says), (status, out, err) in zip(
+        REFUSED.items(), json.loads(done.stdout), strict=True
+    ):
+        assert (status, out, err.count("\n")) == (2, "", 1), (line, err)
+        assert says in err, line
+
+
+def test_the_page_quotes_the_package() -> None:
+    text = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+    quoted = re.findall(r"```(?:toml|python)\n(.*?)```", text, re.DOTALL)
+    own = [(PACKAGES / "tiny" / name).read_text() for name in ("pyproject.toml", "tiny_plugin.py")]
+    assert len(quoted) == 2
+    for snippet, whole in zip(quoted, own, strict=True):
+        assert snippet.strip() in whole

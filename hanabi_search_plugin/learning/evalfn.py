@@ -2,7 +2,8 @@
 
 Each stage plays RIS-MCTS games in which all seats search, and fits networks to their trees. The
 rollouts of the first stage are random; those of later ones are played by the network of the stage
-before. Letters: M examples.
+before. A later stage learns from its own games and from those of the stages between it and the
+first, whose targets random rollouts keep low. Letters: M examples.
 """
 
 from __future__ import annotations
@@ -96,8 +97,9 @@ def train(training: Training, out: Path, listener: Listener) -> dict[str, Any]:
     examples: list[Examples] = []
     for number, stage in enumerate(training.stages, start=1):
         listener.on_stage(number, stage)
-        examples, lines = _games(training, number, stage, rollouts, out, listener)
-        found = _stage_record(stage, examples, lines)
+        new, lines = _games(training, number, stage, rollouts, out, listener)
+        examples = [*(examples if number > 2 else ()), *new]
+        found = _stage_record(stage, lines)
         features = np.concatenate([game.features for game in examples])
         targets = np.concatenate([game.targets for game in examples])[:, None]
         roots = np.concatenate([game.roots for game in examples])
@@ -187,9 +189,7 @@ def _read(path: Path) -> Examples:
         raise RecordError(f"{path}: expected the examples of a game: {error}") from None
 
 
-def _stage_record(
-    stage: Stage, examples: list[Examples], lines: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _stage_record(stage: Stage, lines: list[dict[str, Any]]) -> dict[str, Any]:
     scores: dict[int, list[float]] = {}
     for line in lines:
         scores.setdefault(line["players"], []).append(line["score"])
@@ -227,7 +227,7 @@ def _self_play(policy: Policy, configs: tuple[HanabiConfig, ...]) -> dict[str, A
 def _classifier(
     examples: list[Examples], training: Training, out: Path, listener: Listener
 ) -> dict[str, Any]:
-    """The rule classifier, from the last stage's decisions."""
+    """The rule classifier, from the decisions that the last evaluation function learned from."""
     states = np.concatenate([game.states for game in examples])
     rules = np.concatenate([game.rules for game in examples])
     network = Network(fit(states, rules, "cosine", training.seed))

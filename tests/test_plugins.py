@@ -96,7 +96,7 @@ REFUSED = {
     "--policy lost": "policy lost of faulty-plugin 1.0 fails: ModuleNotFoundError: No module named",
     "--policy lowest:deep": "options of policy lowest are highest, got 'deep'",
     "--policy none": "policy must be one of smartbot, hatbot, ",
-    "--policy iggi --search best": "ris-mcts, first-best or none, got 'best'",
+    "--policy iggi --search best": "predictor, first-best or none, got 'best'",
     "--policy iggi --search first-best --rollouts 9": "as in first-best:name=value, got 9",
     "--game which": "game must be one of hanabi, which-number, got 'which'",
     "--game which-number --players 3": "players is an option of hanabi, got 3 for which-number",

@@ -260,7 +260,7 @@ def test_list_names_what_can_be_named() -> None:
         ("evaluate --search mo-ismcts --convention any-giver", "convention must be off where"),
         ("evaluate --search ris-mcts --evaluation evalfn-3", "evaluation must be none where rules"),
         ("evaluate --search ris-mcts --leaves estimates", "guide must be a policy that estimates"),
-        ("train smartbot", "what to train must be evalfn"),
+        ("train smartbot", "No such command 'smartbot'"),
         ("train evalfn --games 1,two", "games must be numbers with commas between"),
         ("train evalfn --games 1", "must be numbers of the same stages"),
         ("evaluate --search sparta --iterations 5", "iterations is not an option of sparta"),

@@ -11,7 +11,7 @@ game = HanabiGame(players=3, colors=4, hand_size=3, bomb="keep")
 names = ("vdb", "clivej2", "piers", "smartbot", "random")
 candidates = [load_policy(name, game.config) for name in names]
 unknown = UnknownPartners(candidates)
-agent = upgrade(load_policy("vdb", game.config), game, Sparta(rollouts=1_000), belief=unknown)
+agent = upgrade(load_policy("vdb", game.config), game, Sparta(rollouts=2_500), belief=unknown)
 
 rng = np.random.default_rng(1)
 worlds = game.deal(rng, 1)

@@ -238,7 +238,11 @@ def test_compiled_trees_with_estimates_are_the_generic_ones(kind, leaves, monkey
             patch.setattr(HanabiGame, "start_tree", lambda *_, **__: None)
             generic = last(search.grow(np.random.default_rng(seed), belief))
             assert result.to_dict() == decide(search, belief).to_dict()
-        assert arrays_as_dict(compiled) == merged(generic)
+        nodes = [
+            {path: moves for path, moves in found.items() if moves}
+            for found in (arrays_as_dict(compiled), merged(generic))
+        ]
+        assert nodes[0] == nodes[1]
         assert compiled.depth == generic.depth
 
 

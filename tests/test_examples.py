@@ -22,7 +22,7 @@ SAYS = {
     "09_your_own_game.py": r"thirds (\d+\.\d+), upgraded (\d+\.\d+)\n$",
     "10_upgrade_a_dqn.py": r"random (\S+), trained (\S+), upgraded (\S+) of 4\ngain \+",
     "11_ris_mcts.py": r"vdb (\d+\.\d+), RIS-MCTS (\d+\.\d+)\n$",
-    "12_unknown_partners.py": r"SmartBot: (\d+\.\d+) at first, (\d+\.\d+) at the end\n$",
+    "12_unknown_partners.py": r"SmartBot\): (\d+\.\d+) at first, (\d+\.\d+) at the end\n$",
     "13_train_ppo.py": r"before (\d+\.\d+) \+- \S+, trained (\d+\.\d+) ",
     "03_other_games.py": r"blueprint (\d+\.\d+), upgraded (\d+\.\d+)\ngain \+",
 }

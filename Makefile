@@ -9,7 +9,7 @@
 
 PYTHON ?= python3
 TORCH ?=
-PYTEST_ARGS ?=
+PYTEST_ARGS ?= -n auto
 
 VENV := .venv
 BIN := $(VENV)/bin

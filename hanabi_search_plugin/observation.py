@@ -31,9 +31,6 @@ from hanabi_search_plugin.hanabi.layout import (
     LAST_FLAGS,
     LAST_PLAYER,
     LAST_TOUCHED,
-    LEFT0,
-    LEFT1,
-    LEFT2,
     LIVES,
     NO_CARD,
     PLAYED,
@@ -41,7 +38,7 @@ from hanabi_search_plugin.hanabi.layout import (
     TOLD_COLOR,
     TOLD_RANK,
 )
-from hanabi_search_plugin.hanabi.text import COLOR_LETTERS, action_in_words, card_name
+from hanabi_search_plugin.hanabi.text import COLOR_LETTERS, action_in_words, card_name, discards
 from hanabi_search_plugin.hanabi.worlds import Rows
 
 # Small games of the Hanabi Learning Environment, looked for beside the full one.
@@ -143,11 +140,6 @@ def seen(config: HanabiConfig, row: NDArray[np.int32], seat: int) -> SeenGame:
     """The view of one row [W], which hides what ``seat`` does not see."""
     h, every = config.hand_size, (1 << config.ranks) - 1
     played = int(row[PLAYED])
-    discards = []
-    for card in range(config.max_score):
-        left = 3 - sum(int(row[plane]) >> card & 1 for plane in (LEFT0, LEFT1, LEFT2))
-        gone = config.copies[card % config.ranks] - left - (played >> card & 1)
-        discards += [card_name(config, card)] * gone
     hands = []
     for player in range(config.players):
         cards = row[HANDS + player * h :][:h].tolist()
@@ -171,7 +163,7 @@ def seen(config: HanabiConfig, row: NDArray[np.int32], seat: int) -> SeenGame:
         hints=int(row[INFO]),
         lives=int(row[LIVES]),
         deck=int(row[DECK_SIZE] - row[DECK_NEXT]),
-        discards=tuple(discards),
+        discards=tuple(card_name(config, card) for card in discards(config, row)),
         hands=tuple(hands),
         last_move=_last_move(config, row) if row[LAST_PLAYER] >= 0 else None,
     )

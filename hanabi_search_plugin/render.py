@@ -17,9 +17,6 @@ from hanabi_search_plugin.hanabi.layout import (
     HANDS,
     HIDDEN_CARD,
     INFO,
-    LEFT0,
-    LEFT1,
-    LEFT2,
     LIVES,
     NO_CARD,
     PLAYABLE,
@@ -32,6 +29,7 @@ from hanabi_search_plugin.hanabi.text import (
     COLOR_NAMES,
     action_to_dict,
     card_name,
+    discards,
 )
 from hanabi_search_plugin.result import Reason, SearchResult
 
@@ -67,16 +65,6 @@ def board(config: HanabiConfig, row: Any, seats: tuple[str, ...], you: int | Non
         out.append("none")
     out.rstrip()
     return out.append("\n")
-
-
-def discards(config: HanabiConfig, row: Any) -> list[int]:
-    """Discarded and misplayed cards, in order of identity."""
-    gone = []
-    for card in range(config.max_score):
-        copies = config.copies[card % config.ranks]
-        left = 3 - sum(_bit(row[word], card) for word in (LEFT0, LEFT1, LEFT2))
-        gone += [card] * (copies - left - _bit(row[PLAYED], card))
-    return gone
 
 
 def move(config: HanabiConfig, row: Any, seat: int, action: int) -> Text:

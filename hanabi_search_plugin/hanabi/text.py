@@ -153,7 +153,10 @@ def describe(config: HanabiConfig, row: NDArray[np.int32], seat: int | None = No
             + (" (you)" if player == seat else "")
         )
         lines.append("   " + " ".join(hint.ljust(width) for hint in hints))
-    lines.append("discards " + (" ".join(_discards(config, row)) or "none"))
+    lines.append(
+        "discards "
+        + (" ".join(card_name(config, card) for card in discards(config, row)) or "none")
+    )
     if row[LAST_PLAYER] >= 0:
         lines.append("last move: " + _last_move(config, row))
     return "\n".join(line.rstrip() for line in lines)
@@ -176,13 +179,14 @@ def _possible(config: HanabiConfig, word: int) -> str:
     )
 
 
-def _discards(config: HanabiConfig, row: NDArray[np.int32]) -> list[str]:
-    names = []
+def discards(config: HanabiConfig, row: NDArray[np.int32]) -> list[int]:
+    """Discarded and misplayed cards, in order of identity."""
+    cards = []
     for card in range(config.colors * config.ranks):
         left = 3 - sum(int(row[plane]) >> card & 1 for plane in (LEFT0, LEFT1, LEFT2))
         gone = config.copies[card % config.ranks] - left - (int(row[PLAYED]) >> card & 1)
-        names += [card_name(config, card)] * gone
-    return names
+        cards += [card] * gone
+    return cards
 
 
 def _last_move(config: HanabiConfig, row: NDArray[np.int32]) -> str:

@@ -11,6 +11,7 @@ import itertools
 import json
 import shutil
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,14 +24,21 @@ from benchmarks.pages import fill
 from hanabi_search_plugin import HanabiConfig, HanabiGame, evaluate, load_policy
 from hanabi_search_plugin.blueprints.registry import network_models
 from hanabi_search_plugin.files import atomic_write
+from hanabi_search_plugin.game import FloatArray, IntArray
+from hanabi_search_plugin.hanabi.layout import PLAYED
 from hanabi_search_plugin.networks.checkpoint import load_network, save_network
 from hanabi_search_plugin.networks.distill import METRICS, MODEL
+from hanabi_search_plugin.networks.policy import NetworkPolicy
+from hanabi_search_plugin.policy import take
+from hanabi_search_plugin.rollout import choose, observe_all, start_memories
+from hanabi_search_plugin.streams import Streams
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = ROOT / "hanabi_search_plugin" / "networks" / "models"
 RESULTS = ROOT / "docs" / "results"
 PAGE = ROOT / "docs" / "models.md"
 LINES = 12  # of a curve
+VALUED = 1_000  # games on which values are measured
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 console = Console(highlight=False)
@@ -83,10 +91,59 @@ def measure(games: int = 10_000, seed: int = 1, only: str = "") -> None:
                         "bombs": round(float((lives == 0).mean()), 5),
                     }
             model["self_play"]["less_than_bot"] = mean_and_error(zero[1] - zero[0])
+            model["self_play"]["value"] = value_error(name, game.config, VALUED, seed)
             console.print(model)
     _write(models)
     network_models.cache_clear()
     cards()
+
+
+def value_error(name: str, config: HanabiConfig, games: int, seed: int) -> dict[str, float]:
+    """By how much the network's values miss what its own games still bring, root mean square.
+
+    ``constant`` is the error of the mean at each turn of the game, ``mover`` that of the seat to
+    move, ``watchers`` that of the others, ``mean`` that of all seats' mean; ``bias`` is how much
+    too high that mean is on average. A lost game counts 0.
+    """
+    game = HanabiGame(replace(config, bomb="zero"))
+    policy = load_policy(name, game.config)
+    assert isinstance(policy, NetworkPolicy)
+    said, ahead, turn, mover = values_said(game, policy, games, np.random.default_rng(seed))
+    means = np.bincount(turn, ahead) / np.bincount(turn)
+    moves = np.arange(game.num_players) == mover[:, None]
+    errors = {
+        "constant": means[turn] - ahead,
+        "mover": said[moves] - ahead,
+        "watchers": (said - ahead[:, None])[~moves],
+        "mean": said.mean(axis=1) - ahead,
+    }
+    found = {key: round(float(np.sqrt((error**2).mean())), 4) for key, error in errors.items()}
+    return found | {"games": games, "bias": round(float(errors["mean"].mean()), 4)}
+
+
+def values_said(
+    game: HanabiGame, policy: NetworkPolicy, games: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
+    """At each decision of games by ``policy``: every seat's value, what came after, turn, mover."""
+    worlds, blueprint = game.deal(rng, games), (policy,) * game.num_players
+    streams, alive = Streams.spawn(rng, games), np.arange(games)
+    memories, final = start_memories(worlds, blueprint), np.zeros(games)
+    rows: list[tuple[Any, ...]] = []
+    while len(alive):
+        seats = range(game.num_players)
+        said = [policy.value(worlds.view(p), memories[p]) for p in seats]
+        score = np.bitwise_count(worlds.rows[:, PLAYED]).astype(np.float64)
+        mover = worlds.current_player
+        rows.append((alive, np.stack(said, axis=1), score, np.full(len(alive), len(rows)), mover))
+        actions = choose(worlds, blueprint, memories, streams)
+        worlds.step(actions)
+        final[alive] = worlds.returns[:, 0]
+        on = np.flatnonzero(~worlds.terminal)
+        alive, worlds, streams = alive[on], worlds.select(on), streams.select(on)
+        memories = tuple(take(memory, on) for memory in memories)
+        memories = observe_all(worlds, mover[on], actions[on], blueprint, memories)
+    which, said, score, turn, mover = (np.concatenate(part) for part in zip(*rows, strict=True))
+    return said, final[which] - score, turn, mover
 
 
 @app.command()
@@ -125,6 +182,11 @@ def _card(model: dict[str, Any]) -> Iterable[str]:
     yield f"| score, it keeps its points | {keep:.3f} ± {keep_sem:.3f} |"
     yield f"| less than the bot on the same decks | {less:.3f} ± {less_sem:.3f} |"
     yield f"| perfect / lost games | {played['perfect']:.2%} / {played['bombs']:.2%} |"
+    value = played["value"]
+    yield (
+        f"| value's error, root mean square | {value['mean']:.2f} points; of the mean "
+        f"at each turn {value['constant']:.2f} ({value['games']:,} games) |"
+    )
     trained = f"{record['done']} rounds of {record['games']} games, {record['epochs']} passes, "
     trained += f"batches of {record['batch']}, rate {record['rate']}, seed {record['seed']}"
     yield f"| training | {trained} |"

@@ -228,6 +228,52 @@ def test_a_public_network_says_what_moves_are_worth() -> None:
     assert not isinstance(private, EstimatingPolicy)  # its memory is in the order of the seat
 
 
+@pytest.mark.parametrize(("name", "options"), NETWORKS)
+def test_a_value_is_q_of_the_move_played_and_the_value_head_elsewhere(
+    name: str, options: dict[str, Any]
+) -> None:
+    rng = np.random.default_rng(6)
+    game = HanabiGame(TINY)
+    parts = [play_on(game.deal(rng, 20), rng, moves).rows for moves in (3, 4, 30)]
+    worlds = HanabiWorlds(game, np.concatenate(parts))  # some have ended
+    network, playing = network_of(name, options), worlds.current_player
+    assert {-1, 0, 1} <= set(playing.tolist())
+    for temperature in (0.0, 1.0):
+        policy = network_policy(network, temperature=temperature)
+        for seat in (0, 1):
+            view = worlds.view(seat)
+            memory = policy.start(view)
+            said = policy.value(view, memory)
+            with torch.no_grad():
+                given_memory = torch.zeros(len(view), 0) if memory is None else memory
+                seen = given(network.encoding, view)
+                output = network.decide(*seen, torch.as_tensor(given_memory))
+                q = output.q(torch.from_numpy(view.legal)).numpy()
+            chance = np.zeros(q.shape)
+            mine = playing == seat
+            own, kept = view.select(mine), take(memory, mine)
+            chance[mine] = policy.probabilities(own, own.legal, kept)
+            expected = np.where(mine, (chance * q).sum(axis=1), output.value.numpy())
+            expected[playing < 0] = 0.0
+            np.testing.assert_allclose(said, expected, rtol=1e-4, atol=1e-4)
+            assert len(policy.value(view.select([]), take(memory, np.arange(0)))) == 0
+
+
+def test_a_watching_seat_of_masks_sees_the_hand_of_the_one_to_move() -> None:
+    """Its value follows the others' cards, whoever is to move, and whose turn it is."""
+    policy = network_policy(network_of("masks", {"hidden": 8, "scorer": 8}, CONFIGS[1]))
+    worlds = HanabiGame(CONFIGS[1]).deal(np.random.default_rng(7), 50)
+    assert (worlds.current_player == 0).all()
+    for seat in (0, 1, 2):
+        view = worlds.view(seat)
+        memory = policy.start(view)
+        said = policy.value(view, memory)
+        for player in (0, 1, 2):
+            other = worlds.game.redeterminize(worlds, player, Streams(np.arange(50, dtype="u8")))
+            same = policy.value(other.view(seat), memory)
+            assert (same == said).all() == (player == seat)
+
+
 def test_a_network_refuses_another_game() -> None:
     policy = network_policy(network_of("feed-forward", {"hidden": 8}))
     view = HanabiGame().deal(np.random.default_rng(0), 1).view(0)

@@ -103,17 +103,40 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(tmp_path: Path) -> None
         Run(Distillation(config=TINY, options=SMALL, iterations=4, games=13, batch=32), parts)
 
 
-def test_a_network_learns_a_bot_in_seconds(tmp_path: Path) -> None:
-    """SmartBot has 5.5 of 6 points here, uniform play 0.6."""
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a short run."""
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("learned")
     settings = Distillation(
-        config=TINY, options={"hidden": 64, "context": 32, "scorer": 32}, iterations=8, games=80,
+        config=TINY, options={"hidden": 64, "context": 32, "scorer": 32}, iterations=12, games=100,
         batch=64, rate=4e-3,
     )  # fmt: skip
-    policy = network_policy(distill(settings, tmp_path))
-    result = evaluate(HanabiGame(TINY), policy, games=400, seed=1)
+    distill(settings, folder)
+    return folder
+
+
+def test_a_network_learns_a_bot_in_seconds(learned: Path) -> None:
+    """SmartBot has 5.5 of 6 points here, uniform play 0.6."""
+    result = evaluate(
+        HanabiGame(TINY), load_policy(f"network:file={learned / MODEL}", TINY), games=400, seed=1
+    )
     assert result.scores.mean() > 4.5
-    last = json.loads((tmp_path / METRICS).read_text().splitlines()[-1])
+    last = json.loads((learned / METRICS).read_text().splitlines()[-1])
     assert last["bot_share"] == 0.0 and last["mask_accuracy"] > 0.5
+
+
+def test_values_tell_what_the_networks_own_games_still_bring(learned: Path) -> None:
+    """From every seat, better than what games bring on average from that turn on."""
+    benchmarks = pytest.importorskip("benchmarks.networks")
+    policy = network_policy(load_network(learned / MODEL).network)
+    found = benchmarks.values_said(HanabiGame(TINY), policy, 600, np.random.default_rng(5))
+    said, ahead, turn, mover = found
+    constant = ahead - (np.bincount(turn, ahead) / np.bincount(turn))[turn]
+    for seat in (mover, 1 - mover):
+        error = said[np.arange(len(said)), seat] - ahead
+        assert (error**2).mean() < 0.9 * (constant**2).mean()
+        assert abs(error.mean()) < 0.4
 
 
 @pytest.mark.parametrize(
@@ -122,11 +145,11 @@ def test_a_network_learns_a_bot_in_seconds(tmp_path: Path) -> None:
 def test_every_kind_of_network_learns(tmp_path: Path, architecture: str, policy: str) -> None:
     settings = Distillation(
         policy=policy, config=TINY, architecture=architecture, options={"hidden": 32},
-        iterations=4, games=60, epochs=4, batch=64, rate=4e-3,
+        iterations=6, games=60, epochs=4, batch=64, rate=4e-3,
     )  # fmt: skip
     rows: list[dict[str, float]] = []
     distill(settings, tmp_path, on_iteration=rows.append)
-    assert rows[-1]["policy_loss"] < 0.8 * rows[0]["policy_loss"]
+    assert rows[-1]["policy_loss"] < 0.9 * rows[0]["policy_loss"]
 
 
 def test_a_run_goes_on_from_another_ones_network(tmp_path: Path) -> None:

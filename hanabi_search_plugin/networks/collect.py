@@ -20,12 +20,12 @@ from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
 from hanabi_search_plugin.networks.mask_net import MaskNet
 from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.policy import NetworkPolicy
-from hanabi_search_plugin.policy import take
+from hanabi_search_plugin.policy import join, take
 from hanabi_search_plugin.rollout import choose, observe_all, start_memories
 from hanabi_search_plugin.selfplay import lives_left
 from hanabi_search_plugin.streams import Streams
 
-ROLLOUTS = 1 / 4  # share of the decisions at which moves are tried out
+TRIED = 1 / 100  # share of the decisions at which two moves are tried out
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,18 @@ class Games:
     seen: NDArray[Any]  # [N, P or 1, ...] what the network's memory reads: of every seat, or of all
     public: NDArray[Any]  # [N, ...] of the seat that decided
     private: NDArray[Any]  # [N, ...]
+    watcher: IntArray  # [N] another seat
+    watched_public: NDArray[Any]  # [N, ...] of the watcher
+    watched_private: NDArray[Any]  # [N, ...]
     legal: NDArray[np.bool_]  # [N, A]
     taught: NDArray[np.float32]  # [N, A] the bot's probabilities
     played: IntArray  # [N]
     memory: NDArray[Any]  # [N, M] the masks of a network, before the last event; else M = 0
     masks_before: NDArray[np.int32] | None  # [N, K] the bot's; None where it keeps no masks
     masks_after: NDArray[np.int32] | None  # [N, K] and after the last event
-    tried: IntArray  # [N, 2] the bot's move and another, -1 where nothing was tried out
-    worth: FloatArray  # [N, 2] what came after them when the bots played on, nan where -1
+    ahead: FloatArray  # [N] what came after the decision, in score points
+    tried: IntArray  # [N, 2] two moves tried out, -1 where none were
+    worth: FloatArray  # [N, 2] what came after them when the network played on, nan where -1
     scores: FloatArray  # [G]
     bombed: NDArray[np.bool_]  # [G]
 
@@ -63,8 +67,8 @@ def collect(
 ) -> Games:
     """Play games in lockstep; each move is the bot's with probability ``bot_share``.
 
-    At ``ROLLOUTS`` of the decisions the bot's move and a random legal one are played out by bots,
-    from the true world with common chance.
+    Once the network plays all moves, the move played and a random legal one are tried out at
+    ``TRIED`` of the decisions: the network plays both on from the true world, with common chance.
     """
     bots, students = (bot,) * game.num_players, (student,) * game.num_players
     encoding, network = student.network.encoding, student.network
@@ -78,6 +82,8 @@ def collect(
     blank = (network.blank(games).cpu().numpy(),) * game.num_players
     mine_before = _kept(network, blank, games)
     rows: dict[str, list[NDArray[Any]]] = {name: [] for name in Games.__dataclass_fields__}
+    branches: list[tuple[HanabiWorlds, tuple[Any, ...], IntArray]] = []
+    share = TRIED if bot_share == 0 else 0.0
     turn = 0
     while len(alive):
         seat = worlds.current_player
@@ -86,18 +92,25 @@ def collect(
         bots_move = choose(worlds, bots, theirs, streams)
         actions = choose(worlds, students, mine, streams)
         actions = np.where(rng.random(len(alive)) < bot_share, bots_move, actions)
-        tried, worth = _try_out(worlds, bots, theirs, bots_move, rng)
+        watcher = (seat + rng.integers(1, game.num_players, len(alive))) % game.num_players
+        publics = [encoding.public(view) for view in views]
+        privates = [encoding.private(view) for view in views]
+        tried = _moves_to_try(worlds, actions, share, rng)
+        some = np.flatnonzero(tried[:, 0] >= 0)
+        if len(some):
+            branches.append((worlds.select(some), take(mine, some), tried[some]))
         step = {
             "game": alive, "turn": np.full(len(alive), turn), "seat": seat, "played": actions,
             "seen": np.stack([network.seen(worlds.view(p)) for p in whose], axis=1),
-            "public": _of_mover(seat, [encoding.public(view) for view in views]),
-            "private": _of_mover(seat, [encoding.private(view) for view in views]),
-            "legal": worlds.legal, "taught": taught, "tried": tried, "worth": worth,
-            "memory": _of_mover(seat, mine_before),
+            "public": _of_seat(seat, publics), "private": _of_seat(seat, privates),
+            "watcher": watcher, "watched_public": _of_seat(watcher, publics),
+            "watched_private": _of_seat(watcher, privates),
+            "legal": worlds.legal, "taught": taught, "tried": tried,
+            "memory": _of_seat(seat, mine_before), "ahead": -_score(worlds),
         }  # fmt: skip
         if before:
-            step["masks_before"] = _of_mover(seat, before) & game.template[ALL]
-            step["masks_after"] = _of_mover(seat, theirs) & game.template[ALL]
+            step["masks_before"] = _of_seat(seat, before) & game.template[ALL]
+            step["masks_after"] = _of_seat(seat, theirs) & game.template[ALL]
         for name, value in step.items():
             rows[name].append(value)
         worlds.step(actions)
@@ -115,7 +128,17 @@ def collect(
             mine = observe_all(worlds, seat[on], actions[on], students, mine)
         turn += 1
     whole: dict[str, Any] = {name: np.concatenate(v) if v else None for name, v in rows.items()}
+    whole["ahead"] += scores[whole["game"]]
+    whole["worth"] = np.full(whole["tried"].shape, np.nan)
+    if branches:
+        found = _played_on(branches, students, rng)
+        whole["worth"][whole["tried"][:, 0] >= 0] = found
     return Games(**whole | {"scores": scores, "bombed": bombed})
+
+
+def _score(worlds: HanabiWorlds) -> FloatArray:
+    """[B] cards on the fireworks."""
+    return np.bitwise_count(worlds.rows[:, PLAYED]).astype(np.float64)
 
 
 def _masks(bot: CompiledBot, memories: tuple[Any, ...]) -> tuple[NDArray[np.int32], ...]:
@@ -129,8 +152,8 @@ def _kept(network: Network, memories: tuple[Any, ...], n: int) -> tuple[NDArray[
     return (np.zeros((n, 0), dtype=np.float32),) * len(memories)
 
 
-def _of_mover(seat: IntArray, parts: Any) -> NDArray[Any]:
-    """[B, ...] row b of the part of the player to move in world b."""
+def _of_seat(seat: IntArray, parts: Any) -> NDArray[Any]:
+    """[B, ...] row b of the part of ``seat`` b."""
     if (seat == seat[0]).all():
         return np.array(parts[int(seat[0])])
     return np.stack(list(parts))[seat, np.arange(len(seat))]
@@ -148,22 +171,25 @@ def _probabilities(
     return chance
 
 
-def _try_out(
-    worlds: HanabiWorlds,
-    bots: tuple[CompiledBot, ...],
-    memories: tuple[Any, ...],
-    moves: IntArray,
+def _moves_to_try(
+    worlds: HanabiWorlds, played: IntArray, share: float, rng: np.random.Generator
+) -> IntArray:
+    """[B, 2] the move played and a random legal one in a ``share`` of the worlds, else -1."""
+    noise = np.where(worlds.legal, rng.random(worlds.legal.shape), -1.0)
+    moves = np.stack([played, noise.argmax(axis=1)], axis=1)
+    return np.where(rng.random((len(worlds), 1)) < share, moves, -1)
+
+
+def _played_on(
+    branches: list[tuple[HanabiWorlds, tuple[Any, ...], IntArray]],
+    students: tuple[NetworkPolicy, ...],
     rng: np.random.Generator,
-) -> tuple[IntArray, FloatArray]:
-    """Moves tried [B, 2] and what comes after them [B, 2], in score points."""
-    tried = np.full((len(worlds), 2), -1)
-    worth = np.full((len(worlds), 2), np.nan)
-    some = np.flatnonzero(rng.random(len(worlds)) < ROLLOUTS)
-    if len(some):
-        part = worlds.select(some)
-        noise = np.where(part.legal, rng.random(part.legal.shape), -1.0)
-        tried[some] = np.stack([moves[some], noise.argmax(axis=1)], axis=1)
-        streams = Streams.spawn(rng, len(some))
-        found = part.game.action_values(part, tried[some].T, bots, take(memories, some), 0, streams)
-        worth[some] = found.T - np.bitwise_count(part.rows[:, PLAYED])[:, None]
-    return tried, worth
+) -> FloatArray:
+    """[B, 2] what came after the moves tried, in score points."""
+    parts, memories, tried = zip(*branches, strict=True)
+    game = parts[0].game
+    worlds = HanabiWorlds(game, np.concatenate([part.rows for part in parts]))
+    moves = np.concatenate(tried).T
+    streams = Streams.spawn(rng, len(worlds))
+    found = game.action_values(worlds, moves, students, join(memories), 0, streams)
+    return np.asarray(found.T - _score(worlds)[:, None])

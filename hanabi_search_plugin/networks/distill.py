@@ -142,7 +142,7 @@ class Run:
         for group in self.optimizer.param_groups:
             group["lr"] = rate * settings.rate
         own_share = 1.0 if settings.start else 0.5 + 0.5 * share
-        sums: dict[str, float] = {}
+        heard: dict[str, list[float]] = {}
         steps = 0
         self.network.train()
         for rows in batches(self.network, games, settings.batch, settings.epochs, rng):
@@ -154,9 +154,9 @@ class Run:
             self.optimizer.step()
             steps += 1
             for name, value in figures.items():
-                sums[name] = sums.get(name, 0.0) + float(value.detach())
+                heard.setdefault(name, []).append(float(value.detach()))
         self.network.eval()
-        means = {name: value / steps for name, value in sums.items()}
+        means = {name: sum(values) / len(values) for name, values in heard.items()}
         return means | {"rate": rate * settings.rate, "steps": float(steps)}
 
     def _save(self) -> None:

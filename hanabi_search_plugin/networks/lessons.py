@@ -22,7 +22,8 @@ from hanabi_search_plugin.networks.split_nets import Sequential
 
 Tensor = Any  # torch.Tensor
 
-VALUE_WEIGHT = 1.0  # of the squared error of Q, in units of the highest score
+VALUE_WEIGHT = 2.0  # of the squared error of Q and values, in units of the highest score
+WATCHED = 1 / 4  # share of the decisions that teach the value of a seat not to move, too
 
 
 def batches(
@@ -45,13 +46,14 @@ def lesson(
     if isinstance(network, MaskNet):
         return mask_lesson(network, games, batch, own_share, rng)
     if isinstance(network, Sequential):
-        return sequence_lesson(network, games, batch)
-    device = next(network.parameters()).device
-    given = (_tensor(part[batch], device) for part in (games.public, games.private, games.memory))
-    return decision_lesson(network.decide(*given), games, batch, network.config.max_score)
+        return sequence_lesson(network, games, batch, rng)
+    memory = _tensor(games.memory[batch], next(network.parameters()).device)
+    return heads_lesson(network, games, batch, memory, memory, rng)
 
 
-def sequence_lesson(network: Sequential, games: Games, which: IntArray) -> dict[str, Tensor]:
+def sequence_lesson(
+    network: Sequential, games: Games, which: IntArray, rng: np.random.Generator
+) -> dict[str, Tensor]:
     """Losses of all decisions of the games ``which``, through time."""
     device = next(network.parameters()).device
     rows = np.flatnonzero(np.isin(games.game, which))
@@ -61,10 +63,11 @@ def sequence_lesson(network: Sequential, games: Games, which: IntArray) -> dict[
     seen[games.turn[rows], column] = games.seen[rows]
     seats = games.seen.shape[1]
     states = network.outputs(_tensor(seen, device).flatten(1, 2))  # [T, games x seats, H]
-    seat = games.seat[rows] if seats > 1 else 0
-    state = states[games.turn[rows], column * seats + seat]
-    given = (_tensor(part[rows], device) for part in (games.public, games.private))
-    return decision_lesson(network.heads(state, *given), games, rows, network.config.max_score)
+    mover, watcher = (
+        states[games.turn[rows], column * seats + (seat[rows] if seats > 1 else 0)]
+        for seat in (games.seat, games.watcher)
+    )
+    return heads_lesson(network, games, rows, mover, watcher, rng)
 
 
 def mask_lesson(
@@ -97,14 +100,44 @@ def mask_lesson(
             memory = network.settled(seen, logits, open_, first)
             figures["mask_accuracy"] = (memory == after).all(1).float().mean()
             memory = torch.where((told & ~own).unsqueeze(1), after, memory)
-    output = network.decide(public, _tensor(games.private[rows], device), memory)
-    return figures | decision_lesson(output, games, rows, network.config.max_score)
+    return figures | heads_lesson(network, games, rows, memory, memory, rng)
+
+
+def heads_lesson(
+    network: Network,
+    games: Games,
+    rows: IntArray,
+    mover: Tensor,
+    watcher: Tensor,
+    rng: np.random.Generator,
+) -> dict[str, Tensor]:
+    """Losses at the decisions ``rows``, where the seats' memories are ``mover`` and ``watcher``.
+
+    Of an LSTM these are its outputs.
+    """
+    scale, device = network.config.max_score, mover.device
+
+    def output(public: NDArray[Any], private: NDArray[Any], memory: Tensor) -> Output:
+        given = (_tensor(public, device), _tensor(private, device))
+        if isinstance(network, Sequential):
+            return network.heads(memory, *given)
+        return network.decide(*given, memory)
+
+    figures = decision_lesson(
+        output(games.public[rows], games.private[rows], mover), games, rows, scale
+    )
+    some = np.flatnonzero(rng.random(len(rows)) < WATCHED)
+    if len(some):
+        seen = (games.watched_public[rows[some]], games.watched_private[rows[some]])
+        said = output(*seen, watcher[torch.from_numpy(some).to(device)]).value
+        figures["watch_loss"] = _squared(said, games.ahead[rows[some]], scale)
+    return figures
 
 
 def decision_lesson(
     output: Output, games: Games, rows: IntArray, scale: float
 ) -> dict[str, Tensor]:
-    """Cross entropy to the bot's moves, the squared error of Q where moves were tried."""
+    """Cross entropy to the bot's moves, the squared error of Q of moves played and tried."""
     device = output.logits.device
     legal = _tensor(games.legal[rows], device)
     taught = _tensor(games.taught[rows], device)
@@ -113,14 +146,20 @@ def decision_lesson(
     with torch.no_grad():
         chosen = taught.gather(1, logits.argmax(1, keepdim=True))
         figures["accuracy"] = (chosen > 0).float().mean()
+    q = output.q(legal)
+    played = q.gather(1, _tensor(games.played[rows], device).unsqueeze(1)).squeeze(1)
+    figures["value_loss"] = _squared(played, games.ahead[rows], scale)
     tried = games.tried[rows]
     some = np.flatnonzero(tried[:, 0] >= 0)
     if len(some):
-        q = output.q(legal)[torch.from_numpy(some).to(device)]
-        said = q.gather(1, _tensor(tried[some], device))
-        worth = _tensor(games.worth[rows[some]].astype(np.float32), device)
-        figures["q_loss"] = VALUE_WEIGHT * (((said - worth) / scale) ** 2).mean()
+        said = q[torch.from_numpy(some).to(device)].gather(1, _tensor(tried[some], device))
+        figures["q_loss"] = _squared(said, games.worth[rows[some]], scale)
     return figures
+
+
+def _squared(said: Tensor, true: NDArray[Any], scale: float) -> Tensor:
+    error = (said - _tensor(true.astype(np.float32), said.device)) / scale
+    return VALUE_WEIGHT * (error**2).mean()
 
 
 def _tensor(array: NDArray[Any], device: Any) -> Tensor:

@@ -3,12 +3,15 @@
 The memory is int32 [B, P x hand] words of 25 bits, in order of seats, the same for every seat. What
 a hint excludes and where cards move to is worked out; what a convention lets conclude is learned:
 for each card, weights over the statuses of identities say which of those left go. A decision
-scores own slots by one network and hints by another, which sees the masks after the hint. Letters
-as in ``status``; A actions, T other players, N hints to one player.
+scores own slots by one network and hints by another, which sees the masks after the hint. The value
+head serves the seats not to move, too: players stand in order from the seat that looks, and whose
+turn it is, is one of the inputs. Letters as in ``status``; A actions, T other players, N hints to
+one player.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,7 +19,7 @@ from torch import nn
 from torch.nn.functional import one_hot
 
 from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.layout import LAST_PLAYER, TURN
+from hanabi_search_plugin.hanabi.layout import LAST_PLAYER, NO_CARD, TURN
 from hanabi_search_plugin.networks import status
 from hanabi_search_plugin.networks.modules import Network, Output, Shared, layers, require_sizes
 from hanabi_search_plugin.networks.status import STATUSES, SUMMARY, Table
@@ -26,6 +29,17 @@ Tensor = Any  # torch.Tensor
 
 IDENTITY = 3 + 2 * STATUSES  # what is known of an identity in the question whether it goes
 KEPT = 4.0  # the logit with which an identity stays before anything is learned
+
+
+@dataclass(frozen=True)
+class Position:
+    """What a seat makes of its observation; its own cards first, then the others' in order."""
+
+    planes: Tensor  # [B, S, V] statuses
+    slots: Tensor  # [B, H, own_size]
+    masks: Tensor  # [B, T, H, V] of the others' cards
+    cards: Tensor  # [B, T, H, V] the others' cards
+    context: Tensor  # [B, C]
 
 
 class MaskMemory(nn.Module):
@@ -101,7 +115,7 @@ class MaskNet(Network):
         self.own_size = 2 * (SUMMARY + STATUSES) + config.ranks + players - 1 + 1
         self.other_size = SUMMARY + STATUSES + config.ranks + STATUSES + config.ranks + 3
         table = status.board_size(config) + size * self.own_size
-        table += (players - 1) * size * self.other_size
+        table += (players - 1) * size * self.other_size + players - 1
         self.context = layers(table, hidden, context)
         self.own = Shared(context, size, self.own_size, scorer, scorer // 2)
         hints = (players - 1) * (config.colors + config.ranks)
@@ -142,23 +156,12 @@ class MaskNet(Network):
 
     def decide(self, public: Tensor, private: Tensor, memory: Tensor) -> Output:
         config = self.config
-        players, size = config.players, config.hand_size
-        table = status.table(config, public)
-        me = table.word(TURN).clamp(min=0)
-        masks = status.turned(self.masks_of(memory), me)
-        cards = status.turned(private.reshape(-1, players, size), me)[:, 1:].long()
-        cards = one_hot(cards, 32).float()[..., : self.identities]  # [B, T, H, V]
-        planes = status.statuses(config, table.left, table.played)
-        own, others = masks[:, 0], masks[:, 1:]
-        slots = self._own_slots(table, planes, own, cards)
-        hands = self._other_slots(planes, others, cards)
-        board = status.board(config, table)
-        context = self.context(torch.cat([board, slots.flatten(1), hands.flatten(1)], 1))
-        moves = self.own_heads(self.own(context, slots))  # [B, H, 4]
-        hints = self._hints(planes, others, cards)  # [B, T, N, hint_size]
-        scores = self.hint_heads(self.hint(context, hints.flatten(1, 2)))
+        at = self._position(public, private, memory)
+        moves = self.own_heads(self.own(at.context, at.slots))  # [B, H, 4]
+        hints = self._hints(at.planes, at.masks, at.cards)  # [B, T, N, hint_size]
+        scores = self.hint_heads(self.hint(at.context, hints.flatten(1, 2)))
         hints = scores.reshape(*hints.shape[:3], 2)
-        kinds = self.kinds(context).reshape(-1, 2, 4)
+        kinds = self.kinds(at.context).reshape(-1, 2, 4)
         heads = []
         for head in range(2):
             kind = kinds[:, head]
@@ -167,7 +170,32 @@ class MaskNet(Network):
             discards = moves[..., 2 + head] + kind[:, 1:2]
             plays = moves[..., head] + kind[:, 0:1]
             heads.append(torch.cat([discards, plays, colors, ranks], 1))
-        return Output(heads[0], heads[1], self.value(context).squeeze(1))
+        return Output(heads[0], heads[1], self.value(at.context).squeeze(1))
+
+    def _position(self, public: Tensor, private: Tensor, memory: Tensor) -> Position:
+        players, size = self.config.players, self.config.hand_size
+        table = status.table(self.config, public)
+        turn, hands = table.word(TURN).clamp(min=0), private.reshape(-1, players, size)
+        me = self._looking(table, hands, turn)
+        masks = status.turned(self.masks_of(memory), me)
+        cards = status.turned(hands, me)[:, 1:].long()
+        cards = one_hot(cards, 32).float()[..., : self.identities]
+        planes = status.statuses(self.config, table.left, table.played)
+        own, others = masks[:, 0], masks[:, 1:]
+        slots = self._own_slots(table, planes, own, cards)
+        seen = [
+            status.board(self.config, table),
+            slots.flatten(1),
+            self._other_slots(planes, others, cards).flatten(1),
+            one_hot((turn - me) % players, players)[:, 1:].float(),
+        ]
+        return Position(planes, slots, others, cards, self.context(torch.cat(seen, 1)))
+
+    @staticmethod
+    def _looking(table: Table, hands: Tensor, turn: Tensor) -> Tensor:
+        """[B] the seat that sees ``hands``: it has cards and sees none of them."""
+        hidden = (hands == NO_CARD).all(-1) & (table.present > 0).any(-1)  # [B, P]
+        return torch.where(hidden.any(1), hidden.int().argmax(1), turn)
 
     def _own_slots(self, table: Table, planes: Tensor, own: Tensor, cards: Tensor) -> Tensor:
         """[B, H, own_size] the own cards, by what all know and by what the seat sees besides."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -25,7 +25,7 @@ Tensor = Any  # torch.Tensor
 
 @dataclass(frozen=True)
 class Output:
-    """What a network says at a decision. Returns are what is still to come, in score points."""
+    """What a network says at an observation. Returns are still to come, in score points."""
 
     logits: Tensor  # [B, A] of the policy, before illegal moves are left out
     advantage: Tensor  # [B, A]
@@ -41,12 +41,15 @@ class Network(nn.Module, ABC):
     """Base of all architectures.
 
     ``remember`` is called once with the first observation and after every event, ``decide`` where
-    the seat is to move. ``public_memory`` says that the memory follows from what everybody sees:
-    then ``remember`` gets the public part of the encoding alone, else both parts side by side.
-    ``options`` are the keyword arguments that made the network, plain JSON types.
+    the seat is to move or asked for its value. ``public_memory`` says that the memory follows from
+    what everybody sees: then ``remember`` gets the public part of the encoding alone, else both
+    parts side by side. ``combine`` is that of the contract ``Value``: each seat's value is trained
+    on what the team gets, so their mean is an estimate of it, too. ``options`` are the keyword
+    arguments that made the network, plain JSON types.
     """
 
     public_memory: bool
+    combine: Literal["sum", "mean", "central"] = "mean"
     encoding: Encoding
     options: dict[str, Any]
 
@@ -71,7 +74,10 @@ class Network(nn.Module, ABC):
 
     @abstractmethod
     def decide(self, public: Tensor, private: Tensor, memory: Tensor) -> Output:
-        """What to do at the observation that the memory has come to."""
+        """What to do at the observation that the memory has come to.
+
+        At a seat that is not to move the value alone has a meaning.
+        """
 
 
 def require_sizes(**sizes: Any) -> None:

@@ -16,7 +16,7 @@ from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, Vi
 from hanabi_search_plugin.hanabi.layout import PLAYED
 from hanabi_search_plugin.hanabi.worlds import HanabiView
 from hanabi_search_plugin.networks.modules import Network, Output
-from hanabi_search_plugin.policy import Estimates, Memory, Policy, sample_actions
+from hanabi_search_plugin.policy import Estimates, Memory, Policy, Value, sample_actions
 from hanabi_search_plugin.streams import Streams
 
 Tensor = Any  # torch.Tensor
@@ -24,7 +24,7 @@ Tensor = Any  # torch.Tensor
 BATCH = 4096  # worlds a network is asked about at a time
 
 
-class NetworkPolicy(Policy):
+class NetworkPolicy(Policy, Value):
     """What ``network`` plays at one seat of native Hanabi, greedily or by chance.
 
     The network is moved to ``device`` and set to evaluation.
@@ -36,12 +36,16 @@ class NetworkPolicy(Policy):
 
     The last digits of what networks return vary with the batch: where two moves nearly tie, a
     belief with an ``epsilon`` of noise forgives that. Raises ConfigError for a temperature below 0.
+
+    ``value`` is, at the seat to move, Q of what it plays; elsewhere the value head from what that
+    seat sees. A lost game counts as in the games that the network was trained on.
     """
 
     def __init__(self, network: Network, *, temperature: float = 0.0, device: str = "cpu") -> None:
         if not (isinstance(temperature, (int, float)) and 0 <= temperature < math.inf):
             raise ConfigError(f"temperature must be a number of at least 0, got {temperature!r}")
         self.network = network.to(device).eval()
+        self.combine = network.combine
         self.temperature = float(temperature)
         self.device = device
         self.digest = _digest(network)  # so that records say which network it was
@@ -72,6 +76,21 @@ class NetworkPolicy(Policy):
         logits = self._logits(view, legal, memory) / self.temperature
         weight = np.exp(logits - logits.max(axis=1, keepdims=True))
         return np.asarray(weight / weight.sum(axis=1, keepdims=True), dtype=np.float64)
+
+    def value(self, view: View, memory: Memory) -> FloatArray:
+        view = self.network.encoding.native(view)
+        if len(view) == 0:
+            return np.zeros(0)
+        mask = torch.from_numpy(view.legal).to(self.device)  # nothing where others are to move
+
+        def read(output: Output, part: slice) -> Tensor:
+            q = output.q(mask[part])  # the value alone where nothing is legal
+            logits = output.logits.masked_fill(~mask[part], -1e9)
+            if self.deterministic:
+                return q.gather(1, logits.argmax(1, keepdim=True)).squeeze(1)
+            return (q * (logits / self.temperature).softmax(1)).sum(1)
+
+        return np.where(view.current_player < 0, 0.0, self._decide(view, memory, read))
 
     def _logits(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
         """[B, A], -inf where a move is not legal."""

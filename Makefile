@@ -3,18 +3,21 @@
 #   make demo                       one game of Hanabi in which a search helps a bot
 #   make test                       style, types and tests
 #   make test TORCH=torch==2.13.0   the same with PyTorch, as this requirement for pip names it;
-#                                   without TORCH, tests that need PyTorch skip unless it is there
+#                                   without TORCH, tests that need PyTorch skip unless it is there;
+#                                   EXTRAS=frameworks: Stable-Baselines3, RLlib and Tianshou, too
 #   make slow                       the tests that take minutes
 #   make bench                      the table of speeds
 
 PYTHON ?= python3
 TORCH ?=
+EXTRAS ?=
 PYTEST_ARGS ?= -n auto
 
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check
 TORCH_WORDS := $(foreach word,$(TORCH),'$(word)')
+EXTRA_NAMES = dev$(if $(TORCH),$(comma)torch)$(if $(EXTRAS),$(comma)$(EXTRAS))
 
 .PHONY: demo test slow bench FORCE
 
@@ -37,18 +40,18 @@ $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
 	touch $@
 
-# Written only when the wish changes, so that it is newer than what was installed for another one.
-$(VENV)/.torch: $(VENV)/.made FORCE
-	@echo $(TORCH_WORDS) | cmp -s - $@ || echo $(TORCH_WORDS) > $@
+# Written only when the wishes change, so that it is newer than what was installed for others.
+$(VENV)/.wishes: $(VENV)/.made FORCE
+	@echo $(TORCH_WORDS) $(EXTRAS) | cmp -s - $@ || echo $(TORCH_WORDS) $(EXTRAS) > $@
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/.made
 	$(INSTALL) -e .
 	touch $@
 
 # PyTorch goes first: asked for by the package's own requirement, pip would take the CUDA build.
-$(VENV)/.installed-dev: pyproject.toml $(VENV)/.torch
+$(VENV)/.installed-dev: pyproject.toml $(VENV)/.wishes
 	$(if $(TORCH),$(INSTALL) $(TORCH_WORDS))
-	$(INSTALL) -e '.[dev$(if $(TORCH),$(comma)torch)]'
+	$(INSTALL) -e '.[$(EXTRA_NAMES)]'
 	touch $(VENV)/.installed $@
 
 comma := ,

@@ -32,8 +32,11 @@ FRAMEWORKS = (
     "open_spiel",
     "pettingzoo",
     "pyspiel",
+    "ray",
     "safetensors",
     "shimmy",
+    "stable_baselines3",
+    "tianshou",
     "torch",
 )
 

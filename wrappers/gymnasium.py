@@ -159,6 +159,37 @@ class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
         return self._worlds
 
 
+class MaskInObservation(gymnasium.Wrapper[Any, Any, NDArray[Any], Any]):
+    """An environment whose observations are dicts of two: what is seen, and the legal actions.
+
+    For libraries that read masks there: ``keys`` ("observations", "action_mask") is what RLlib's
+    examples take, ("obs", "mask") what Tianshou does. The mask is int8 [A], that of ``info``.
+    """
+
+    def __init__(
+        self, env: gymnasium.Env[Any, Any], keys: tuple[str, str] = ("observation", "action_mask")
+    ) -> None:
+        super().__init__(env)
+        assert isinstance(env.action_space, spaces.Discrete)
+        self.keys = keys
+        mask = spaces.Box(0, 1, (int(env.action_space.n),), np.int8)
+        both = (env.observation_space, mask)
+        self.observation_space = spaces.Dict(dict(zip(keys, both, strict=True)))
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        observation, info = self.env.reset(seed=seed, options=options)
+        return self._both(observation, info), info
+
+    def step(self, action: Any) -> tuple[dict[str, Any], Any, bool, bool, dict[str, Any]]:
+        observation, reward, over, truncated, info = self.env.step(action)
+        return self._both(observation, info), reward, over, truncated, info
+
+    def _both(self, observation: Any, info: dict[str, Any]) -> dict[str, Any]:
+        return dict(zip(self.keys, (observation, info["action_mask"]), strict=True))
+
+
 def check_parameters(game: HanabiGame, seat: Any, illegal: Any) -> None:
     """Raises ConfigError for what both environments refuse."""
     if isinstance(seat, bool) or seat not in range(game.num_players):

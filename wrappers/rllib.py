@@ -1,0 +1,86 @@
+"""RLModules of Ray's RLlib as policies of ours. Needs ray[rllib]."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ray.rllib.algorithms.dqn.default_dqn_rl_module import DefaultDQNRLModule
+from ray.rllib.core.rl_module import MultiRLModule, RLModule
+from torch import nn
+
+from hanabi_search_plugin.callables import CallablePolicy, Sees, from_callable
+from hanabi_search_plugin.errors import UnsupportedError
+from hanabi_search_plugin.game import Game
+from hanabi_search_plugin.wrappers.trained import mask_keys, require_fit
+
+
+def as_policy(
+    module: Any,
+    game: Game,
+    *,
+    encoding: str | None = None,
+    greedy: bool = False,
+    sees: Sees = "own turns",
+) -> CallablePolicy:
+    """A policy that plays ``game`` as an RLModule in PyTorch would, its illegal moves left out.
+
+    ``module`` is what ``Algorithm.get_module`` or ``RLModule.from_checkpoint`` gives; an Algorithm
+    stands for its default module. What its ``forward_inference`` says of the distribution of
+    actions is played, with ``greedy`` the likeliest; DQN's modules play the highest value.
+    ``encoding`` is the one it was trained on, by default the first the game has; Dict observations
+    of an observation and its mask are understood. A module with a state reads the observations of
+    its own turns, as in an environment, unless ``sees="all"``. Connectors of your own, filters for
+    instance, are not part of a module: put them into a function for ``from_callable``.
+
+    Raises UnsupportedError for other things, and for modules of other spaces.
+    """
+    if not isinstance(module, RLModule) and hasattr(module, "get_module"):
+        module = module.get_module()
+    if isinstance(module, MultiRLModule):
+        raise UnsupportedError(
+            f"expected one RLModule, got a MultiRLModule of {', '.join(module.keys())}: give the "
+            "one that plays"
+        )
+    if not isinstance(module, RLModule) or not isinstance(module, nn.Module):
+        raise UnsupportedError(f"expected an RLModule in PyTorch, got {type(module).__name__}")
+    actor = Actor(module)
+    name = type(module).__name__
+    require_fit(name, game, encoding, module.observation_space, module.action_space)
+    state = module.get_initial_state() if module.is_stateful() else None
+    return from_callable(
+        actor,
+        returns="logits",
+        encoding=encoding,
+        greedy=greedy or actor.values,
+        initial_state=state,
+        sees=sees,
+    )
+
+
+class Actor(nn.Module):
+    """(obs, mask) -> logits [B, A]; with its state where the module has one."""
+
+    def __init__(self, module: Any) -> None:
+        super().__init__()
+        self.module = module
+        self.keys = mask_keys(module.observation_space)
+        self.values = isinstance(module, DefaultDQNRLModule)
+
+    def forward(self, obs: Any, mask: Any, state: Any = None) -> Any:
+        mask = mask.to(obs.dtype)
+        if state is not None:  # one step of a sequence [B, T, ...]
+            obs, mask = obs.unsqueeze(1), mask.unsqueeze(1)
+        given = obs if self.keys is None else dict(zip(self.keys, (obs, mask), strict=True))
+        batch = {"obs": given} if state is None else {"obs": given, "state_in": state}
+        if self.values:
+            out = self.module.compute_q_values(batch)
+        else:
+            out = self.module.forward_inference(batch)
+        said = "qf_preds" if self.values else "action_dist_inputs"
+        if said not in out:
+            raise UnsupportedError(
+                f"{type(self.module).__name__}.forward_inference must give {said}, got "
+                f"{', '.join(out)}"
+            )
+        logits = out[said]
+        return logits if state is None else (logits.squeeze(1), out["state_out"])

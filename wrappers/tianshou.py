@@ -1,0 +1,87 @@
+"""Policies of Tianshou (2 and newer) as policies of ours. Needs tianshou."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
+from tianshou.data import Batch
+from torch import nn
+
+from hanabi_search_plugin.callables import CallablePolicy, Sees, from_callable
+from hanabi_search_plugin.errors import UnsupportedError
+from hanabi_search_plugin.game import Game
+from hanabi_search_plugin.wrappers.trained import require_fit
+
+
+def as_policy(
+    policy: Any,
+    game: Game,
+    *,
+    encoding: str | None = None,
+    greedy: bool = False,
+    masked: bool = False,
+    sees: Sees = "own turns",
+) -> CallablePolicy:
+    """A policy that plays ``game`` as ``policy`` would, its illegal moves left out.
+
+    ``policy`` is a Tianshou Policy, or an Algorithm, which has one. DQN and its kin play the
+    highest value; those with a distribution of actions (PPO, A2C, SAC for discrete actions) by
+    chance, or the likeliest with ``greedy``. ``encoding`` is the one it was trained on, by default
+    the first the game has. ``masked``: its network reads ``obs.obs`` and ``obs.mask``, as Tianshou's
+    environments give them; without, the observation alone. A recurrent one reads the observations
+    of its own turns, as in an environment, unless ``sees="all"``.
+
+    Raises UnsupportedError for other things, and for policies of other spaces.
+    """
+    policy = getattr(policy, "policy", policy)
+    if not isinstance(policy, nn.Module) or not hasattr(policy, "action_space"):
+        raise UnsupportedError(f"expected a Policy of Tianshou, got {type(policy).__name__}")
+    actor = Actor(policy, masked)
+    seen = policy.observation_space
+    if not isinstance(seen, spaces.Box):  # many policies are not told of it
+        seen = None
+    require_fit(type(policy).__name__, game, encoding, seen, policy.action_space)
+    return from_callable(
+        actor,
+        returns="logits",
+        encoding=encoding,
+        greedy=greedy or isinstance(policy, DiscreteQLearningPolicy),
+        initial_state=actor.start(game, encoding),
+        sees=sees,
+    )
+
+
+class Actor(nn.Module):
+    """(obs, mask) -> logits [B, A]; with its state, hidden and cell [B, L, H], where it has one."""
+
+    def __init__(self, policy: Any, masked: bool) -> None:
+        super().__init__()
+        self.policy = policy
+        self.masked = masked
+
+    def start(self, game: Game, encoding: str | None) -> Any:
+        """The state of one game before the first observation; None where nothing is kept."""
+        view = game.deal(np.random.default_rng(0), 1).view(0)
+        encoding = encoding or next(iter(game.encodings))
+        obs = torch.from_numpy(view.observation(encoding)).float()
+        with torch.no_grad():
+            state = self._forward(obs, torch.from_numpy(view.legal), None).state
+        if state is None or len(state) == 0:
+            return None
+        return {name: torch.zeros_like(state[name][0]) for name in sorted(state.keys())}
+
+    def forward(self, obs: Any, mask: Any, state: Any = None) -> Any:
+        result = self._forward(obs, mask, None if state is None else Batch(state))
+        if "dist" in result.keys():
+            logits = result.dist.logits
+        else:
+            logits = self.policy.compute_q_value(result.logits, None)
+        return logits if state is None else (logits, dict(result.state.items()))
+
+    def _forward(self, obs: Any, mask: Any, state: Any) -> Any:
+        given = Batch(obs=obs, mask=mask) if self.masked else obs
+        return self.policy(Batch(obs=given, info=Batch()), state)

@@ -18,7 +18,7 @@ from hanabi_search_plugin.errors import UnsupportedError  # noqa: E402
 from hanabi_search_plugin.game import History, View  # noqa: E402
 from hanabi_search_plugin.policy import Policy, memory_from  # noqa: E402
 from hanabi_search_plugin.streams import Streams  # noqa: E402
-from hanabi_search_plugin.testing import check_policy  # noqa: E402
+from hanabi_search_plugin.testing import check_agent, check_policy  # noqa: E402
 from hanabi_search_plugin.wrappers.gymnasium import ID, MaskInObservation  # noqa: E402
 
 SMALL: dict[str, Any] = {"colors": 2, "ranks": 3, "hand_size": 2, "information_tokens": 4}
@@ -70,6 +70,7 @@ def require_trained(before: Any, after: Policy, loaded: Policy, chances: Chances
     ours = loaded.probabilities(view, mask, loaded.start(view))
     np.testing.assert_allclose(ours, said / said.sum(axis=1, keepdims=True), atol=1e-5)
     check_policy(loaded, GAME)
+    check_agent(loaded, GAME)
     blueprint = (loaded, PARTNER)
     agent = upgrade(blueprint, GAME, search=Sparta(rollouts=400), epsilon=0.01)
     found = evaluate(GAME, (agent, PARTNER), games=25, seed=2, baseline=blueprint).to_dict()
@@ -77,7 +78,7 @@ def require_trained(before: Any, after: Policy, loaded: Policy, chances: Chances
 
 
 def require_remembers(policy: Policy, stepped: Callable[[list[Any]], Any]) -> None:
-    """A recurrent policy is told of its own turns, as ``stepped`` is, for the chances of the last."""
+    """A recurrent policy is told of its own turns, as ``stepped`` is."""
     worlds = GAME.deal(np.random.default_rng(3), 1)
     history = History(0, (worlds.view(0),))
     rng = np.random.default_rng(4)

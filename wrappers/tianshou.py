@@ -31,9 +31,9 @@ def as_policy(
     ``policy`` is a Tianshou Policy, or an Algorithm, which has one. DQN and its kin play the
     highest value; those with a distribution of actions (PPO, A2C, SAC for discrete actions) by
     chance, or the likeliest with ``greedy``. ``encoding`` is the one it was trained on, by default
-    the first the game has. ``masked``: its network reads ``obs.obs`` and ``obs.mask``, as Tianshou's
-    environments give them; without, the observation alone. A recurrent one reads the observations
-    of its own turns, as in an environment, unless ``sees="all"``.
+    the first the game has. ``masked``: its network reads ``obs.obs`` and ``obs.mask``, as it gets
+    them from Tianshou's environments; without, the observation alone. A recurrent one reads the
+    observations of its own turns, as in an environment, unless ``sees="all"``.
 
     Raises UnsupportedError for other things, and for policies of other spaces.
     """

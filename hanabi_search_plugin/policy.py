@@ -68,9 +68,13 @@ class Policy(ABC):
     ``start`` is called with the seat's first view, ``observe`` after **every** event the seat sees,
     its own moves and the others', with the view after it. ``act`` and ``probabilities`` change
     nothing. A list is a container of one entry a world; arrays have a row a world.
+
+    One that declares ``public_memory`` has the same memory in all worlds of one public history:
+    beliefs keep it once, and ask the policy about millions of hands in batches.
     """
 
     deterministic: bool = True
+    public_memory: bool = False  # does its memory follow from what everybody sees?
 
     def start(self, view: View) -> Memory:
         """Memory for a batch of games at their first decision."""

@@ -1,13 +1,14 @@
 """How the other seats choose and what they remember, under every hand a belief considers.
 
 Two kinds: bots that are compiled, whose memories are the same under nearly all hands and are kept
-once a group; and any other policy, asked in batches, with one memory a hand.
+once a group; and any other policy, asked in batches, with one memory a hand, or one for all hands
+where it is public.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -19,7 +20,7 @@ from hanabi_search_plugin.blueprints import hands as kernels
 from hanabi_search_plugin.blueprints.compiled import is_compiled, pack_memories, script_of
 from hanabi_search_plugin.blueprints.script import SCRIPT, WORDS
 from hanabi_search_plugin.errors import UnsupportedError
-from hanabi_search_plugin.game import Event, IntArray
+from hanabi_search_plugin.game import Event, IntArray, View
 from hanabi_search_plugin.hanabi.layout import DREW, LAST_FLAGS
 from hanabi_search_plugin.mixture import Mixture
 from hanabi_search_plugin.policy import Blueprint, Memory, Shared, join, take
@@ -34,6 +35,7 @@ R = TypeVar("R", bound="HandRange")
 
 MAX_STORED = 10_000_000  # hands a belief keeps where partners are compiled: all of 5 cards
 MAX_ASKED = 1 << 18  # hands it keeps where they are not: a call of Python and a memory each
+MAX_BATCHED = 10_000_000  # where one public memory serves all and they are asked in batches
 _BATCH = 4096  # of them at once
 
 
@@ -148,34 +150,27 @@ class PolicyPartners(Partners):
 
     epsilon: float
     uncertainty: float
-    seats: tuple[Memory, ...]  # [P] memories with a row a hand
+    seats: tuple[Memory, ...]  # [P] memories with a row a hand, or one where not ``apart``
+    apart: tuple[bool, ...]  # [P] may the memory differ by hand?
     see_new_cards: bool
+    limit: int
 
     @property
     def most(self) -> int:
-        return MAX_ASKED
+        return self.limit
 
     def started(self, belief: HandRange) -> Partners:
-        if not self.see_new_cards:
-            return self
-        parts = [
-            tuple(
-                None if p == belief.seat else policy.start(worlds.view(p))
-                for p, policy in enumerate(belief.blueprint)
-            )
-            for worlds, _ in _batches(belief, len(belief.hands))
-        ]
-        return replace(self, seats=join(parts))
+        return self._asked(belief, lambda p, view, part: belief.blueprint[p].start(view))
 
     def explain(self, belief: R, actor: int, action: int, allowed: IntArray) -> R:
         whole = belief.enumerate(allowed)
         assert isinstance(whole.partners, PolicyPartners)
-        mine = whole.partners.seats[actor]
+        partners = whole.partners
         likes = np.empty(len(whole.hands))
         policy = belief.blueprint[actor]
         for worlds, part in _batches(whole, len(likes)):
             played = np.full(len(part), action)
-            memory = take(mine, part)
+            memory = partners._of(actor, part)
             likes[part] = belief.game.likelihood(worlds, policy, actor, memory, played)
             if self.epsilon > 0.0:
                 uniform = 1.0 / worlds.legal.sum(axis=1)
@@ -189,33 +184,47 @@ class PolicyPartners(Partners):
         return counted.select(np.flatnonzero(likes > 0.0))
 
     def observed(self, belief: HandRange, event: Event) -> tuple[Partners, IntArray]:
-        different = len(belief.hands) if self.see_new_cards else 1  # one will do where all agree
-        parts = [
-            tuple(
-                None
-                if p == belief.seat
-                else policy.observe(
-                    worlds.view(p), event.select(np.zeros_like(part)), take(self.seats[p], part)
+        def observe(p: int, view: View, part: IntArray) -> Memory:
+            seen = event.select(np.zeros_like(part))
+            return belief.blueprint[p].observe(view, seen, self._of(p, part))
+
+        new = self._asked(belief, observe)
+        for policy, memory, apart in zip(belief.blueprint, new.seats, self.apart, strict=True):
+            if not (apart or policy.public_memory or _alike(memory)):
+                raise UnsupportedError(
+                    "a policy that starts with a memory of None or Shared must keep to it, got rows"
                 )
-                for p, policy in enumerate(belief.blueprint)
-            )
-            for worlds, part in _batches(belief, different)
-        ]
-        seats = join(parts)
-        if not (self.see_new_cards or _alike(seats)):
-            raise UnsupportedError(
-                "a policy that starts with a memory of None or Shared must keep to it, got rows"
-            )
-        return replace(self, seats=seats), np.empty(0, dtype=np.int64)
+        return new, np.empty(0, dtype=np.int64)
+
+    def _asked(
+        self, belief: HandRange, ask: Callable[[int, View, IntArray], Memory]
+    ) -> PolicyPartners:
+        """With the memories that ``ask(seat, view, hands)`` gives; one hand will do for all."""
+        seats: list[Memory] = []
+        for p, apart in enumerate(self.apart):
+            if p == belief.seat:
+                seats.append(None)
+                continue
+            parts = _batches(belief, len(belief.hands) if apart else 1)
+            seats.append(join([ask(p, worlds.view(p), part) for worlds, part in parts]))
+        return replace(self, seats=tuple(seats))
+
+    def _of(self, p: int, pick: IntArray) -> Memory:
+        """The memory of a seat under the hands at ``pick``."""
+        return take(self.seats[p], pick if self.apart[p] else np.zeros_like(pick))
 
     def kept(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
-        return replace(self, seats=tuple(take(memory, keep) for memory in self.seats))
+        seats = (
+            take(memory, keep) if apart else memory
+            for memory, apart in zip(self.seats, self.apart, strict=True)
+        )
+        return replace(self, seats=tuple(seats))
 
     def alone(self, before: HandRange, hand: int) -> Partners:
         return self.kept(np.array([hand]))
 
     def memories(self, belief: HandRange, pick: IntArray) -> tuple[Memory, ...]:
-        return tuple(take(memory, pick) for memory in self.seats)
+        return tuple(self._of(p, pick) for p in range(len(self.seats)))
 
 
 def _batches(belief: HandRange, n: int) -> Iterator[tuple[HanabiWorlds, IntArray]]:
@@ -241,12 +250,16 @@ def make_partners(
     seats = tuple(None if p == seat else memory for p, memory in enumerate(starts))
     if all(is_compiled(policy) for policy in others):
         return CompiledPartners(game, blueprint, pack_memories(seats))
-    if _alike(seats):
-        return PolicyPartners(epsilon, uncertainty, seats, see_new_cards=False)
+    apart = tuple(
+        p != seat and not (policy.public_memory or _alike(seats[p]))
+        for p, policy in enumerate(blueprint)
+    )
+    batched = all(policy.public_memory for policy in others)
+    limit = MAX_BATCHED if batched else MAX_ASKED
     nothing = (None,) * len(seats)
-    return PolicyPartners(epsilon, uncertainty, nothing, see_new_cards=True)
+    return PolicyPartners(epsilon, uncertainty, nothing, apart, any(apart), limit)
 
 
-def _alike(seats: tuple[Memory, ...]) -> bool:
-    """Are the memories the same in every world?"""
-    return all(memory is None or isinstance(memory, Shared) for memory in seats)
+def _alike(memory: Memory) -> bool:
+    """Is the memory the same in every world?"""
+    return memory is None or isinstance(memory, Shared)

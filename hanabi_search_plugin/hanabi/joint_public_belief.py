@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from hanabi_search_plugin.blueprints.compiled import is_compiled
-from hanabi_search_plugin.blueprints.partners import MAX_ASKED, MAX_STORED
+from hanabi_search_plugin.blueprints.partners import MAX_ASKED, MAX_BATCHED, MAX_STORED
 from hanabi_search_plugin.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View
 from hanabi_search_plugin.hanabi.belief import HandBelief
@@ -79,9 +79,12 @@ class JointHands(PublicBelief):
     @property
     def exact(self) -> bool:
         """False where private beliefs may have to leave hands out; each says whether it does."""
-        plain = [p for p, policy in enumerate(self.blueprint) if not is_compiled(policy)]
+        most = MAX_STORED
+        for policy in self.blueprint:
+            if not is_compiled(policy):
+                most = min(most, MAX_BATCHED if policy.public_memory else MAX_ASKED)
         hands: int = self.game.vocabulary**self.game.config.hand_size
-        return hands <= (MAX_ASKED if plain else MAX_STORED)
+        return hands <= most
 
     @property
     def likelihoods(self) -> None:

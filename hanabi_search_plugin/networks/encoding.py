@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+import torch
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.errors import ConfigError, UnsupportedError
@@ -33,7 +34,7 @@ class Encoding(ABC):
     public_words: int  # N
     public_size: int  # numbers of the public part, expanded
     private_size: int  # numbers of all that a seat sees, expanded
-    alone: slice  # those of them that are not public
+    alone: slice  # those of them that are not public, before or after all that are
 
     def __init__(self, config: HanabiConfig) -> None:
         if config.observation_type != "card_knowledge":
@@ -56,8 +57,13 @@ class Encoding(ABC):
         """[B, N] on any device to float32 [B, public_size]."""
 
     @abstractmethod
+    def expand_alone(self, public: Tensor, private: Tensor) -> Tensor:
+        """[B or 1, N] and [B, M] on any device to float32: the ``alone`` part of all."""
+
     def expand_private(self, public: Tensor, private: Tensor) -> Tensor:
         """[B, N] and [B, M] on any device to float32 [B, private_size]: all that the seat sees."""
+        parts = [self.expand_public(public), self.expand_alone(public, private)]
+        return torch.cat(parts if self.alone.start else parts[::-1], 1)
 
     def native(self, view: View) -> HanabiView:
         """The view; raises UnsupportedError where it is not of this configuration's game."""

@@ -18,17 +18,15 @@ import torch
 from torch import nn
 from torch.nn.functional import one_hot
 
+from hanabi_search_plugin.blueprints.mask_features import IDENTITY, KEPT
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.layout import LAST_PLAYER, NO_CARD, TURN
-from hanabi_search_plugin.networks import status
+from hanabi_search_plugin.networks import mask_on_cpu, status
 from hanabi_search_plugin.networks.modules import Network, Output, Shared, layers, require_sizes
 from hanabi_search_plugin.networks.status import STATUSES, SUMMARY, Table
 from hanabi_search_plugin.networks.status_encoding import Status
 
 Tensor = Any  # torch.Tensor
-
-IDENTITY = 3 + 2 * STATUSES  # what is known of an identity in the question whether it goes
-KEPT = 4.0  # the logit with which an identity stays before anything is learned
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,8 @@ class MaskMemory(nn.Module):
         cards = config.players * config.hand_size
         self.slot_size = 2 * (SUMMARY + STATUSES) + 2
         table = status.event_size(config) + status.board_size(config)
-        self.context = layers(table + cards * self.slot_size, hidden, context)
+        self.table_size = table + cards * self.slot_size
+        self.context = layers(self.table_size, hidden, context)
         self.slot = Shared(context, cards, self.slot_size, scorer)
         self.weights = nn.Linear(scorer, IDENTITY)
         nn.init.zeros_(self.weights.weight)
@@ -84,12 +83,18 @@ class MaskMemory(nn.Module):
         slots = torch.cat(parts, -1)  # [B, K, slot_size]
         event = status.event(config, seen, before, card)
         table = torch.cat([event, status.board(config, seen), slots.flatten(1)], 1)
-        weights = self.weights(self.slot(self.context(table), slots))  # [B, K, IDENTITY]
+        weights = self.weights_of(table)
         after = status.statuses(config, seen.left, seen.played)
         rest = torch.stack([torch.ones_like(card), card, before[:, 0] * before[:, 2]], 1)
         identities = torch.cat([before, after, rest], 1)  # [B, IDENTITY, V]
         logits = (KEPT + weights @ identities).reshape(masks.shape)
         return logits, open_, first
+
+    def weights_of(self, table: Tensor) -> Tensor:
+        """[B, K, IDENTITY] what says which identities go, from the table [B, table_size]."""
+        cards = self.config.players * self.config.hand_size
+        slots = table[:, -cards * self.slot_size :].unflatten(1, (cards, self.slot_size))
+        return self.weights(self.slot(self.context(table), slots))
 
 
 class MaskNet(Network):
@@ -114,9 +119,10 @@ class MaskNet(Network):
         players, size = config.players, config.hand_size
         self.own_size = 2 * (SUMMARY + STATUSES) + config.ranks + players - 1 + 1
         self.other_size = SUMMARY + STATUSES + config.ranks + STATUSES + config.ranks + 3
-        table = status.board_size(config) + size * self.own_size
-        table += (players - 1) * size * self.other_size + players - 1
-        self.context = layers(table, hidden, context)
+        self.board_size = status.board_size(config)
+        self.table_size = self.board_size + size * self.own_size
+        self.table_size += (players - 1) * size * self.other_size + players - 1
+        self.context = layers(self.table_size, hidden, context)
         self.own = Shared(context, size, self.own_size, scorer, scorer // 2)
         hints = (players - 1) * (config.colors + config.ranks)
         self.hint_size = size * (4 + SUMMARY + STATUSES)
@@ -142,6 +148,12 @@ class MaskNet(Network):
         return status.bits(memory, self.identities).reshape(shape)
 
     def remember(self, seen: Tensor, memory: Tensor) -> Tensor:
+        if seen.device.type == "cpu":
+            return mask_on_cpu.remember(self, seen, memory)
+        return self.remember_by_tensors(seen, memory)
+
+    def remember_by_tensors(self, seen: Tensor, memory: Tensor) -> Tensor:
+        """``remember`` on any device."""
         table = status.table(self.config, seen)
         logits, open_, first = self.memory(table, self.masks_of(memory))
         return self.settled(table, logits, open_, first)
@@ -155,21 +167,19 @@ class MaskNet(Network):
         return status.pack(kept > 0)
 
     def decide(self, public: Tensor, private: Tensor, memory: Tensor) -> Output:
-        config = self.config
+        if private.device.type == "cpu":
+            return mask_on_cpu.decide(self, public, private, memory)
+        return self.decide_by_tensors(public, private, memory)
+
+    def decide_by_tensors(self, public: Tensor, private: Tensor, memory: Tensor) -> Output:
+        """``decide`` on any device."""
+        public, memory = (x.expand(len(private), -1) for x in (public, memory))
         at = self._position(public, private, memory)
         moves = self.own_heads(self.own(at.context, at.slots))  # [B, H, 4]
         hints = self._hints(at.planes, at.masks, at.cards)  # [B, T, N, hint_size]
-        scores = self.hint_heads(self.hint(at.context, hints.flatten(1, 2)))
-        hints = scores.reshape(*hints.shape[:3], 2)
-        kinds = self.kinds(at.context).reshape(-1, 2, 4)
-        heads = []
-        for head in range(2):
-            kind = kinds[:, head]
-            colors = hints[:, :, : config.colors, head].flatten(1) + kind[:, 2:3]
-            ranks = hints[:, :, config.colors :, head].flatten(1) + kind[:, 3:4]
-            discards = moves[..., 2 + head] + kind[:, 1:2]
-            plays = moves[..., head] + kind[:, 0:1]
-            heads.append(torch.cat([discards, plays, colors, ranks], 1))
+        scores = self.hint_heads(self.hint(at.context, hints.flatten(1, 2)))  # [B, T x N, 2]
+        kinds = self.kinds(at.context)
+        heads = [self.joined(head, moves, scores, kinds) for head in range(2)]
         return Output(heads[0], heads[1], self.value(at.context).squeeze(1))
 
     def _position(self, public: Tensor, private: Tensor, memory: Tensor) -> Position:
@@ -196,6 +206,19 @@ class MaskNet(Network):
         """[B] the seat that sees ``hands``: it has cards and sees none of them."""
         hidden = (hands == NO_CARD).all(-1) & (table.present > 0).any(-1)  # [B, P]
         return torch.where(hidden.any(1), hidden.int().argmax(1), turn)
+
+    def joined(self, head: int, moves: Tensor, hints: Tensor, kinds: Tensor) -> Tensor:
+        """[B, A] logits (head 0) or advantages (1) in order of actions.
+
+        From those of own cards [B, H, 4], of hints [B, T x N, 2], and of kinds of moves [B, 8].
+        """
+        kind = kinds[:, 4 * head : 4 * head + 4]
+        hints = hints[..., head].unflatten(1, (self.config.players - 1, len(self.planes)))
+        colors = hints[:, :, : self.config.colors].flatten(1) + kind[:, 2:3]
+        ranks = hints[:, :, self.config.colors :].flatten(1) + kind[:, 3:4]
+        discards = moves[..., 2 + head] + kind[:, 1:2]
+        plays = moves[..., head] + kind[:, 0:1]
+        return torch.cat([discards, plays, colors, ranks], 1)
 
     def _own_slots(self, table: Table, planes: Tensor, own: Tensor, cards: Tensor) -> Tensor:
         """[B, H, own_size] the own cards, by what all know and by what the seat sees besides."""

@@ -77,6 +77,7 @@ class Network(nn.Module, ABC):
         """What to do at the observation that the memory has come to.
 
         At a seat that is not to move the value alone has a meaning.
+        Where the memory is public, ``public`` and ``memory`` may be one row for all worlds.
         """
 
 
@@ -109,4 +110,9 @@ class Shared(nn.Module):
 
     def forward(self, context: Tensor, rows: Tensor) -> Tensor:
         hidden = self.features(rows) + self.context(context).unsqueeze(1) + self.rows
+        return self.rest(torch.relu(hidden))
+
+    def apart(self, context: Tensor, rows: Tensor, whose: Tensor, which: Tensor) -> Tensor:
+        """Rows [m, F] one by one: each with the context of its table and the place it has there."""
+        hidden = self.features(rows) + self.context(context)[whose] + self.rows[which]
         return self.rest(torch.relu(hidden))

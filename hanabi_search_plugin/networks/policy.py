@@ -46,6 +46,7 @@ class NetworkPolicy(Policy, Value):
             raise ConfigError(f"temperature must be a number of at least 0, got {temperature!r}")
         self.network = network.to(device).eval()
         self.combine = network.combine
+        self.public_memory = network.public_memory
         self.temperature = float(temperature)
         self.device = device
         self.digest = _digest(network)  # so that records say which network it was
@@ -105,12 +106,16 @@ class NetworkPolicy(Policy, Value):
         public, private = encoding.public(view), encoding.private(view)
         if memory is None:
             memory = np.zeros((len(view), 0), dtype=np.float32)
+        shared = self.public_memory and _one_row(public) and _one_row(memory)
+        if shared:
+            public, memory = public[:1], memory[:1]
         if len(view) == 0:
             return np.zeros((0, view.game.num_actions))
         found = []
         with torch.inference_mode():
             for part in _parts(len(view)):
-                given = (self._tensor(array[part]) for array in (public, private, memory))
+                rows = slice(0, 1) if shared else part
+                given = (self._tensor(x) for x in (public[rows], private[part], memory[rows]))
                 found.append(read(self.network.decide(*given), part).double().cpu().numpy())
         return np.concatenate(found)
 
@@ -121,7 +126,7 @@ class NetworkPolicy(Policy, Value):
         last = self._last  # another seat's, in the same position
         if last is not None and np.array_equal(seen, last[0]) and np.array_equal(memory, last[1]):
             return last[2].copy()
-        if len(seen) > 1 and (seen == seen[:1]).all() and (memory == memory[:1]).all():
+        if len(seen) > 1 and _one_row(seen) and _one_row(memory):
             one = self._brought_over(seen[:1], memory[:1])
             after = np.repeat(one, len(seen), axis=0)
         else:
@@ -169,6 +174,11 @@ def _digest(network: Network) -> str:
     for tensor in network.state_dict().values():
         digest.update(tensor.detach().cpu().numpy().tobytes())
     return digest.hexdigest()[:16]
+
+
+def _one_row(array: NDArray[Any]) -> bool:
+    """Are all rows equal?"""
+    return bool((array == array[:1]).all())
 
 
 def _parts(n: int) -> Iterator[slice]:

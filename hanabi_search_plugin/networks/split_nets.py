@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 
 import torch
 from torch import nn
+from torch.nn.functional import linear
 
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
@@ -68,7 +69,7 @@ class Sequential(Network):
         return self.lstm(embedded)[0]
 
     def decide(self, public: Tensor, private: Tensor, memory: Tensor) -> Output:
-        shape = (len(public), 2, self.lstm.num_layers, self.lstm.hidden_size)
+        shape = (len(memory), 2, self.lstm.num_layers, self.lstm.hidden_size)
         return self.heads(memory.reshape(shape)[:, 0, -1], public, private)
 
 
@@ -82,14 +83,26 @@ class Split(nn.Module):
         _require_option("fuse", fuse, get_args(Fuse))
         _require_option("private_sees", private_sees, get_args(PrivateSees))
         encoding = network.encoding
-        whole = slice(0, encoding.private_size)
-        self.reads = whole if private_sees == "everything" else encoding.alone
-        self.private = layers(self.reads.stop - self.reads.start, *(hidden,) * depth)
+        self.sees_public = private_sees == "everything"
+        alone = encoding.alone.stop - encoding.alone.start
+        reads = encoding.private_size if self.sees_public else alone
+        self.private = layers(reads, *(hidden,) * depth)
         self.join = layers(2 * hidden, hidden) if fuse == "concatenate" else None
 
     def forward(self, encoding: Encoding, public: Tensor, private: Tensor, state: Tensor) -> Tensor:
-        own = self.private(encoding.expand_private(public, private)[:, self.reads])
-        return own * state if self.join is None else self.join(torch.cat([own, state], -1))
+        # The first layer in two parts: the public one is often one row for all worlds.
+        first, alone = self.private[0], encoding.expand_alone(public, private)
+        if self.sees_public:
+            at = encoding.alone
+            rest = torch.cat([first.weight[:, : at.start], first.weight[:, at.stop :]], 1)
+            own = linear(alone, first.weight[:, at])
+            own = own + linear(encoding.expand_public(public), rest, first.bias)
+        else:
+            own = first(alone)
+        own = self.private[1:](own)
+        if self.join is None:
+            return own * state
+        return self.join(torch.cat([own, state.expand(len(own), -1)], -1))
 
 
 class PublicLSTM(Sequential):

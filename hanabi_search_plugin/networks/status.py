@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch.nn.functional import one_hot
 
+from hanabi_search_plugin.blueprints.mask_features import HEADER, LATE
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.layout import (
     DECK_NEXT,
@@ -30,22 +31,14 @@ from hanabi_search_plugin.hanabi.layout import (
     LIVES,
     PLAYED,
     SCORED,
-    TURN,
 )
 
 Tensor = Any  # torch.Tensor
-
-HEADER = (
-    *(TURN, LIVES, INFO, DECK_NEXT, PLAYED, LEFT0, LEFT1, LEFT2),
-    *(LAST_PLAYER, LAST_ACTION, LAST_CARD, LAST_TOUCHED, LAST_FLAGS),
-)
-"""Words of a row that everybody sees, in their order in the public part of ``Status``."""
 
 AT = {word: at for at, word in enumerate(HEADER)}
 
 STATUSES = 3  # playable, worthless, critical
 SUMMARY = 2 + 3 * STATUSES  # numbers in a summary
-LATE = 6  # cards left in the deck are told one by one below this number
 
 
 def bits(words: Tensor, n: int) -> Tensor:

@@ -12,12 +12,13 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.functional import one_hot
 
+from hanabi_search_plugin.blueprints.mask_features import HEADER, public_words
 from hanabi_search_plugin.game import View
 from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.layout import HANDS, LAST_PLAYER, NO_CARD, TURN
+from hanabi_search_plugin.hanabi.layout import HANDS, LAST_PLAYER, NO_CARD, TURN, dims_of
 from hanabi_search_plugin.networks import status
 from hanabi_search_plugin.networks.encoding import Encoding
-from hanabi_search_plugin.networks.status import HEADER, STATUSES, SUMMARY, Table
+from hanabi_search_plugin.networks.status import STATUSES, SUMMARY, Table
 
 Tensor = Any  # torch.Tensor
 
@@ -46,12 +47,9 @@ class Status(Encoding):
 
     def public(self, view: View) -> NDArray[np.int32]:
         rows = self.native(view).rows
-        players, size = self.config.players, self.config.hand_size
-        cards = players * size
-        held = rows[:, HANDS : HANDS + cards].reshape(-1, players, size)
-        present = ((held != NO_CARD) * (1 << np.arange(size))).sum(axis=-1)
-        knowledge = rows[:, HANDS + cards : HANDS + 2 * cards]
-        return np.concatenate((rows[:, HEADER], knowledge, present), axis=1, dtype=np.int32)
+        words = np.empty((len(rows), self.public_words), dtype=np.int32)
+        public_words(dims_of(self.config), rows, words)
+        return words
 
     def private(self, view: View) -> NDArray[np.int32]:
         size = self.config.hand_size
@@ -81,14 +79,15 @@ class Status(Encoding):
         event = status.event(config, seen, *status.statuses_before(config, seen))
         return torch.cat([status.board(config, seen), event, cards.flatten(1)], 1)
 
-    def expand_private(self, public: Tensor, private: Tensor) -> Tensor:
+    def expand_alone(self, public: Tensor, private: Tensor) -> Tensor:
         config, seen = self.config, status.table(self.config, public)
         cards = private.reshape(-1, config.players, config.hand_size)
-        cards = status.turned(cards, seen.word(TURN).clamp(min=0)).long()
+        mover = seen.word(TURN).clamp(min=0).expand(len(cards))
+        cards = status.turned(cards, mover).long()
         held = one_hot(cards, NO_CARD + 1)[..., : status.identities(config)].float()
         planes = status.statuses(config, seen.left, seen.played)
         worth = held.flatten(1, 2) @ planes.transpose(1, 2)
-        return torch.cat([self.expand_public(public), held.flatten(1), worth.flatten(1)], 1)
+        return torch.cat([held.flatten(1), worth.flatten(1)], 1)
 
     def _since(self, seen: Table, mover: Tensor) -> Tensor:
         """[B] how many places after the player of the last move the one to move sits."""

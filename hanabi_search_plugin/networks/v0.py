@@ -49,15 +49,11 @@ class V0(Encoding):
     def private(self, view: View) -> NDArray[np.uint8]:
         return np.ascontiguousarray(self.native(view).observation("packed"))
 
+    def expand_alone(self, public: Tensor, private: Tensor) -> Tensor:
+        return _unpacked(private[:, : -(-self.hands // 8)], self.hands)
+
     def expand_public(self, public: Tensor) -> Tensor:
-        return self._expand(public)[:, self.hands :]
-
-    def expand_private(self, public: Tensor, private: Tensor) -> Tensor:
-        return self._expand(private)
-
-    def _expand(self, packed: Tensor) -> Tensor:
-        places = torch.arange(7, -1, -1, device=packed.device, dtype=torch.uint8)
-        bits = ((packed.unsqueeze(-1) >> places) & 1).flatten(1)[:, : self.private_size].float()
+        bits = _unpacked(public, self.private_size)
         config, parts, batch = self.config, self.parts, len(bits)
         identities = config.colors * config.ranks
         left = self._copies_left(bits)
@@ -66,7 +62,7 @@ class V0(Encoding):
         weights = cards[..., :identities] * left.unsqueeze(1)
         weights = weights / weights.sum(-1, keepdim=True).clamp(min=1)
         belief = torch.cat([weights, cards[..., identities:]], -1).flatten(1)
-        return torch.cat([bits[:, : parts["knowledge"].start], belief], 1)
+        return torch.cat([bits[:, self.hands : parts["knowledge"].start], belief], 1)
 
     def _copies_left(self, bits: Tensor) -> Tensor:
         """[B, V] copies of each identity that are neither discarded nor on the fireworks."""
@@ -78,3 +74,9 @@ class V0(Encoding):
         tops = bits[:, self.parts["fireworks"]].reshape(batch, config.colors, config.ranks)
         played = tops.flip(-1).cumsum(-1).flip(-1)  # every rank up to the top
         return (copies - discarded - played).flatten(1)
+
+
+def _unpacked(packed: Tensor, size: int) -> Tensor:
+    """[B, size] the first bits of bytes [B, N] as float32."""
+    places = torch.arange(7, -1, -1, device=packed.device, dtype=torch.uint8)
+    return ((packed.unsqueeze(-1) >> places) & 1).flatten(1)[:, :size].float()

@@ -478,11 +478,11 @@ def decision_features(
     """What the layers of a decision read of words [B, N], [B, K], [B, K]; (U, hints written).
 
     ``public`` and ``memory`` may be one row for all worlds. ``table`` float32 [B, ...]: board, own
-    slots, others' slots, whose turn it is, each different one once; ``tables`` int64 [B]: which is whose. ``hints``
-    float32 [B x T x L, ...], a row for each different pair of table and hint; ``hints_at`` int64
-    [B x T x L, 2]: its table, and which hint it is; ``hint_of`` int64 [B, T x L]: a world's rows,
-    -1 for a hint that is not allowed. ``slots`` int64 [2**k]: room to find equal rows, more than
-    twice as many as there are hints.
+    slots, others' slots and whose turn it is, each different one once; ``tables`` int64 [B]: which
+    is whose. ``hints`` float32 [B x T x L, ...], a row for each different pair of table and hint;
+    ``hints_at`` int64 [B x T x L, 2]: its table, and which hint it is; ``hint_of`` int64
+    [B, T x L]: a world's rows, -1 for a hint that is not allowed. ``slots`` int64 [2**k]: room to
+    find equal rows, more than twice as many as there are hints.
     """
     p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
     planes = np.empty(3, np.int64)

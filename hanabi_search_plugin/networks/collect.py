@@ -25,7 +25,7 @@ from hanabi_search_plugin.rollout import choose, observe_all, start_memories
 from hanabi_search_plugin.selfplay import lives_left
 from hanabi_search_plugin.streams import Streams
 
-TRIED = 1 / 100  # share of the decisions at which two moves are tried out
+TRIED = 1 / 300  # share of the decisions at which two moves are tried out
 
 
 @dataclass(frozen=True)

@@ -65,15 +65,17 @@ def ship(
     entry["models"] = [*others, {"file": f"{file}.safetensors", "config": game, "self_play": {}}]
     _write(models)
     network_models.cache_clear()
-    measure(only=name)
+    measure(only=f"{file}.safetensors")
 
 
 @app.command()
 def measure(games: int = 10_000, seed: int = 1, only: str = "") -> None:
-    """Self-play of each network and of its bot on the same decks."""
+    """Self-play of each network, or of the file ``only``, and of its bot on the same decks."""
     models = dict(network_models())
     for name, entry in models.items():
-        for model in entry["models"] if only in ("", name) else ():
+        for model in entry["models"]:
+            if only not in ("", model["file"]):
+                continue
             game = HanabiGame(HanabiConfig(**model["config"], bomb="keep"))
             record = load_network(MODELS / model["file"]).training
             zero = []

@@ -96,7 +96,7 @@ def distill(
     torch.set_num_threads(threads)
     console = Console(highlight=False)
     run = Run(settings, out, device=device)
-    log = _tensorboard(out)
+    log = _tensorboard(out, run.done)
     with compile_progress(console), progress_bar(console, "iterations", iterations) as show:
         show(run.done)
         while not run.finished:
@@ -123,13 +123,16 @@ def _parsed(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _tensorboard(folder: Path) -> Callable[[dict[str, float]], None]:
-    """A function that logs a line of metrics for TensorBoard, where that is installed."""
+def _tensorboard(folder: Path, done: int) -> Callable[[dict[str, float]], None]:
+    """A function that logs a line of metrics for TensorBoard, where that is installed.
+
+    What was logged of iterations after the ``done`` first is hidden: they are done again.
+    """
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         return lambda row: None
-    writer = SummaryWriter(str(folder))
+    writer = SummaryWriter(str(folder), purge_step=done + 1)
 
     def log(row: dict[str, float]) -> None:
         for name, value in row.items():

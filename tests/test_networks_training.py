@@ -87,7 +87,9 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(tmp_path: Path) -> None
     first.iterate()
     kept = (parts / STATE).read_bytes()
     first.iterate()
-    (parts / STATE).write_bytes(kept)  # it was stopped between the metrics and the state
+    (parts / STATE).write_bytes(kept)  # it was stopped after the metrics, before the state
+    with (parts / METRICS).open("a") as file:
+        file.write('{"policy_l')  # or in the middle of a line
     distill(settings, parts)
     for name in (STATE, MODEL):
         one, other = load_file(whole / name), load_file(parts / name)

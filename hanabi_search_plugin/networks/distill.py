@@ -130,9 +130,9 @@ class Run:
             "bombed": float(games.bombed.mean()),
             "seconds": seconds,
         }
-        self._save()
         with (self.folder / METRICS).open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
+        self._save()
         return row
 
     def _learn(self, games: Games, share: float, rng: np.random.Generator) -> Row:
@@ -160,22 +160,23 @@ class Run:
         return means | {"rate": rate * settings.rate, "steps": float(steps)}
 
     def _save(self) -> None:
-        names = {parameter: name for name, parameter in self.network.named_parameters()}
-        content = {f"model.{name}": x for name, x in self.network.state_dict().items()}
-        for parameter, state in self.optimizer.state.items():
-            content |= {f"{key}.{names[parameter]}": x for key, x in state.items()}
+        """The network, then the state: what is newer than the state is made again after a stop."""
         settings = self.settings.to_dict()
-        about = {"settings": settings, "done": self.done, "seconds": self.seconds}
-        metadata = {"format": FORMAT, "about": json.dumps(about)}
-        tensors = {name: x.detach().cpu().contiguous() for name, x in content.items()}
-        with atomic_write(self.folder / STATE) as file:
-            file.write(save(tensors, metadata))
         record = settings | {
             "start": self.start,
             "done": self.done,
             "cpu_seconds": round(self.seconds),
         }
         save_network(self.folder / MODEL, self.network, record)
+        names = {parameter: name for name, parameter in self.network.named_parameters()}
+        content = {f"model.{name}": x for name, x in self.network.state_dict().items()}
+        for parameter, state in self.optimizer.state.items():
+            content |= {f"{key}.{names[parameter]}": x for key, x in state.items()}
+        about = {"settings": settings, "done": self.done, "seconds": self.seconds}
+        metadata = {"format": FORMAT, "about": json.dumps(about)}
+        tensors = {name: x.detach().cpu().contiguous() for name, x in content.items()}
+        with atomic_write(self.folder / STATE) as file:
+            file.write(save(tensors, metadata))
 
     def _begin_with(self, network: Network) -> dict[str, Any]:
         """Take over the weights of ``settings.start``; returns its record."""

@@ -44,6 +44,9 @@ def distill(
     epochs: Annotated[int, typer.Option(help="How often a decision is learned from.")] = 2,
     batch: Annotated[int, typer.Option(help="Decisions of a step.")] = 256,
     rate: Annotated[float, typer.Option(help="Of learning, at first.")] = 1.5e-3,
+    value_weight: Annotated[
+        float, typer.Option(help="Of the losses of values and Q beside the policy's.")
+    ] = 2.0,
     seed: option.Seed = 0,
     start: Annotated[
         Path | None,
@@ -90,6 +93,7 @@ def distill(
         epochs=epochs,
         batch=batch,
         rate=rate,
+        value_weight=value_weight,
         seed=seed,
         start="" if start is None else str(start),
     )

@@ -188,6 +188,7 @@ def test_settings_are_checked() -> None:
         ({"policy": "random"}, "policy must be a compiled bot, got 'random'"),
         ({"games": 0}, "games must be an integer of at least 1, got 0"),
         ({"rate": 0.0}, "rate must be a positive number, got 0.0"),
+        ({"value_weight": -1.0}, "value_weight must be a positive number, got -1.0"),
     ):
         with pytest.raises(ConfigError, match=reason):
             Distillation(**changes)

@@ -30,7 +30,7 @@ from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.networks.architectures import make_network
 from hanabi_search_plugin.networks.checkpoint import load_network, read_file, save_network
 from hanabi_search_plugin.networks.collect import Games, collect
-from hanabi_search_plugin.networks.lessons import batches, lesson
+from hanabi_search_plugin.networks.lessons import VALUE_LOSSES, batches, lesson
 from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.policy import network_policy
 from hanabi_search_plugin.require import require_integer
@@ -61,6 +61,7 @@ class Distillation:
     epochs: int = 2  # how often each decision is learned from
     batch: int = 512  # decisions of a step
     rate: float = 2e-3  # of learning, at first
+    value_weight: float = 2.0  # of the losses of values and Q beside the policy's
     seed: int = 0
     start: str = ""  # the file of a network to go on from; it plays all moves from the first round
 
@@ -68,8 +69,10 @@ class Distillation:
         for name in ("iterations", "games", "epochs", "batch"):
             require_integer(name, getattr(self, name), 1)
         require_integer("seed", self.seed, 0)
-        if not 0 < self.rate < math.inf:
-            raise ConfigError(f"rate must be a positive number, got {self.rate!r}")
+        for name in ("rate", "value_weight"):
+            value = getattr(self, name)
+            if not 0 < value < math.inf:
+                raise ConfigError(f"{name} must be a positive number, got {value!r}")
         if not isinstance(load_policy(self.policy, self.config), CompiledBot):
             raise ConfigError(f"policy must be a compiled bot, got {self.policy!r}")
 
@@ -147,7 +150,11 @@ class Run:
         self.network.train()
         for rows in batches(self.network, games, settings.batch, settings.epochs, rng):
             figures = lesson(self.network, games, rows, own_share, rng)
-            loss = sum(value for name, value in figures.items() if name.endswith("loss"))
+            loss = sum(
+                (settings.value_weight if name in VALUE_LOSSES else 1.0) * value
+                for name, value in figures.items()
+                if name.endswith("loss")
+            )
             self.optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(self.network.parameters(), CLIP)

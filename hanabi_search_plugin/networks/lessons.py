@@ -22,7 +22,7 @@ from hanabi_search_plugin.networks.split_nets import Sequential
 
 Tensor = Any  # torch.Tensor
 
-VALUE_WEIGHT = 2.0  # of the squared error of Q and values, in units of the highest score
+VALUE_LOSSES = ("value_loss", "watch_loss", "q_loss")  # squared errors, in units of the best score
 WATCHED = 1 / 4  # share of the decisions that teach the value of a seat not to move, too
 
 
@@ -159,7 +159,7 @@ def decision_lesson(
 
 def _squared(said: Tensor, true: NDArray[Any], scale: float) -> Tensor:
     error = (said - _tensor(true.astype(np.float32), said.device)) / scale
-    return VALUE_WEIGHT * (error**2).mean()
+    return (error**2).mean()
 
 
 def _tensor(array: NDArray[Any], device: Any) -> Tensor:

@@ -189,10 +189,19 @@ def _card(model: dict[str, Any]) -> Iterable[str]:
         f"| value's error, root mean square | {value['mean']:.2f} points; of the mean "
         f"at each turn {value['constant']:.2f} ({value['games']:,} games) |"
     )
-    trained = f"{record['done']} rounds of {record['games']} games, {record['epochs']} passes, "
-    trained += f"batches of {record['batch']}, rate {record['rate']}, seed {record['seed']}"
-    yield f"| training | {trained} |"
-    yield f"| its cost | {record['cpu_seconds'] / 60:.0f} minutes of one core |"
+    runs = [record]
+    while runs[-1].get("start"):
+        runs.append(runs[-1]["start"])
+    yield f"| training | {', then '.join(_training(run) for run in reversed(runs))} |"
+    seconds = sum(run["cpu_seconds"] for run in runs)
+    yield f"| its cost | {seconds / 60:.0f} minutes of one core |"
+
+
+def _training(record: dict[str, Any]) -> str:
+    return (
+        f"{record['done']} rounds of {record['games']} games, {record['epochs']} passes, "
+        f"batches of {record['batch']}, rate {record['rate']}, seed {record['seed']}"
+    )
 
 
 def _curve(model: dict[str, Any]) -> Iterable[str]:

@@ -53,7 +53,9 @@ class Sparta:
     deviations: float = 2.0  # standard errors (paper, Method)
     min_rollouts: int = 100  # a move, before any is dropped (paper, Method)
     reallocate: bool = True
-    round_size: int = 100  # worlds between two prunings; a quarter of those before, if more
+    # Worlds between two prunings; a quarter of those before, if more. The first round needs no more
+    # than ``min_rollouts``.
+    round_size: int = 100
     threads: int = 1
 
     def __post_init__(self) -> None:
@@ -114,7 +116,9 @@ class Sparta:
         left = share - int(tally.count[alive].max())
         if self.reallocate:
             left = (self.rollouts - int(tally.count.sum())) // int(alive.sum())
-        return min(max(self.round_size, int(tally.count.max()) // 4), left)
+        done = int(tally.count.max())
+        size = max(self.round_size, done // 4) if done else min(self.round_size, self.min_rollouts)
+        return min(size, left)
 
     def _behind(self, tally: Tally, alive: BoolArray, base: int) -> BoolArray:
         """[M] moves to drop now. Never the leader."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.networks.foreign import PublicQ
 from hanabi_search_plugin.networks.mask_net import MaskNet
 from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.split_nets import FeedForward, PublicLSTM, Recurrent
@@ -16,6 +17,7 @@ ARCHITECTURES: dict[str, Callable[..., Network]] = {
     "public-lstm": PublicLSTM,
     "feed-forward": FeedForward,
     "recurrent": Recurrent,
+    "public-q": PublicQ,
 }
 
 

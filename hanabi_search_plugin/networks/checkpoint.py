@@ -91,6 +91,16 @@ def load_network(
     return Loaded(network.to(device).eval(), training)
 
 
+def is_ours(path: str | Path) -> bool:
+    """Is it a file of this package, whatever it is for?"""
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            form = str((file.metadata() or {}).get("format", ""))
+    except SafetensorError:
+        return False
+    return form.startswith("hanabi-search-plugin ")
+
+
 def read_file(path: str | Path, form: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Tensors and description of a file that was written as ``form``; raises CheckpointError."""
     try:

@@ -30,11 +30,17 @@ class Output:
     logits: Tensor  # [B, A] of the policy, before illegal moves are left out
     advantage: Tensor  # [B, A]
     value: Tensor  # [B]
+    waiting: Tensor | None = None  # [B] the value where the seat is not to move, if another
 
     def q(self, legal: Tensor) -> Tensor:
-        """[B, A] duelling: the value plus the advantage less the legal advantages' mean over A."""
-        advantage = self.advantage * legal
-        return self.value.unsqueeze(1) + advantage - advantage.mean(1, keepdim=True)
+        """[B, A] duelling: the value plus the advantage less the legal advantages' mean over A.
+
+        The value alone where nothing is legal. A no-op, from which ``waiting`` comes, counts in A.
+        """
+        advantage, value, actions = self.advantage * legal, self.value, legal.shape[1]
+        if self.waiting is not None:
+            value, actions = torch.where(legal.any(1), value, self.waiting), actions + 1
+        return value.unsqueeze(1) + advantage - advantage.sum(1, keepdim=True) / actions
 
 
 class Network(nn.Module, ABC):
@@ -45,10 +51,11 @@ class Network(nn.Module, ABC):
     what everybody sees: then ``remember`` gets the public part of the encoding alone, else both
     parts side by side. ``combine`` is that of the contract ``Value``: each seat's value is trained
     on what the team gets, so their mean is an estimate of it, too. ``options`` are the keyword
-    arguments that made the network, plain JSON types.
+    arguments that made the network, plain JSON types. ``values``: has it any?
     """
 
     public_memory: bool
+    values: bool = True
     combine: Literal["sum", "mean", "central"] = "mean"
     encoding: Encoding
     options: dict[str, Any]

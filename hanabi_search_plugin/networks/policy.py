@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.errors import ConfigError
+from hanabi_search_plugin.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View
 from hanabi_search_plugin.hanabi.layout import PLAYED
 from hanabi_search_plugin.hanabi.worlds import HanabiView
@@ -79,6 +79,10 @@ class NetworkPolicy(Policy, Value):
         return np.asarray(weight / weight.sum(axis=1, keepdims=True), dtype=np.float64)
 
     def value(self, view: View, memory: Memory) -> FloatArray:
+        if not self.network.values:
+            raise UnsupportedError(
+                "the network's file has no value head (fc_v), so it has no values"
+            )
         view = self.network.encoding.native(view)
         if len(view) == 0:
             return np.zeros(0)

@@ -8,8 +8,9 @@ from pathlib import Path
 from hanabi_search_plugin.blueprints.registry import network_models
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.networks.checkpoint import load_network
+from hanabi_search_plugin.networks.checkpoint import is_ours, load_network
 from hanabi_search_plugin.networks.encoding import difference_of
+from hanabi_search_plugin.networks.foreign import load_foreign
 from hanabi_search_plugin.networks.policy import NetworkPolicy, network_policy
 
 
@@ -23,13 +24,18 @@ def load_network_policy(
 ) -> NetworkPolicy:
     """The network ``name`` of this package for games of ``config``, or that in ``file``.
 
+    The file is one of this package, or a foreign one that ``foreign.load_foreign`` reads.
+
     Raises ConfigError where the package has none for these games, or ``file`` is missing;
     CheckpointError where the file is for other games or no network.
     """
     path = _shipped(name, config) if name is not None else Path(str(file))
     if not path.is_file():
         raise ConfigError(f"file must be that of a network, got {str(path)!r}")
-    network = load_network(path, config, device=device).network
+    if is_ours(path):
+        network = load_network(path, config, device=device).network
+    else:
+        network = load_foreign(path, config, device=device)
     return network_policy(network, temperature=temperature, device=device)
 
 

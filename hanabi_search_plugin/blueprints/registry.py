@@ -72,7 +72,7 @@ def networks() -> tuple[Entry, ...]:
     ]
     own = Entry(
         "network",
-        "a checkpoint of your own",
+        "a checkpoint of your own, or a public LSTM of SAD, OBL or JaxMARL",
         "hanabi-search train",
         _network(None),
         {"file": "its path"} | options,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from hanabi_search_plugin.belief import Belief
-from hanabi_search_plugin.game import Event, View, Worlds
+from hanabi_search_plugin.belief import Belief, WrappedBelief
+from hanabi_search_plugin.game import Event, View
 from hanabi_search_plugin.policy import Memory, Proposes
 
 
-class Guided(Belief):
+class Guided(WrappedBelief):
     """``inner`` and the memory of ``guide``, brought over every event.
 
     ``evidence=False``: the others' moves are no evidence of what is hidden.
@@ -19,30 +17,15 @@ class Guided(Belief):
         self, inner: Belief, guide: Proposes | None, guide_memory: Memory, evidence: bool
     ) -> None:
         """``guide_memory``: one row. ``start`` makes the first."""
-        self.inner = inner
+        super().__init__(inner)
         self.guide = guide
         self.guide_memory = guide_memory
         self.evidence = evidence
-        self.game = inner.game
-        self.seat = inner.seat
-        self.blueprint = inner.blueprint
-        self.view = inner.view
-        self.likelihoods = inner.likelihoods
-        self.exact = inner.exact
-        self.recovered = inner.recovered
 
     @classmethod
     def start(cls, inner: Belief, guide: Proposes | None, evidence: bool) -> Guided:
         """At the first decision of a game, before any event."""
         return cls(inner, guide, None if guide is None else guide.start(inner.view), evidence)
-
-    @property
-    def size(self) -> int:
-        return self.inner.size
-
-    @property
-    def memory(self) -> Memory:
-        return self.inner.memory
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> Guided:
         inner = self.inner.update(event, view, by_blueprint=by_blueprint and self.evidence)
@@ -50,6 +33,3 @@ class Guided(Belief):
         if self.guide is not None:
             memory = self.guide.observe(view, event.seen_by(self.seat, self.game), memory)
         return Guided(inner, self.guide, memory, self.evidence)
-
-    def sample(self, rng: np.random.Generator, n: int) -> tuple[Worlds, tuple[Memory, ...]]:
-        return self.inner.sample(rng, n)

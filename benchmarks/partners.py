@@ -5,8 +5,9 @@ python -m benchmarks.partners identify --players 4 --games 50
 
 In every game the partners are drawn from the list, independently and uniformly. ``adapt``: one
 seat plays the blueprint; a search that takes everybody to play it; the same search over the
-posterior of the partners' policies; and the search that is told who they are. All meet the same
-decks, tables and streams. ``identify``: what the posterior says of the true policies.
+posterior of the partners' policies, by exact likelihoods and by learned ones; and the search that is
+told who they are. All meet the same decks, tables and streams. ``identify``: what the posteriors say
+of the true policies.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,28 +26,39 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from hanabi_search_plugin.agent import upgrade
-from hanabi_search_plugin.blueprints.registry import MIXED_TRACK, load_policies, load_policy
+from hanabi_search_plugin.agent import MakeBelief, upgrade
+from hanabi_search_plugin.blueprints.registry import load_policies, load_policy, policy_names
 from hanabi_search_plugin.checkpoint import Checkpoint
+from hanabi_search_plugin.cli_run import partners_of
 from hanabi_search_plugin.cli_searches import make_search
-from hanabi_search_plugin.game import Event
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.match import SEARCHES, deal_game
 from hanabi_search_plugin.policy import Policy
 from hanabi_search_plugin.selfplay import play_game
-from hanabi_search_plugin.unknown_partners import UnknownPartners
+from hanabi_search_plugin.unknown_partners import PartnersBelief
 
 app = typer.Typer(add_completion=False, help=__doc__)
 console = Console(highlight=False)
 
 TABLES = 4  # what a SeedSequence([seed, use, game]) is for, beside those of ``match``
-SIDES = ("blueprint", "search, all play the blueprint", "search, adapts", "search, told")
+BLUEPRINT, ALL_ALIKE, TOLD = "blueprint", "search, all play the blueprint", "search, told"
+AFTER = (1, 2, 5, 10, 15)  # moves of a partner
+BELIEFS: dict[
+    str, dict[str, str]
+] = {  # options of the command line that make them, beside --partners
+    "exact": {},
+    "learned": {"likelihoods": "learned"},
+    "exact+prior": {"favourite": "evalfn-c:rules=table-2"},
+    "learned+prior": {"likelihoods": "learned", "favourite": "evalfn-c:rules=table-2"},
+}
 
 Players = Annotated[int, typer.Option(help="Seats.")]
 Partners = Annotated[str, typer.Option(help="Policies that partners are drawn from.")]
 Blueprint = Annotated[str, typer.Option("--policy", help="What the seat itself plays.")]
 Games = Annotated[int, typer.Option(help="Decks and tables.")]
 Seed = Annotated[int, typer.Option(help="Decides on everything.")]
+Beliefs = Annotated[str, typer.Option(help=f"Of {', '.join(BELIEFS)}.")]
+Resume = Annotated[Path | None, typer.Option(help="Keep finished games here.")]
 Bomb = Annotated[str, typer.Option(help="The score when the last life is lost.")]
 
 
@@ -55,8 +68,15 @@ class Setting:
 
     game: HanabiGame
     own: Policy
+    partners: str
     candidates: tuple[Policy, ...]
     seed: int
+
+    def beliefs(self, names: str) -> dict[str, MakeBelief]:
+        """Some of BELIEFS over these candidates."""
+        chosen = {name: BELIEFS[name] for name in BELIEFS if name in names.split(",")}
+        partners = {"partners": self.partners}
+        return {n: partners_of(partners | chosen[n], self.game.config) for n in chosen}
 
     def seat(self, number: int) -> int:
         return number % self.game.num_players
@@ -74,8 +94,8 @@ class Setting:
 
 def setting(players: int, policy: str, partners: str, bomb: Any, seed: int) -> Setting:
     game = HanabiGame(players=players, bomb=bomb)
-    config = game.config
-    return Setting(game, load_policy(policy, config), load_policies(partners, config), seed)
+    own, candidates = load_policy(policy, game.config), load_policies(partners, game.config)
+    return Setting(game, own, partners, candidates, seed)
 
 
 def play(given: Setting, number: int, own: Policy) -> dict[str, Any]:
@@ -95,58 +115,70 @@ def play(given: Setting, number: int, own: Policy) -> dict[str, Any]:
 def adapt(
     players: Players = 4,
     policy: Blueprint = "piers",
-    partners: Partners = MIXED_TRACK,
+    partners: Partners = "mixed-track",
     search: Annotated[str, typer.Option(help="sparta or predictor, say.")] = "sparta",
     budget: Annotated[int, typer.Option(help="Rollouts or iterations of a decision.")] = 2_000,
-    epsilon: Annotated[float, typer.Option(help="Random moves, in the beliefs.")] = 0.0,
+    rules: Annotated[str, typer.Option(help="Moves that a tree looks at.")] = "all",
+    convention: Annotated[str, typer.Option(help="Of these rules.")] = "off",
+    evaluation: Annotated[str, typer.Option(help="Estimates of these moves.")] = "none",
+    leaves: Annotated[str, typer.Option(help="rollouts or estimates.")] = "rollouts",
+    beliefs: Beliefs = "exact,learned",
     games: Games = 200,
     seed: Seed = 1,
     bomb: Bomb = "keep",
-    resume: Annotated[Path | None, typer.Option(help="Keep finished games here.")] = None,
+    resume: Resume = None,
 ) -> None:
     """What adapting gains."""
     given = setting(players, policy, partners, bomb, seed)
-    found = make_search(search, {"rollouts" if search == "sparta" else "iterations": budget}, 1)
+    options = {
+        "rollouts" if search == "sparta" else "iterations": budget,
+        "rules": rules, "convention": convention, "evaluation": evaluation, "leaves": leaves,
+    }  # fmt: skip
+    found = make_search(search, options, 1)
     logging.getLogger("hanabi_search_plugin").setLevel(logging.ERROR)  # recoveries are counted
     own, game = given.own, given.game
-    unknown = UnknownPartners(given.candidates, epsilon=epsilon)
-    agents = {
-        SIDES[0]: lambda number: own,
-        SIDES[1]: lambda number: upgrade(own, game, found, epsilon=epsilon),
-        SIDES[2]: lambda number: upgrade(own, game, found, belief=unknown),
-        SIDES[3]: lambda number: upgrade(given.table(number, own), game, found, epsilon=epsilon),
+    makers = given.beliefs(beliefs)
+    adapting = {f"search, adapts, {name}": make for name, make in makers.items()}
+    agents: dict[str, Callable[[int], Policy]] = {
+        BLUEPRINT: lambda number: own,
+        ALL_ALIKE: lambda number: upgrade(own, game, found),
+        TOLD: lambda number: upgrade(given.table(number, own), game, found),
     }
-    for make in agents.values():
-        play(given, 0, make(0))  # compiles
+    for side, make in adapting.items():
+        agent = upgrade(own, game, found, belief=make)
+        agents[side] = lambda number, agent=agent: agent  # type: ignore[misc]
+    for who in agents.values():
+        play(given, 0, who(0))  # compiles
     results: dict[tuple[str, int], dict[str, Any]] = {}
     parameters = {
         "game": game.config.to_dict(), "policy": policy, "partners": partners, "search": search,
-        "budget": budget, "epsilon": epsilon, "seed": seed,
+        "options": options, "seed": seed,
     }  # fmt: skip
     with Checkpoint(resume, parameters) if resume else nullcontext() as kept:
         if kept is not None:
             results |= {(line["side"], line["game"]): line for line in kept.lines}
         for number in track(range(games), console=Console(stderr=True)):
-            for side, make in agents.items():
+            for side, who in agents.items():
                 if (side, number) not in results:
-                    line = {"side": side, "game": number} | play(given, number, make(number))
+                    line = {"side": side, "game": number} | play(given, number, who(number))
                     results[side, number] = line
                     if kept is not None:
                         kept.append(line)
-    table = Table("seat", "score", "gain over the blueprint", "gain of adapting", "CPU s", box=None)
-    scores = {s: np.array([results[s, i]["score"] for i in range(games)]) for s in SIDES}
-    for side in SIDES:
+    scores = {s: np.array([results[s, i]["score"] for i in range(games)]) for s in agents}
+    ahead = [f"gain of adapting, {name}" for name in makers]
+    table = Table("seat", "score", "gain over the blueprint", *ahead, "CPU s", box=None)
+    for side in agents:
         rows = [results[side, i] for i in range(games)]
         table.add_row(
             side,
             _mean(scores[side]),
-            "" if side == SIDES[0] else _mean(scores[side] - scores[SIDES[0]], "+"),
-            "" if side == SIDES[2] else _mean(scores[SIDES[2]] - scores[side], "+"),
+            "" if side == BLUEPRINT else _mean(scores[side] - scores[BLUEPRINT], "+"),
+            *("" if side == s else _mean(scores[s] - scores[side], "+") for s in adapting),
             f"{np.mean([row['cpu'] for row in rows]):.2f}",
         )
     console.print(f"{players} players, {policy} + {search} {budget}, {games} games, seed {seed}")
     console.print(table)
-    for side in SIDES[1:]:
+    for side in list(agents)[1:]:
         share = np.mean([results[side, i]["recovered"] for i in range(games)])
         console.print(f"games with a belief that recovered, {side}: {100 * share:.0f} %")
 
@@ -155,48 +187,84 @@ def adapt(
 def identify(
     players: Players = 4,
     policy: Blueprint = "piers",
-    partners: Partners = MIXED_TRACK,
+    partners: Partners = "mixed-track",
+    beliefs: Beliefs = ",".join(BELIEFS),
     games: Games = 50,
     seed: Seed = 1,
     bomb: Bomb = "keep",
+    resume: Resume = None,
 ) -> None:
     """The probability of a partner's true policy after so many of its moves."""
     given = setting(players, policy, partners, bomb, seed)
-    unknown, after = UnknownPartners(given.candidates), (1, 2, 5, 10, 15)
-    chance: dict[tuple[int, int], list[float]] = {}
-    for number in track(range(games), console=Console(stderr=True)):
-        seat, drawn = given.seat(number), given.drawn(number)
-        worlds, stream = deal_game(given.game, seed, number)
-        belief = unknown((given.own,) * players, worlds.view(seat))
-        moves = [0] * players
-        for turn in play_game(worlds, given.table(number, given.own), stream, (seed, number)):
-            future = worlds.select(np.zeros(1, dtype=np.int64))
-            event: Event = future.step(np.array([turn.action]))
-            if future.terminal[0]:
-                break
-            belief = belief.update(event, future.view(seat))
-            moves[turn.seat] += 1
-            if turn.seat != seat and moves[turn.seat] in after:
-                true = belief.posterior(turn.seat)[drawn[turn.seat]]
-                chance.setdefault((drawn[turn.seat], moves[turn.seat]), []).append(float(true))
-    table = Table("partner", *(f"{n} moves" for n in after), box=None)
-    names = partners.split(",")
-    for k, name in enumerate(names):
-        table.add_row(name, *(_share(chance.get((k, n), [])) for n in after))
-    table.add_row(
-        "all",
-        *(_share([x for (_, m), found in chance.items() if m == n for x in found]) for n in after),
-    )
-    console.print(f"{players} players, {games} games: mean probability of the truth (partners)")
-    console.print(table)
+    logging.getLogger("hanabi_search_plugin").setLevel(logging.ERROR)
+    makers = given.beliefs(beliefs)
+    parameters = {"game": given.game.config.to_dict(), "policy": policy, "partners": partners}
+    lines: dict[tuple[str, int], dict[str, Any]] = {}
+    with Checkpoint(resume, parameters | {"seed": seed}) if resume else nullcontext() as kept:
+        if kept is not None:
+            lines |= {(line["belief"], line["game"]): line for line in kept.lines}
+        for number in track(range(games), console=Console(stderr=True)):
+            for name, make in makers.items():
+                if (name, number) not in lines:
+                    line = {"belief": name, "game": number} | follow(given, number, make)
+                    lines[name, number] = line
+                    if kept is not None:
+                        kept.append(line)
+    console.print(f"{players} players, {games} games: mean probability of a partner's true policy")
+    for name in makers:
+        table = Table(f"{name}: partner", *(f"{n} moves" for n in AFTER), box=None)
+        seen = [lines[name, number]["seen"] for number in range(games)]
+        for k, candidate in enumerate(policy_names(partners)):
+            mine = [[s for s in game if s["policy"] == k] for game in seen]
+            table.add_row(candidate, *(_by_game(mine, n, "chance") for n in AFTER))
+        table.add_row("all", *(_by_game(seen, n, "chance") for n in AFTER))
+        table.add_row("likeliest is true", *(_by_game(seen, n, "likeliest") for n in AFTER))
+        console.print(table)
+        spent = np.mean([lines[name, number]["cpu"] for number in range(games)])
+        console.print(f"{spent:.2f} CPU s a game")
+
+
+def follow(given: Setting, number: int, make: MakeBelief) -> dict[str, Any]:
+    """What a belief says of every partner of one game, after some of its moves."""
+    seat, drawn = given.seat(number), given.drawn(number)
+    worlds, stream = deal_game(given.game, given.seed, number)
+    table = given.table(number, given.own)
+    belief = make((given.own,) * len(table), worlds.view(seat))
+    moves, seen, spent = [0] * len(table), [], 0.0
+    for turn in play_game(worlds, table, stream, ()):
+        future = worlds.select(np.zeros(1, dtype=np.int64))
+        event = future.step(np.array([turn.action]))
+        if future.terminal[0]:
+            break
+        began = time.process_time()
+        belief = belief.update(event, future.view(seat))
+        spent += time.process_time() - began
+        moves[turn.seat] += 1
+        if turn.seat != seat and moves[turn.seat] in AFTER:
+            assert isinstance(belief, PartnersBelief)
+            chance = belief.posterior(turn.seat)
+            true = drawn[turn.seat]
+            seen.append(
+                {
+                    "policy": true,
+                    "moves": moves[turn.seat],
+                    "chance": float(chance[true]),
+                    "likeliest": bool(chance.argmax() == true),
+                }
+            )
+    return {"seen": seen, "cpu": spent}
+
+
+def _by_game(games: list[list[dict[str, Any]]], moves: int, what: str) -> str:
+    """The mean over games of a game's mean, its standard error, and how many partners."""
+    found = [[s[what] for s in game if s["moves"] == moves] for game in games]
+    means = np.array([np.mean(game) for game in found if game])
+    count = sum(map(len, found))
+    return f"{_mean(means)} ({count})" if len(means) > 1 else f"- ({count})"
 
 
 def _mean(values: Any, sign: str = "") -> str:
     return f"{values.mean():{sign}.2f} +- {values.std(ddof=1) / np.sqrt(len(values)):.2f}"
-
-
-def _share(values: list[float]) -> str:
-    return f"{np.mean(values):.2f} ({len(values)})" if values else "-"
 
 
 if __name__ == "__main__":

@@ -83,6 +83,31 @@ class Belief(ABC):
         """n worlds with independent future chance, and every seat's blueprint memory in them."""
 
 
+class WrappedBelief(Belief):
+    """A belief around ``inner``, of which it tells the same; a subclass says what it adds."""
+
+    def __init__(self, inner: Belief) -> None:
+        self.inner = inner
+        self.game = inner.game
+        self.seat = inner.seat
+        self.blueprint = inner.blueprint
+        self.view = inner.view
+        self.likelihoods = inner.likelihoods
+        self.exact = inner.exact
+        self.recovered = inner.recovered
+
+    @property
+    def size(self) -> int:
+        return self.inner.size
+
+    @property
+    def memory(self) -> Memory:
+        return self.inner.memory
+
+    def sample(self, rng: np.random.Generator, n: int) -> tuple[Worlds, tuple[Memory, ...]]:
+        return self.inner.sample(rng, n)
+
+
 class ExplicitBelief(Belief):
     """A belief that can list its support."""
 

@@ -112,6 +112,8 @@ def play(
     epsilon: option.Epsilon = 0.0,
     uncertainty: option.Uncertainty = 0.0,
     partners: option.PartnerNames = None,
+    likelihoods: option.LikelihoodsName = "exact",
+    favourite: option.Favourite = None,
     players: option.Players = 2,
     colors: option.Colors = 5,
     ranks: option.Ranks = 5,
@@ -156,6 +158,8 @@ def evaluate(
     epsilon: option.Epsilon = 0.0,
     uncertainty: option.Uncertainty = 0.0,
     partners: option.PartnerNames = None,
+    likelihoods: option.LikelihoodsName = "exact",
+    favourite: option.Favourite = None,
     game: option.GameName = "hanabi",
     players: option.Players = 2,
     colors: option.Colors = 5,
@@ -306,6 +310,31 @@ def evalfn(
     from hanabi_search_plugin import cli_train
 
     cli_train.train(context.params)
+
+
+@training.command()
+def partners(
+    context: typer.Context,
+    partners: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME,NAME[,NAME...]",
+            help="The policies to recognise, compiled ones, or mixed-track (the paper's list).",
+        ),
+    ] = "mixed-track",
+    games: Annotated[int, typer.Option(help="Games; a fifth of them is held out.")] = 5_000,
+    players: Annotated[
+        str, typer.Option(metavar="N[,N...]", help="Seats, drawn for every game.")
+    ] = "2,3,4,5",
+    seed: option.Seed = 0,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="For the network and the record.")
+    ] = Path("runs/partners"),
+) -> None:
+    """Train the network that recognises partners by their moves (--likelihoods)."""
+    from hanabi_search_plugin import cli_train
+
+    cli_train.train_partners(context.params)
 
 
 @app.command()

@@ -225,6 +225,25 @@ PartnerNames = Annotated[
         rich_help_panel=_SEARCH,
     ),
 ]
+LikelihoodsName = Annotated[
+    str,
+    typer.Option(
+        "--likelihoods",
+        metavar="NAME",
+        help="How a partner's move tells of its policy: exact, asked of each policy; learned, the "
+        "paper's network for mixed-track; or a file of `hanabi-search train partners`.",
+        rich_help_panel=_SEARCH,
+    ),
+]
+Favourite = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="The partner that all others are improbable beside, before any move: the paper's "
+        "prior. Default: all are equally probable.",
+        rich_help_panel=_SEARCH,
+    ),
+]
 
 # The run and its files.
 Games = Annotated[int, typer.Option(help="Games to play.", rich_help_panel=_RUN)]

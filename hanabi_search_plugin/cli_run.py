@@ -17,8 +17,15 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from hanabi_search_plugin.agent import FollowingSearch, SearchAgent, TeamSearch, upgrade
-from hanabi_search_plugin.blueprints.registry import load_policies, load_policy
+from hanabi_search_plugin.agent import (
+    FollowingSearch,
+    MakeBelief,
+    SearchAgent,
+    TeamSearch,
+    upgrade,
+)
+from hanabi_search_plugin.blueprints.learned_partners import LearnedPartners, named_recogniser
+from hanabi_search_plugin.blueprints.registry import load_policies, load_policy, policy_names
 from hanabi_search_plugin.cli_searches import NONE, make_search
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.evaluation import warn_of_independent_searches
@@ -32,10 +39,12 @@ from hanabi_search_plugin.plugins import load_game
 from hanabi_search_plugin.policy import Blueprint, Policy
 from hanabi_search_plugin.records import RecordedGame
 from hanabi_search_plugin.require import require_writable
-from hanabi_search_plugin.unknown_partners import UnknownPartners
+from hanabi_search_plugin.unknown_partners import UnknownPartners, favouring
 
 HUMAN = "human"
 HANABI = "hanabi"
+EXACT = "exact"
+PARTNER_OPTIONS = {"likelihoods": EXACT, "favourite": None}  # and their defaults
 _GAME = {field.name: field.default for field in fields(HanabiConfig)}
 
 
@@ -97,12 +106,33 @@ def _agent(
     doubt = {k: settings[k] for k in ("epsilon", "uncertainty") if k in settings}
     names = settings.get("partners")
     if names is None:
+        for option, usual in PARTNER_OPTIONS.items():
+            if settings.get(option, usual) != usual:
+                raise ConfigError(f"{option} needs partners, got {settings[option]!r}")
         return upgrade(policies, game, search, **doubt)
     learns = not isinstance(search, FollowingSearch) or search.assumes_blueprint
     if isinstance(search, TeamSearch) or not learns:  # to whom moves are no evidence
         raise ConfigError(f"partners is not an option of {settings['search']}, got {names!r}")
-    candidates = load_policies(names, _asked(game))
-    return upgrade(policies, game, search, belief=UnknownPartners(candidates, **doubt))
+    return upgrade(policies, game, search, belief=partners_of(settings, _asked(game)))
+
+
+def partners_of(settings: Mapping[str, Any], asked: HanabiConfig | Game) -> MakeBelief:
+    """What learns who the others are, from ``--partners`` and the options that belong to it."""
+    names = policy_names(settings["partners"])
+    candidates = load_policies(settings["partners"], asked)
+    favourite, prior = settings.get("favourite"), None
+    if favourite is not None:
+        if favourite not in names:
+            raise ConfigError(f"favourite must be one of {', '.join(names)}, got {favourite!r}")
+        prior = favouring(names.index(favourite), len(names))
+    doubt = {k: settings[k] for k in ("epsilon", "uncertainty") if k in settings}
+    likelihoods = settings.get("likelihoods", EXACT)
+    if likelihoods == EXACT:
+        return UnknownPartners(candidates, prior, **doubt)
+    for name, value in doubt.items():
+        if value != 0.0:
+            raise ConfigError(f"{name} must be 0 where likelihoods are not exact, got {value}")
+    return LearnedPartners(candidates, named_recogniser(likelihoods, names), prior)
 
 
 def _game(settings: Mapping[str, Any]) -> Game:

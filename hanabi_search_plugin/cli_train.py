@@ -1,4 +1,4 @@
-"""``hanabi-search train evalfn``: games, networks, and a record of how it went."""
+"""``hanabi-search train evalfn`` and ``partners``: games, networks, and how it went."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import Any
 from rich.console import Console
 
 from hanabi_search_plugin import cli_run
+from hanabi_search_plugin.blueprints.registry import policy_names
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.jit import compile_progress
-from hanabi_search_plugin.learning import evalfn
+from hanabi_search_plugin.learning import evalfn, partners
 from hanabi_search_plugin.learning.evalfn import Stage, Training
+from hanabi_search_plugin.learning.partners import PartnerTraining
 
 
 def train(settings: Mapping[str, Any]) -> None:
@@ -30,10 +32,7 @@ def train(settings: Mapping[str, Any]) -> None:
         Stage(games=g, iterations=i, exploration=c)
         for g, i, c in zip(games, iterations, exploration, strict=True)
     )
-    configs = tuple(
-        HanabiConfig(players=players, bomb="keep")
-        for players in _numbers("players", settings["players"], int)
-    )
+    configs = _configs(settings["players"])
     training = Training(stages=stages, configs=configs, seed=settings["seed"])
     out: Path = settings["out"]
     console = cli_run.open_console(None)
@@ -41,6 +40,33 @@ def train(settings: Mapping[str, Any]) -> None:
     with compile_progress(console):
         evalfn.train(training, out, _Printer(console))
     console.print(f"{out / 'training.json'} says how it went", markup=False, soft_wrap=True)
+
+
+def train_partners(settings: Mapping[str, Any]) -> None:
+    """Train, and print how well single moves tell who made them."""
+    training = PartnerTraining(
+        partners=policy_names(settings["partners"]),
+        games=settings["games"],
+        configs=_configs(settings["players"]),
+        seed=settings["seed"],
+    )
+    out: Path = settings["out"]
+    console = cli_run.open_console(None)
+    with compile_progress(console):
+        record = partners.train(training, out)
+    for part in ("learned_from", "held_out"):
+        found = record[part]
+        console.print(
+            f"{part.replace('_', ' ')}: {found['moves']:,} moves, log loss "
+            f"{found['log_loss']:.3f}, the likeliest policy is the true one for "
+            f"{100 * found['likeliest_is_true']:.0f} %"
+        )
+    console.print(f"{out / 'partners.json'} says how it went", markup=False, soft_wrap=True)
+
+
+def _configs(players: str) -> tuple[HanabiConfig, ...]:
+    numbers = _numbers("players", players, int)
+    return tuple(HanabiConfig(players=number, bomb="keep") for number in numbers)
 
 
 def _numbers(name: str, text: str, kind: Callable[[str], Any]) -> list[Any]:

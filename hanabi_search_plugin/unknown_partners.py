@@ -14,13 +14,15 @@ Letters: K candidates.
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from hanabi_search_plugin.agent import MakeBelief
-from hanabi_search_plugin.belief import Belief, ExplicitBelief
+from hanabi_search_plugin.belief import ExplicitBelief, WrappedBelief
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.game import Event, FloatArray, View, Worlds
 from hanabi_search_plugin.mixture import Mixture
@@ -66,54 +68,59 @@ class UnknownPartners:
         partner = self.mixture()
         mixed = tuple(policy if p == view.player else partner for p, policy in enumerate(blueprint))
         if self.belief is not None:
-            return PartnersBelief(self.belief(mixed, view))
-        return PartnersBelief(view.game.belief(mixed, view, uncertainty=self.uncertainty))
+            return MixtureBelief(self.belief(mixed, view))
+        return MixtureBelief(view.game.belief(mixed, view, uncertainty=self.uncertainty))
 
 
-class PartnersBelief(Belief):
+class PartnersBelief(WrappedBelief):
     """``inner``, a belief over partners that are mixtures, whose samples draw their policies.
 
     In a sampled world every partner keeps to one candidate, so a search compares moves in the same
     worlds with the same partners, and its rollouts run as fast as those of known policies.
     """
 
-    def __init__(self, inner: Belief) -> None:
-        self.inner = inner
-        self.game = inner.game
-        self.seat = inner.seat
-        self.blueprint = inner.blueprint
-        self.view = inner.view
-        self.likelihoods = inner.likelihoods
-        self.exact = inner.exact
-        self.recovered = inner.recovered
+    @abstractmethod
+    def posterior(self, player: int) -> FloatArray:
+        """[K] probability of each candidate of ``player``, given all that the seat has seen.
 
-    @property
-    def size(self) -> int:
-        return self.inner.size
+        Raises ConfigError for a player whose policy is known.
+        """
 
-    @property
-    def memory(self) -> Memory:
-        return self.inner.memory
-
-    def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> PartnersBelief:
-        return PartnersBelief(self.inner.update(event, view, by_blueprint=by_blueprint))
+    @abstractmethod
+    def informed(self, player: int, memory: Memory) -> Memory:
+        """A mixture's memory in worlds of ``inner``, with the weights to draw candidates by."""
 
     def sample(self, rng: np.random.Generator, n: int) -> tuple[Worlds, tuple[Memory, ...]]:
         """See ``Belief.sample``: takes what ``inner`` takes, then n doubles for each mixture."""
         worlds, memories = self.inner.sample(rng, n)
         return worlds, tuple(
-            policy.draw(memory, rng.random(n)) if isinstance(policy, Mixture) else memory
-            for policy, memory in zip(self.blueprint, memories, strict=True)
+            policy.draw(self.informed(p, memory), rng.random(n))
+            if isinstance(policy, Mixture)
+            else memory
+            for p, (policy, memory) in enumerate(zip(self.blueprint, memories, strict=True))
         )
 
-    def posterior(self, player: int) -> FloatArray:
-        """[K] probability of each candidate of ``player``, given all that the seat has seen.
-
-        Estimated from SAMPLED worlds where the inner belief cannot list its own. Raises ConfigError
-        for a player whose policy is known.
-        """
+    def require_unknown(self, player: int) -> None:
+        """Raises ConfigError for a player whose policy is known."""
         if not isinstance(self.blueprint[player], Mixture):
             raise ConfigError(f"player must be one of unknown policy, got {player}")
+
+
+class MixtureBelief(PartnersBelief):
+    """The posterior that the mixtures' own memories hold, world by world."""
+
+    def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> MixtureBelief:
+        return MixtureBelief(self.inner.update(event, view, by_blueprint=by_blueprint))
+
+    def informed(self, player: int, memory: Memory) -> Memory:
+        return memory
+
+    def posterior(self, player: int) -> FloatArray:
+        """See ``PartnersBelief.posterior``.
+
+        Estimated from SAMPLED worlds where the inner belief cannot list its own.
+        """
+        self.require_unknown(player)
         if isinstance(self.inner, ExplicitBelief):
             _, chance = self.inner.support()
             memories = self.inner.support_memories()
@@ -122,3 +129,10 @@ class PartnersBelief(Belief):
             chance = np.full(len(worlds), 1.0 / len(worlds))
         weights: FloatArray = memories[player]["weights"]
         return np.asarray(chance @ weights, dtype=np.float64)
+
+
+def favouring(favourite: int, candidates: int) -> tuple[float, ...]:
+    """The prior of the RIS-MCTS paper (section VII): a log likelihood of -40 for all but one."""
+    rest = math.exp(-40.0)
+    best = 1.0 - (candidates - 1) * rest
+    return tuple(best if k == favourite else rest for k in range(candidates))

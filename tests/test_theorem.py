@@ -15,7 +15,7 @@ import pytest
 
 from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.belief import Belief, EnumeratedBelief
+from hanabi_search_plugin.belief import Belief, EnumeratedBelief, WrappedBelief
 from hanabi_search_plugin.game import BoolArray, Event, IntArray, View, Worlds
 from hanabi_search_plugin.hanabi.belief import HandBelief
 from hanabi_search_plugin.hanabi.game import HanabiGame
@@ -159,27 +159,14 @@ def test_an_agent_plays_what_was_enumerated(seat: int) -> None:
     assert changed > 5
 
 
-class Systematic(Belief):
+class Systematic(WrappedBelief):
     """A belief of few, equally likely worlds whose samples hold each of them as often."""
 
-    def __init__(self, belief: EnumeratedBelief) -> None:
-        self.belief, self.exact = belief, True
-        for name in ("game", "seat", "blueprint", "view", "likelihoods", "recovered"):
-            setattr(self, name, getattr(belief, name))
-
-    @property
-    def size(self) -> int:
-        return self.belief.size
-
-    @property
-    def memory(self) -> Memory:
-        return self.belief.memory
-
     def update(self, event: Event, view: View) -> Systematic:
-        return Systematic(self.belief.update(event, view))
+        return Systematic(self.inner.update(event, view))
 
     def sample(self, rng: np.random.Generator, n: int) -> tuple[Worlds, tuple[Memory, ...]]:
-        worlds, weights = self.belief.support()
+        worlds, weights = self.inner.support()
         assert n % len(weights) == 0 and np.ptp(weights) < 1e-12
         return worlds.select(np.arange(n) % len(weights)), (None, None)
 

@@ -32,6 +32,7 @@ from hanabi_search_plugin.blueprints.rulebook import (
     named_rules,
 )
 from hanabi_search_plugin.errors import ConfigError, RecordError
+from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.game import BoolArray, FloatArray, IntArray, View
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.worlds import Rows
@@ -122,6 +123,13 @@ class Network:
         """Where compiled code finds the numbers. They stay there as long as the process lives."""
         numbers = _interned.setdefault(self._packed.tobytes(), self._packed)
         return int(numbers.ctypes.data)
+
+    def save(self, path: str | Path, about: Mapping[str, str] | None = None) -> None:
+        """Write a file of safetensors, whole or not at all; ``about`` becomes its metadata."""
+        from safetensors.numpy import save
+
+        with atomic_write(path) as file:
+            file.write(save(self.tensors, None if about is None else dict(about)))
 
     @classmethod
     def load(cls, path: str | Path) -> Network:

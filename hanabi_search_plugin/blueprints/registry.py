@@ -118,14 +118,21 @@ def load_policy(name: str, config: HanabiConfig | Game | None = None) -> Policy:
     return entry.load(config, **options)
 
 
-MIXED_TRACK = "random,cautious,iggi,flawed,piers,risky2:threshold=0.6,outer,vdb"
-"""The partners of Table VII of the RIS-MCTS paper but its evaluation functions."""
+MIXED_TRACK = (
+    *("random", "cautious", "iggi", "flawed", "piers", "risky2:threshold=0.6", "outer", "vdb"),
+    *("evalfn:rules=table-2", "evalfn-c:rules=table-2"),
+)
+"""The partners of Table VII of the RIS-MCTS paper, in its order."""
+
+
+def policy_names(names: str) -> tuple[str, ...]:
+    """Of a list "NAME,NAME...", or of "mixed-track"."""
+    return MIXED_TRACK if names == "mixed-track" else tuple(map(str.strip, names.split(",")))
 
 
 def load_policies(names: str, config: HanabiConfig | Game | None = None) -> tuple[Policy, ...]:
-    """The policies of a list "NAME,NAME...", or of "mixed-track"; as ``load_policy``."""
-    listed = MIXED_TRACK if names == "mixed-track" else names
-    return tuple(load_policy(name.strip(), config) for name in listed.split(","))
+    """The policies of ``policy_names``; see ``load_policy``."""
+    return tuple(load_policy(name, config) for name in policy_names(names))
 
 
 @functools.cache

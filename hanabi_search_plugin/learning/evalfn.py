@@ -8,7 +8,6 @@ first, whose targets random rollouts keep low. Letters: M examples.
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -20,15 +19,16 @@ from hanabi_search_plugin.blueprints.agents import RuleAgent
 from hanabi_search_plugin.blueprints.evalfn import EvalFn, Network, RuleClassifier
 from hanabi_search_plugin.blueprints.rulebook import SHIPPED_EVALUATION, TABLE_II, Convention
 from hanabi_search_plugin.checkpoint import Checkpoint
-from hanabi_search_plugin.errors import ConfigError, RecordError, UnsupportedError
+from hanabi_search_plugin.errors import ConfigError, RecordError
 from hanabi_search_plugin.evaluation import evaluate
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.learning.examples import Examples, play
-from hanabi_search_plugin.learning.fit import BATCH, PENALTY, RATE, STEPS, fit
+from hanabi_search_plugin.learning.fit import SETTINGS, fit
+from hanabi_search_plugin.learning.record import versions_with_torch, write_record
 from hanabi_search_plugin.policy import Policy, UniformPolicy
-from hanabi_search_plugin.provenance import describe, versions
+from hanabi_search_plugin.provenance import describe
 from hanabi_search_plugin.require import require_integer
 
 LEAST_VISITS = 50  # of a move in a tree, to be an example (paper, VI)
@@ -80,19 +80,11 @@ def train(training: Training, out: Path, listener: Listener) -> dict[str, Any]:
     Returns what the latter says. Games that ``out`` has already are not played again. Raises
     UnsupportedError without PyTorch, ConfigError where ``out`` has games of other parameters.
     """
-    try:
-        import torch
-    except ImportError:
-        raise UnsupportedError(
-            "training needs PyTorch, which is not installed: "
-            "pip install 'hanabi-search-plugin[torch]'"
-        ) from None
+    about = versions_with_torch()
     out.mkdir(parents=True, exist_ok=True)
     record: dict[str, Any] = {"training": describe(training), "convention": CONVENTION}
     record |= {"rules": "shipped-evaluation", "least_visits": LEAST_VISITS}
-    settings = {"rate": RATE, "batch": BATCH, "steps": STEPS, "penalty": PENALTY}
-    record |= {"fit": {"optimizer": "Adam"} | settings}
-    record["stages"] = []
+    record |= {"fit": SETTINGS, "stages": []}
     rollouts: Network | None = None
     examples: list[Examples] = []
     for number, stage in enumerate(training.stages, start=1):
@@ -115,14 +107,13 @@ def train(training: Training, out: Path, listener: Listener) -> dict[str, Any]:
                 for name, rules in JUDGED_WITH.items()
             }
             listener.on_network(name, found[part]["self_play"])
-            _save(network, out / f"{name}.safetensors")
+            network.save(out / f"{name}.safetensors")
             if part == "tree":
                 rollouts = network
         record["stages"].append(found)
     record["classifier"] = _classifier(examples, training, out, listener)
-    record["versions"] = versions() | {"torch": torch.__version__}
-    with atomic_write(out / "training.json") as file:
-        file.write(json.dumps(record, indent=1).encode() + b"\n")
+    record["versions"] = about
+    write_record(out / "training.json", record)
     return record
 
 
@@ -231,15 +222,8 @@ def _classifier(
     states = np.concatenate([game.states for game in examples])
     rules = np.concatenate([game.rules for game in examples])
     network = Network(fit(states, rules, "cosine", training.seed))
-    _save(network, out / "rules.safetensors")
+    network.save(out / "rules.safetensors")
     agent = RuleClassifier(network, TABLE_II, convention=CONVENTION)
     self_play = _self_play(agent, training.configs)
     listener.on_network("rules", {"table-2": self_play})
     return {"examples": len(states), "network": network.digest, "self_play": self_play}
-
-
-def _save(network: Network, path: Path) -> None:
-    from safetensors.numpy import save
-
-    with atomic_write(path) as file:
-        file.write(save(dict(network.tensors)))

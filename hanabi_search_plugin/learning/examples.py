@@ -24,8 +24,8 @@ from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.layout import PLAYED
 from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
 from hanabi_search_plugin.match import SEARCHES, deal_game
-from hanabi_search_plugin.policy import Policy
-from hanabi_search_plugin.selfplay import play_game
+from hanabi_search_plugin.policy import Memory, Policy
+from hanabi_search_plugin.selfplay import Turn, play_game
 from hanabi_search_plugin.tree import GrownTree
 
 Numbers = NDArray[np.float32]
@@ -79,6 +79,21 @@ def of_tree(
     return features.astype(np.float32), targets.astype(np.float32), nodes == 0
 
 
+def watched(turns: Iterator[Turn], reader: RuleAgent) -> Iterator[tuple[Turn, HanabiView, Memory]]:
+    """Each turn of a game, what its player sees before the move, and the reader's memory then."""
+    memory: Memory = None
+    last: Turn | None = None
+    for turn in turns:
+        view = cast(HanabiView, turn.worlds.view(turn.seat))
+        if last is None:
+            memory = reader.start(view)
+        else:
+            event = Event(np.array([last.seat]), np.array([last.action]))
+            memory = reader.observe(view, event, memory)
+        yield turn, view, memory
+        last = turn
+
+
 def play(
     game: HanabiGame,
     blueprint: Policy,
@@ -104,21 +119,14 @@ def play(
     )
     agent = upgrade(blueprint, game, search)
     worlds, stream = deal_game(game, seed, index)
-    assert isinstance(worlds, HanabiWorlds)
-    memory = classified.start(worlds.view(0))
     states, rules = [], []
     seeds = (seed, SEARCHES, index)
-    last: tuple[int, int] | None = None
-    for turn in play_game(worlds, (agent,) * game.num_players, stream, seeds):
-        view = worlds.view(turn.seat)
-        if last is not None:
-            event = Event(*(np.array([number]) for number in last))
-            memory = classified.observe(view, event, memory)
+    turns = play_game(worlds, (agent,) * game.num_players, stream, seeds)
+    for turn, view, memory in watched(turns, classified):
         proposed = classified.proposals(view, memory)[0] == turn.action
         if proposed.any() and turn.result is not None and turn.result.reason != "single_move":
             states.append(state_features(classified, game, view.rows, memory)[0, STATE_FEATURES])
             rules.append(proposed / proposed.sum())
-        last = turn.seat, turn.action
     features, targets, roots = (np.concatenate(column) for column in zip(*found, strict=True))
     return Examples(
         features=features,

@@ -4,10 +4,10 @@ python -m benchmarks.partners adapt --players 4 --search sparta --games 200
 python -m benchmarks.partners identify --players 4 --games 50
 
 In every game the partners are drawn from the list, independently and uniformly. ``adapt``: one
-seat plays the blueprint; a search that takes everybody to play it; the same search over the
-posterior of the partners' policies, by exact likelihoods and by learned ones; and the search that is
-told who they are. All meet the same decks, tables and streams. ``identify``: what the posteriors say
-of the true policies.
+seat plays the blueprint; a search that takes everybody to play it; the search that is told who they
+are; and the same over the posterior of the partners' policies, by exact likelihoods and by learned
+ones. All meet the same decks, tables and streams. ``identify``: what the posteriors say of the true
+policies.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def identify(
     players: Players = 4,
     policy: Blueprint = "piers",
     partners: Partners = "mixed-track",
-    beliefs: Beliefs = ",".join(BELIEFS),
+    beliefs: Beliefs = "exact,learned,learned+prior",
     games: Games = 50,
     seed: Seed = 1,
     bomb: Bomb = "keep",

@@ -142,6 +142,10 @@ def test_partners_may_be_unknown(search: str) -> None:
     assert [c["name"] for c in content["policies"][1]["belief"]["candidates"][:1]] == ["vdb"]
     assert content["policies"][1]["belief"]["epsilon"] == 0.01
     assert "P1 searches" in good("play", *line, "mixed-track").stdout
+    learned = ["--likelihoods", "learned", "--favourite", "evalfn-c:rules=table-2"]
+    result = good("evaluate", *line, "mixed-track", *learned, "--games", 2, "--json", "-")
+    belief = json.loads(result.stdout)["policies"][1]["belief"]
+    assert belief["type"] == "LearnedPartners" and belief["prior"][-1] == 1.0
     for other in ("joint-sparta", "ris-mcts"):
         failed = run("evaluate", *SMALL, "--search", other, "--partners", "vdb")
         assert failed.exit_code == 2
@@ -262,6 +266,25 @@ def test_list_names_what_can_be_named() -> None:
         ("evaluate --search ris-mcts --leaves estimates", "guide must be a policy that estimates"),
         ("train smartbot", "No such command 'smartbot'"),
         ("train evalfn --games 1,two", "games must be numbers with commas between"),
+        ("train partners --games 1", "games must be an integer of at least 5"),
+        ("train partners --partners vdb", "at least two policies"),
+        ("evaluate --search sparta --likelihoods learned", "likelihoods needs partners"),
+        (
+            "evaluate --search sparta --partners vdb,random --favourite piers",
+            "favourite must be one of vdb, random, got 'piers'",
+        ),
+        (
+            "evaluate --search sparta --partners mixed-track --likelihoods learned --epsilon 0.1",
+            "epsilon must be 0 where likelihoods are not exact",
+        ),
+        (
+            "evaluate --search sparta --partners vdb,random --likelihoods learned",
+            "partners must be those of the network, random,cautious,",
+        ),
+        (
+            "evaluate --search sparta --partners vdb,random --likelihoods good",
+            "likelihoods must be exact, learned or a file, got 'good'",
+        ),
         ("train evalfn --games 1", "must be numbers of the same stages"),
         ("evaluate --search sparta --iterations 5", "iterations is not an option of sparta"),
         ("evaluate --search joint-sparta --search-seats 1", "search-seats must be all 2"),

@@ -42,6 +42,7 @@ from hanabi_search_plugin.testing import check_policy
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from tests.evalfn_reference import features
 from tests.helpers.hanabi_table import any_config
+from tests.helpers.small_networks import random_network, tensors
 from tests.rules_reference import Table
 from tests.test_ismcts import (
     PAYOFF,
@@ -54,24 +55,8 @@ from tests.test_ismcts import (
     last,
     later_belief,
     merged,
+    same_moves,
 )
-
-
-def tensors(seed: int = 0, inputs: int = FEATURES, outputs: int = 1) -> dict[str, Any]:
-    rng = np.random.default_rng(seed)
-    parts = {
-        "mean": rng.random(inputs),
-        "deviation": rng.uniform(0.2, 1.0, inputs),
-        "hidden.weight": rng.normal(size=(HIDDEN, inputs)),
-        "hidden.bias": rng.normal(size=HIDDEN),
-        "output.weight": rng.normal(size=(outputs, HIDDEN)) / 10,
-        "output.bias": rng.normal(size=outputs),
-    }
-    return {name: part.astype(np.float32) for name, part in parts.items()}
-
-
-def random_network(**options: int) -> Network:
-    return Network(tensors(**options))
 
 
 def positions(config: HanabiConfig, agent: Any, seed: int, lucky: float = 0.0):
@@ -238,11 +223,7 @@ def test_compiled_trees_with_estimates_are_the_generic_ones(kind, leaves, monkey
             patch.setattr(HanabiGame, "start_tree", lambda *_, **__: None)
             generic = last(search.grow(np.random.default_rng(seed), belief))
             assert result.to_dict() == decide(search, belief).to_dict()
-        nodes = [
-            {path: moves for path, moves in found.items() if moves}
-            for found in (arrays_as_dict(compiled), merged(generic))
-        ]
-        assert nodes[0] == nodes[1]
+        assert same_moves(arrays_as_dict(compiled), merged(generic))
         assert compiled.depth == generic.depth
 
 

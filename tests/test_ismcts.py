@@ -187,6 +187,12 @@ def arrays_as_dict(tree):
     return found
 
 
+def same_moves(one, other):
+    """Are the nodes that have any moves the same, of ``spread``, ``merged`` or arrays_as_dict?"""
+    found = [{path: moves for path, moves in tree.items() if moves} for tree in (one, other)]
+    return found[0] == found[1]
+
+
 GUIDES = {
     "all moves": None,
     "rules": RuleAgent(TABLE_II),

@@ -28,6 +28,7 @@ from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, TreeSearch
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.predictor import Predictor
 from hanabi_search_plugin.blueprints.agents import RuleAgent
+from hanabi_search_plugin.blueprints.learned_partners import LearnedPartners, Recogniser
 from hanabi_search_plugin.blueprints.registry import load_policy, policies
 from hanabi_search_plugin.blueprints.rulebook import TABLE_II
 from hanabi_search_plugin.callables import from_callable
@@ -57,6 +58,7 @@ from hanabi_search_plugin.wrappers.openspiel_policies import as_policy
 from hanabi_search_plugin.wrappers.pettingzoo_agents import RecordObservations, SeatAgent
 from hanabi_search_plugin.wrappers.pettingzoo_games import AECGame, DeterministicAECGame
 from tests.helpers.pettingzoo_hanabi import theirs
+from tests.helpers.small_networks import random_network
 from tests.test_pettingzoo_games import OpenSpiel, TicTacToe
 
 TWO = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3, life_tokens=2)
@@ -141,6 +143,16 @@ def test_agents_that_do_not_know_their_partners() -> None:
         unknown = UnknownPartners(candidates)
         check_agent(searched(game, candidates[0], belief=unknown), game, partner=candidates[1])
     check_agent(adapting(SPIEL[0], UniformPolicy()), SPIEL[0])
+
+
+def test_agents_that_recognise_their_partners() -> None:
+    names = ("vdb", "smartbot", "evalfn-c", "random")
+    candidates = tuple(load_policy(name) for name in names)
+    learned = LearnedPartners(candidates, Recogniser(random_network(outputs=4), names))
+    for game in (TWO, THREE):
+        for search in (Predictor(iterations=30), Sparta(rollouts=24, min_rollouts=2)):
+            agent = upgrade(candidates[0], game, search, belief=learned)
+            check_agent(agent, game, partner=candidates[1])
 
 
 @pytest.mark.parametrize("name", ["masks", "public-lstm", "feed-forward", "recurrent"])

@@ -16,6 +16,7 @@ from hanabi_search_plugin.algorithms.guided import Guided
 from hanabi_search_plugin.belief import EnumeratedBelief, dealt, follow
 from hanabi_search_plugin.blueprints import mixed_partners
 from hanabi_search_plugin.blueprints.compiled import table_of
+from hanabi_search_plugin.blueprints.learned_partners import LearnedPartners, Recogniser
 from hanabi_search_plugin.blueprints.mixed_partners import MixedPartners
 from hanabi_search_plugin.blueprints.partners import PolicyPartners
 from hanabi_search_plugin.blueprints.registry import load_policy
@@ -36,7 +37,8 @@ from hanabi_search_plugin.wrappers.openspiel_hanabi import load_game
 from hanabi_search_plugin.wrappers.pettingzoo import env
 from hanabi_search_plugin.wrappers.pettingzoo_agents import RecordObservations, SeatAgent
 from tests.helpers.hanabi_bayes import Hashed, Record
-from tests.test_ismcts import arrays_as_dict, last, spread
+from tests.helpers.small_networks import random_network
+from tests.test_ismcts import arrays_as_dict, last, same_moves, spread
 
 TWO = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3, life_tokens=2)
 THREE = HanabiGame(players=3, colors=2, ranks=3, hand_size=2, information_tokens=3, life_tokens=2)
@@ -401,7 +403,13 @@ def test_mixed_tables_are_played_as_the_plain_loops_play_them() -> None:
         assert np.array_equal(ends, Game.play_out(game, worlds, belief.blueprint, memories, rng))
 
 
-@pytest.mark.parametrize("of", [unknown_of, known_of])
+def learned_of(game):
+    recogniser = Recogniser(random_network(outputs=len(BOTS)), BOTS)
+    learned = LearnedPartners(named(game, *BOTS), recogniser)
+    return lambda view: learned(named(game, "vdb") * game.num_players, view)
+
+
+@pytest.mark.parametrize("of", [unknown_of, known_of, learned_of])
 @pytest.mark.parametrize("depth", [None, 2])
 def test_compiled_trees_of_own_moves_are_the_generic_ones(of, depth, monkeypatch) -> None:
     for seed, game in enumerate((TWO, THREE, THREE)):
@@ -411,11 +419,7 @@ def test_compiled_trees_of_own_moves_are_the_generic_ones(of, depth, monkeypatch
         with monkeypatch.context() as patch:
             patch.setattr(HanabiGame, "start_tree", lambda *_, **__: None)
             generic = last(search.grow(np.random.default_rng(seed), belief))
-        nodes = [
-            {path: moves for path, moves in found.items() if moves}
-            for found in (arrays_as_dict(compiled), spread(generic.roots[0]))
-        ]
-        assert nodes[0] == nodes[1]
+        assert same_moves(arrays_as_dict(compiled), spread(generic.roots[0]))
         assert compiled.depth == generic.depth
         assert depth is None or compiled.depth <= depth
         assert compiled.iterations == generic.iterations == 130

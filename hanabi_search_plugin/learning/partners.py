@@ -47,7 +47,9 @@ class PartnerTraining:
         require_integer("games", self.games, HELD_OUT)
         require_integer("seed", self.seed, 0)
         if len(self.partners) < 2 or not self.configs:
-            raise ConfigError("a training must have games and two policies or more")
+            raise ConfigError(
+                f"a training must have at least two policies and a game, got {self.partners}"
+            )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,28 @@
+"""Networks of random weights, as those of ``blueprints.evalfn``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hanabi_search_plugin.blueprints.evalfn import Network
+from hanabi_search_plugin.blueprints.evaluation import HIDDEN
+from hanabi_search_plugin.blueprints.features import FEATURES
+
+
+def tensors(seed: int = 0, inputs: int = FEATURES, outputs: int = 1) -> dict[str, Any]:
+    rng = np.random.default_rng(seed)
+    parts = {
+        "mean": rng.random(inputs),
+        "deviation": rng.uniform(0.2, 1.0, inputs),
+        "hidden.weight": rng.normal(size=(HIDDEN, inputs)),
+        "hidden.bias": rng.normal(size=HIDDEN),
+        "output.weight": rng.normal(size=(outputs, HIDDEN)) / 10,
+        "output.bias": rng.normal(size=outputs),
+    }
+    return {name: part.astype(np.float32) for name, part in parts.items()}
+
+
+def random_network(**options: int) -> Network:
+    return Network(tensors(**options))

@@ -1,9 +1,10 @@
 """Compiled features of the network of masks (``networks.mask_net``), by counting bits.
 
-They are what ``networks.status`` and ``MaskNet`` work out with tensors, number for number. Equal
-inputs to a layer are written once: under most hands that a belief asks about, a network reads what
-it has read before. Letters: B worlds, N words, P players, T others, H slots, K = P x H cards, V
-identities, S = 3 statuses (playable, worthless, critical), U different tables, L hints to a player.
+They are what ``networks.status`` and ``MaskNet`` work out with tensors, number for number. Where
+all worlds have one public part, as under the hands that a belief asks about, equal inputs to a
+layer are written once: a network has read most of them before. Letters: B worlds, N words, P
+players, T others, H slots, K = P x H cards, V identities, S = 3 statuses (playable, worthless,
+critical), U different tables, L hints to a player.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ LATE = 6  # cards left in the deck are told one by one below this number
 TOLD = 11  # numbers in a summary of a mask
 EACH = TOLD + 3  # and its margins
 IDENTITY = 9  # what is known of an identity in the question whether it goes
+KEY, TABLE, HINT = 0, 1, 2  # what a place of a hash table holds, beside its index
 KEPT = 4.0  # the logit with which an identity stays before anything is learned
 
 
@@ -339,28 +341,15 @@ def settle(dims: Any, public: Any, memory: Any, weights: Any, out: Any) -> None:
 
 
 @inline
-def same_row(out: Any, a: int, b: int, width: int) -> bool:
-    same = True
-    for i in range(width):
-        same &= out[a, i] == out[b, i]
-    return same
+def mixed(z: Any, word: Any) -> Any:
+    """A hash with one more word."""
+    z = (z ^ np.uint64(word)) * np.uint64(0xFF51AFD7ED558CCD)
+    return z ^ (z >> np.uint64(29))
 
 
 @inline
-def hash_row(row: Any, width: int, seed: int) -> Any:
-    """64 bits of the numbers of a row, as words of 32 bits."""
-    z = np.uint64(seed) + np.uint64(0x9E3779B97F4A7C15)
-    for i in range(width):
-        z = (z ^ np.uint64(row[i])) * np.uint64(0xFF51AFD7ED558CCD)
-        z ^= z >> np.uint64(29)
-    return z
-
-
-@inline
-def put_own_slots(
-    dims: Any, words: Any, private: Any, memory: Any, me: int, planes: Any, out: Any, at: int
-) -> int:
-    """The own cards, by what all know and by what the seat sees besides; returns the end."""
+def located(dims: Any, words: Any, private: Any, memory: Any, me: int) -> int:
+    """The identities of which a seat sees or all know every copy."""
     p, h, every = players(dims), hand_size(dims), colors(dims) * ranks(dims)
     once, twice, thrice = 0, 0, 0
     for i in range(h):
@@ -372,7 +361,25 @@ def put_own_slots(
         if card < every:
             once, twice, thrice = one_more(1 << card, once, twice, thrice)
     gone = word(words, _LEFT0) | (word(words, _LEFT1) & once)
-    gone |= (word(words, _LEFT2) & twice) | thrice
+    return gone | (word(words, _LEFT2) & twice) | thrice
+
+
+@inline
+def newest(dims: Any, private: Any, first: int) -> int:
+    """The newest card of a hand, from place ``first`` on, as a mask."""
+    found = 0
+    for i in range(hand_size(dims)):
+        card = word(private, first + i)
+        found = 1 << card if card < colors(dims) * ranks(dims) else found
+    return found
+
+
+@inline
+def put_own_slots(
+    dims: Any, private: Any, memory: Any, me: int, gone: int, planes: Any, out: Any, at: int
+) -> int:
+    """The own cards, by what all know and by what the seat sees besides; returns the end."""
+    p, h, every = players(dims), hand_size(dims), colors(dims) * ranks(dims)
     each = 2 * EACH + ranks(dims) + p
     for i in range(h):
         own = word(memory, me * h + i)
@@ -383,11 +390,8 @@ def put_own_slots(
         put_summary(out, start + EACH, seen, planes, every)
         end = put_ranks(dims, out, start + 2 * EACH, seen)
         for t in range(p - 1):
-            newest = 0
-            for j in range(h):
-                card = word(private, turned(dims, me, (t + 1) * h + j))
-                newest = 1 << card if card < every else newest
-            out[end + t] = share(popcount(own & newest), size)
+            last = newest(dims, private, turned(dims, me, (t + 1) * h))
+            out[end + t] = share(popcount(own & last), size)
         out[end + p - 1] = size > 0
     put_margins(out, at, h, each)
     put_margins(out, at + EACH, h, each)
@@ -420,21 +424,25 @@ def put_other_slots(
 
 
 @inline
+def touch_mask(dims: Any, private: Any, first: int, plane: int) -> int:
+    """Bit i set where a hint touches slot i of the hand whose first card is at ``first``."""
+    mask = 0
+    for i in range(hand_size(dims)):
+        mask |= ((plane >> word(private, first + i)) & 1) << i
+    return mask
+
+
+@inline
 def put_hint(
     dims: Any, private: Any, memory: Any, first: int, plane: int, planes: Any, out: Any
-) -> bool:
-    """The slots of a hand, cards from ``first`` on, as a hint would leave them; does it touch any?
-
-    ``first`` is the hand's first card in order of seats.
-    """
+) -> None:
+    """The slots of the hand whose first card is at ``first``, as a hint would leave them."""
     h, every = hand_size(dims), colors(dims) * ranks(dims)
-    any_ = False
     at = 0
     for i in range(h):
         card, mask = word(private, first + i), word(memory, first + i)
         held = 1 << card if card < every else 0
         touch = (held & plane) != 0
-        any_ |= touch
         left = mask & plane if touch else mask & ~plane
         out[at] = touch
         out[at + 1] = np.float32(popcount(mask) - popcount(left)) / np.float32(every)
@@ -445,7 +453,6 @@ def put_hint(
         for s in range(3):
             out[at + 2 + s] = (planes[s] & held) != 0
         at += 5
-    return any_
 
 
 @inline
@@ -461,6 +468,53 @@ def looking(dims: Any, words: Any, private: Any) -> int:
     return max(word(words, _TURN), 0)
 
 
+@inline
+def put_key(dims: Any, private: Any, memory: Any, me: int, gone: int, planes: Any, key: Any) -> Any:
+    """What a table depends on where public words and masks are the same; returns its hash."""
+    p, h, every = players(dims), hand_size(dims), colors(dims) * ranks(dims)
+    z = np.uint64(0x9E3779B97F4A7C15)
+    for k in range(h, p * h):
+        source = turned(dims, me, k)
+        card, code = word(private, source), 0
+        if card < every:
+            code = 1 | (card % ranks(dims)) << 1 | ((word(memory, source) >> card) & 1) << 4
+            for s in range(3):
+                code |= ((planes[s] >> card) & 1) << (5 + s)
+        key[k - h] = code
+        z = mixed(z, code)
+    mine, fits = 0, 0
+    for i in range(h):
+        own = word(memory, me * h + i)
+        mine |= own
+        for t in range(p - 1):
+            last = newest(dims, private, turned(dims, me, (t + 1) * h))
+            fits |= int((own & last) != 0) << (t * h + i)
+    key[(p - 1) * h] = mine & gone
+    key[(p - 1) * h + 1] = fits
+    return mixed(mixed(z, mine & gone), fits)
+
+
+@inline
+def same_row(rows: Any, a: int, b: int, width: int) -> bool:
+    same = True
+    for i in range(width):
+        same &= rows[a, i] == rows[b, i]
+    return same
+
+
+@inline
+def hash_row(row: Any) -> Any:
+    """Of numbers as words of 32 bits; every fourth in a chain of its own."""
+    a, b, c, d = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
+    whole = len(row) // 4 * 4
+    for i in range(0, whole, 4):
+        a, b = mixed(a, row[i]), mixed(b, row[i + 1])
+        c, d = mixed(c, row[i + 2]), mixed(d, row[i + 3])
+    for i in range(whole, len(row)):
+        a = mixed(a, row[i])
+    return mixed(mixed(mixed(a, b), c), d)
+
+
 @kernel
 def decision_features(
     dims: Any,
@@ -473,70 +527,96 @@ def decision_features(
     hints: Any,
     hints_at: Any,
     hint_of: Any,
+    keys: Any,
     slots: Any,
 ) -> tuple[int, int]:
     """What the layers of a decision read of words [B, N], [B, K], [B, K]; (U, hints written).
 
-    ``public`` and ``memory`` may be one row for all worlds. ``table`` float32 [B, ...]: board, own
-    slots, others' slots and whose turn it is, each different one once; ``tables`` int64 [B]: which
-    is whose. ``hints`` float32 [B x T x L, ...], a row for each different pair of table and hint;
-    ``hints_at`` int64 [B x T x L, 2]: its table, and which hint it is; ``hint_of`` int64
-    [B, T x L]: a world's rows, -1 for a hint that is not allowed. ``slots`` int64 [2**k]: room to
-    find equal rows, more than twice as many as there are hints.
+    ``table`` float32 [B, ...]: board, own slots, others' slots and whose turn it is; ``tables``
+    int64 [B]: which is whose. ``hints`` float32 [B x T x L, ...]; ``hints_at`` int64
+    [B x T x L, 3]: its table, which hint it is, what it touches; ``hint_of`` int64 [B, T x L]: a
+    world's rows, -1 for a hint that is not allowed.
+
+    ``public`` and ``memory`` may be one row for all worlds. Then each different table and hint is
+    written once; ``keys`` int64 [B, T x H + 3] and ``slots`` int64 [2**k], more than twice as many
+    as there are hints and worlds, are room to find them. Else every world has its own, and these
+    may be empty.
     """
     p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
     planes = np.empty(3, np.int64)
-    width, hint_width = table.shape[1], hints.shape[1]
-    table_bits, hint_bits = table.view(np.uint32), hints.view(np.uint32)
-    mask = len(slots) - 1
+    shared, mask = len(public) == 1, len(slots) - 1
     slots[:] = -1
-    found, written = 0, 0
+    found, written, known = 0, 0, 0
+    table_bits, width = table.view(np.uint32), keys.shape[1] - 1  # of a key; its last is its table
     for b in range(len(private)):
-        words = public[b] if len(public) > 1 else public[0]
-        masks = memory[b] if len(memory) > 1 else memory[0]
+        words = public[0] if shared else public[b]
+        masks = memory[0] if shared else memory[b]
         me = looking(dims, words, private[b])
-        if b == 0 or len(public) > 1:
+        turn = max(word(words, _TURN), 0)
+        if b == 0 or not shared:
             planes[0], planes[1], planes[2] = statuses(
                 dims, word(words, _LEFT0), word(words, _LEFT1), word(words, _PLAYED)
             )
-        row = table[found]
-        at = put_board(dims, words, sizes, row, 0)
-        at = put_own_slots(dims, words, private[b], masks, me, planes, row, at)
-        at = put_other_slots(dims, private[b], masks, me, planes, row, at)
-        turn = max(word(words, _TURN), 0)
-        put_one(row, at, (turn - me + p) % p - 1, p - 1)
-        place = np.int64(hash_row(table_bits[found], width, 0)) & mask
-        while slots[place] >= 0 and not (
-            slots[place] & 1 == 0 and same_row(table_bits, slots[place] >> 1, found, width)
-        ):
-            place = (place + 1) & mask
-        if slots[place] < 0:
-            slots[place] = found << 1
-            found += 1
-        which = slots[place] >> 1
+        gone = located(dims, words, private[b], masks, me)
+        which, fresh = found, True
+        place: Any = 0
+        if shared:
+            place = np.int64(put_key(dims, private[b], masks, me, gone, planes, keys[known])) & mask
+            while slots[place] >= 0 and not (
+                slots[place] % 3 == KEY and same_row(keys, slots[place] // 3, known, width)
+            ):
+                place = (place + 1) & mask
+            if slots[place] >= 0:
+                which, fresh = keys[slots[place] // 3, width], False
+        if fresh:
+            row = table[found]
+            at = put_board(dims, words, sizes, row, 0)
+            at = put_own_slots(dims, private[b], masks, me, gone, planes, row, at)
+            at = put_other_slots(dims, private[b], masks, me, planes, row, at)
+            put_one(row, at, (turn - me + p) % p - 1, p - 1)
+            if shared:
+                slots[place] = 3 * known + KEY
+                place = np.int64(hash_row(table_bits[found])) & mask
+                while slots[place] >= 0 and not (
+                    slots[place] % 3 == TABLE
+                    and same_row(table_bits, slots[place] // 3, found, table.shape[1])
+                ):
+                    place = (place + 1) & mask
+                if slots[place] >= 0:
+                    which = slots[place] // 3
+                else:
+                    slots[place] = 3 * found + TABLE
+                keys[known, width] = which
+                known += 1
+            found += int(which == found)
         tables[b] = which
         for t in range(p - 1):
             first = turned(dims, me, (t + 1) * h)
             for n in range(c + r):
                 kind = t * (c + r) + n
                 hint_of[b, kind] = -1
-                if words[_INFO] == 0 or turn != me:
-                    continue
                 plane = color_plane(dims, n) if n < c else rank_plane(dims, n - c)
-                if not put_hint(dims, private[b], masks, first, plane, planes, hints[written]):
+                touch = touch_mask(dims, private[b], first, plane)
+                if words[_INFO] == 0 or turn != me or touch == 0:
                     continue
-                key = which * 64 + kind + 1
-                place = np.int64(hash_row(hint_bits[written], hint_width, key)) & mask
-                while slots[place] >= 0 and not (
-                    slots[place] & 1 == 1
-                    and hints_at[slots[place] >> 1, 0] == which
-                    and hints_at[slots[place] >> 1, 1] == kind
-                    and same_row(hint_bits, slots[place] >> 1, written, hint_width)
-                ):
-                    place = (place + 1) & mask
-                if slots[place] < 0:
-                    slots[place] = written << 1 | 1
+                mine = written
+                if shared:
+                    place = np.int64(mixed(mixed(np.uint64(touch), which), kind)) & mask
+                    while slots[place] >= 0 and not (
+                        slots[place] % 3 == HINT
+                        and hints_at[slots[place] // 3, 0] == which
+                        and hints_at[slots[place] // 3, 1] == kind
+                        and hints_at[slots[place] // 3, 2] == touch
+                    ):
+                        place = (place + 1) & mask
+                    if slots[place] >= 0:
+                        mine = slots[place] // 3
+                if mine == written:
+                    if shared:
+                        slots[place] = 3 * written + HINT
+                    put_hint(dims, private[b], masks, first, plane, planes, hints[written])
                     hints_at[written, 0], hints_at[written, 1] = which, kind
+                    hints_at[written, 2] = touch
                     written += 1
-                hint_of[b, kind] = slots[place] >> 1
+                hint_of[b, kind] = mine
     return found, written

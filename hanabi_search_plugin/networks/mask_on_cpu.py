@@ -60,14 +60,17 @@ def decide(network: MaskNet, public: Tensor, private: Tensor, memory: Tensor) ->
 def _decide(network: MaskNet, public: Tensor, private: Tensor, memory: Tensor) -> Output:
     config, n = network.config, len(private)
     hints = len(network.hint.rows)  # T x L
+    shared = len(public) == 1
     table = np.empty((n, network.table_size), dtype=np.float32)
     rows = np.empty((n * hints, network.hint_size), dtype=np.float32)
     tables, hint_of = np.empty(n, dtype=np.int64), np.empty((n, hints), dtype=np.int64)
-    hints_at = np.empty((n * hints, 2), dtype=np.int64)
-    slots = np.empty(1 << (2 * n * (hints + 1)).bit_length(), dtype=np.int64)
+    hints_at = np.empty((n * hints, 3), dtype=np.int64)
+    others = (config.players - 1) * config.hand_size
+    keys = np.empty((n if shared else 0, others + 3), dtype=np.int64)
+    room = 1 << (2 * n * (hints + 2)).bit_length() if shared else 0
     different, written = kernels.decision_features(
         dims_of(config), _sizes(network), public.numpy(), private.numpy(), memory.numpy(),
-        table, tables, rows, hints_at, hint_of, slots,
+        table, tables, rows, hints_at, hint_of, keys, np.empty(room, dtype=np.int64),
     )  # fmt: skip
     seen = torch.from_numpy(table[:different])
     context = network.context(seen)

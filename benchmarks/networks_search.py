@@ -1,0 +1,104 @@
+"""How fast is a network in search? Compiled features and equal inputs asked once, against tensors.
+
+python -m benchmarks.networks_search --policy smartnet --repeats 3
+"""
+
+from __future__ import annotations
+
+import resource
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Annotated, Any
+from unittest.mock import patch
+
+import numpy as np
+import torch
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hanabi_search_plugin import HanabiGame, load_policy
+from hanabi_search_plugin.hanabi.belief import HandBelief
+from hanabi_search_plugin.match import deal_game
+from hanabi_search_plugin.networks.mask_net import MaskNet
+from hanabi_search_plugin.networks.policy import NetworkPolicy
+from hanabi_search_plugin.rollout import choose, observe_all, rollout, start_memories
+from hanabi_search_plugin.streams import Streams
+
+TURN = 10  # of the game in which rollouts and hands are measured
+WORLDS = 1_000
+HANDS = 50_000  # that a partner is asked about
+
+app = typer.Typer(add_completion=False, help=__doc__)
+
+
+@app.command()
+def main(
+    policy: Annotated[str, typer.Option(help="A network of masks.")] = "smartnet",
+    repeats: Annotated[int, typer.Option(help="Of each measurement, both ways in turn.")] = 3,
+    seed: Annotated[int, typer.Option(help="Of the game.")] = 7,
+) -> None:
+    """Decisions, rollouts and hands a second of one core, CPU time, medians."""
+    torch.set_num_threads(1)
+    player = load_policy(policy)
+    assert isinstance(player, NetworkPolicy) and isinstance(player.network, MaskNet)
+    game, team = HanabiGame(players=2), (player, player)
+    seat, belief = _position(game, player, seed)
+    rng = np.random.default_rng(0)
+    many, theirs = belief.sample(rng, WORLDS)
+    hands, asked = belief.sample(rng, HANDS)
+    view, streams = many.view(seat), Streams.spawn(rng, WORLDS)
+    actions = np.zeros(HANDS, dtype=np.int64)
+    apart = [memory.copy() for memory in theirs]
+    for memory in apart:  # as in rollouts: every world has masks of its own
+        memory[:, 0] ^= np.arange(WORLDS) & 1
+    work: dict[str, tuple[int, Callable[[], Any]]] = {
+        "decisions": (WORLDS, lambda: player.act(view, view.legal, apart[seat], streams)),
+        "rollouts to the end": (WORLDS, lambda: rollout(many, team, theirs, streams)),
+        "hands of a belief": (
+            HANDS,
+            lambda: game.likelihood(hands, player, seat, asked[seat], actions),
+        ),
+    }
+    table = Table("a second", "compiled", "by tensors", "ratio", box=None)
+    table.title = f"{policy}, one core, CPU time, medians of {repeats}"
+    for name, (count, call) in work.items():
+        call()  # compiles
+        spent: dict[bool, list[float]] = {True: [], False: []}
+        for _ in range(repeats):
+            for compiled, times in spent.items():
+                with ExitStack() as stack:
+                    if not compiled:
+                        network = player.network
+                        for method in ("decide", "remember"):
+                            plain = getattr(network, f"{method}_by_tensors")
+                            stack.enter_context(patch.object(network, method, plain))
+                    began = time.process_time()
+                    call()
+                    times.append(time.process_time() - began)
+        fast, slow = (count / float(np.median(times)) for times in spent.values())
+        table.add_row(name, f"{fast:,.0f}", f"{slow:,.0f}", f"{fast / slow:.1f} x")
+    console = Console()
+    console.print(table)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    console.print(f"belief of {belief.size:,} hands, exact: {belief.exact}; peak {peak:,.0f} MiB")
+
+
+def _position(game: HanabiGame, player: NetworkPolicy, seed: int) -> tuple[int, HandBelief]:
+    """After TURN moves of a game: the seat to move, and the belief of the other."""
+    team = (player, player)
+    worlds, _ = deal_game(game, 1, seed)
+    memories = start_memories(worlds, team)
+    observer = (TURN + 1) % 2
+    belief = HandBelief.start(game, team, worlds.view(observer))
+    streams = Streams(np.zeros(1, dtype=np.uint64))
+    for _ in range(TURN):
+        event = worlds.step(choose(worlds, team, memories, streams))
+        memories = observe_all(worlds, event.player, event.action, team, memories)
+        belief = belief.update(event, worlds.view(observer))
+    return int(worlds.current_player[0]), belief
+
+
+if __name__ == "__main__":
+    app()

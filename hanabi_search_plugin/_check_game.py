@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from hanabi_search_plugin._check_tools import TOLERANCE, joint, random_legal, require
+from hanabi_search_plugin.belief_model import Grounded
 from hanabi_search_plugin.errors import ContractError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.game import (
     Enumerable,
@@ -190,4 +191,28 @@ def _check_hidden(game: Game, worlds: Worlds, rng: np.random.Generator) -> None:
                 bool(possible.all()) and joint(same) == before,
                 f"{game.name}: with_private and the tokens of now must change nothing",
             )
+        for p in range(game.num_players):
+            _check_tokens(game, worlds, p, rng)
     require(joint(worlds) == before, f"{game.name}: resampling changed the original worlds")
+
+
+def _check_tokens(
+    game: PrivateTokens, worlds: Worlds, player: int, rng: np.random.Generator
+) -> None:
+    """What is drawn by ``token_weights`` must be possible, and the truth among it."""
+    if len(game.hidden(player)) == 0:
+        return
+    view, truth = worlds.view(player), game.hidden_tokens(worlds, player)
+    require(
+        bool(game.agrees(view, truth).all()),
+        f"{game.name}: token_weights leave out what is hidden from player {player}",
+    )
+    for b in range(len(worlds)):
+        one = view.select(np.array([b]))
+        tokens = Grounded(game).sample(one, None, rng, 1)
+        made = game.worlds_of(one, tokens, Streams.spawn(rng, 1))
+        require(
+            game.hidden_tokens(made, player).tolist() == tokens.tolist()
+            and list(made.view(player).keys()) == list(one.keys()),
+            f"{game.name}: worlds_of must show player {player} what it sees and hide the tokens",
+        )

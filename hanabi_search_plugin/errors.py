@@ -27,3 +27,7 @@ class ContractError(HanabiSearchError, AssertionError):
 
 class CheckpointError(HanabiSearchError, ValueError):
     """A file holds no network of this package, or one for another game or task."""
+
+
+class TooFewWorldsError(HanabiSearchError, RuntimeError):
+    """A belief found fewer worlds that agree with what a seat has seen than it was asked for."""

@@ -69,6 +69,9 @@ class Evaluation:
             moves = sum(len(game.actions) for game in self.games)
             searched = sum(game.searched_moves for game in self.games)
             out["searched_share"] = searched / moves if moves else None
+            fallbacks = [game.fallback_moves for game in self.games]
+            out["fallback_share"] = sum(fallbacks) / searched if searched else None
+            out["fallback_games"] = _mean([moves > 0 for moves in fallbacks])
             out["depth"] = _mean([game.depth for game in self.games if game.depth is not None])
         out |= {"scores": self.scores.tolist()}
         if self.baseline is not None:

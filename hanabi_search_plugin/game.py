@@ -210,6 +210,7 @@ class Game(ABC):
         seat: int,
         rng: Streams,
         *,
+        depth: int | None = None,
         threads: int = 1,
     ) -> FloatArray:
         """[M, B] ``seat``'s return if it plays actions[m] in world b and then all the blueprint.
@@ -218,10 +219,14 @@ class Game(ABC):
         nan. ``memories[p]`` are seat p's, before the action. Every action meets the same chance and
         the same policy randomness (``rng``, one stream a world). ``threads`` never changes the
         numbers.
+
+        With a ``depth`` games are played on for that many moves, the action's own among them, and
+        the blueprint's values say what is still to come. Raises UnsupportedError where a policy of
+        the blueprint has no values (``Value``).
         """
         from hanabi_search_plugin.rollout import action_values
 
-        return action_values(worlds, actions, blueprint, memories, seat, rng)
+        return action_values(worlds, actions, blueprint, memories, seat, rng, depth=depth)
 
     def play_out(
         self, worlds: Worlds, blueprint: Blueprint, memories: tuple[Memory, ...], rng: Streams
@@ -298,12 +303,14 @@ class Redeterminizes(Game):
 class PrivateTokens(Game):
     """A game whose world = public trajectory x private factors, each a sequence of tokens.
 
-    Enables enumeration by factor, public beliefs and auto-regressive learned beliefs.
+    Enables enumeration by factor, public beliefs and auto-regressive learned beliefs. What a player
+    does not see is one sequence of K tokens: those of its ``hidden`` factors in order, each
+    HIDDEN-padded to L.
     """
 
     num_factors: int
     token_length: int  # most tokens in a factor, L
-    vocabulary: int  # tokens are 0 .. vocabulary - 1, HIDDEN past the end of a factor
+    vocabulary: int  # V; tokens are 0 .. vocabulary - 1, HIDDEN past the end of a factor
     visible: BoolArray  # [P, F] does player p see factor f? (Hanabi: all hands but its own)
 
     @abstractmethod
@@ -319,14 +326,57 @@ class PrivateTokens(Game):
         Returns the worlds and whether each is possible [B]; an impossible one is left unchanged.
         """
 
+    @abstractmethod
+    def token_weights(self, view: View, before: IntArray) -> FloatArray:
+        """[B, V] how likely chance makes each token that may follow ``before`` [B, j].
+
+        By what the player of ``view`` sees now (the others' policies are not considered), up to a
+        factor, and 0 where no sequence that begins so agrees with it; all 0 past the end of a
+        factor. Which worlds are possible is exact, how likely they are may not be: the grounded
+        belief of the LBS paper.
+        """
+
+    @abstractmethod
+    def worlds_of(self, view: View, tokens: IntArray, rng: Streams) -> Worlds:
+        """The worlds that show ``view`` (a batch of one) and hide tokens [B, K], all possible.
+
+        Their future chance is drawn from ``rng``, one stream a world.
+        """
+
+    def hidden(self, player: int) -> IntArray:
+        """The factors that ``player`` does not see."""
+        return np.flatnonzero(~self.visible[player])
+
+    def hidden_tokens(self, worlds: Worlds, player: int) -> IntArray:
+        """[B, K] what ``player`` does not see."""
+        parts = [self.private_tokens(worlds, factor) for factor in self.hidden(player).tolist()]
+        return np.concatenate([np.zeros((len(worlds), 0), dtype=np.int64), *parts], axis=1)
+
+    def agrees(self, view: View, tokens: IntArray) -> BoolArray:
+        """[B] may tokens [B, K] be what the player of ``view`` (B rows) does not see?"""
+        good = np.ones(len(tokens), dtype=np.bool_)
+        for j in range(tokens.shape[1]):
+            rows = np.flatnonzero(good)
+            good[rows] = self._follows(view.select(rows), tokens[rows], j)
+        return good
+
+    def _follows(self, view: View, tokens: IntArray, j: int) -> BoolArray:
+        """[B] is token j one that may follow those before?"""
+        weights = self.token_weights(view, tokens[:, :j])
+        token = tokens[:, j]
+        known = (token >= 0) & (token < self.vocabulary)
+        there = weights[np.arange(len(tokens)), np.where(known, token, 0)] > 0
+        ended = (token == HIDDEN) & (weights == 0).all(axis=1)
+        return np.asarray((known & there) | ended)
+
 
 class Replays(Game):
     """A game that can rebuild past views under a hypothetical private state."""
 
     @abstractmethod
-    def replay(self, history: History, player: int, private: IntArray) -> History:
-        """``player``'s history had the observer of ``history`` held ``private`` [L] today.
+    def replay(self, history: History, player: int, tokens: IntArray) -> History:
+        """``player``'s history had the observer of ``history`` not seen tokens [B, K] today.
 
-        For policies whose memory is not public. Raises UnsupportedError where today's tokens do not
-        determine the past.
+        Its views are batches of B, its events of one. For policies whose memory is not public.
+        Raises UnsupportedError where today's tokens do not determine the past.
         """

@@ -45,6 +45,7 @@ class GameResult:
     likelihoods: int | None = 0  # policy evaluations the beliefs took; None: not counted
     searched_moves: int = 0  # decisions of a search; not those it was not allowed
     changed_moves: int = 0  # decisions in which a search left the blueprint
+    fallback_moves: int = 0  # decisions in which a search had too few worlds to search in
     depth: float | None = None  # of the trees it was decided by, the mean; None: no trees
     decisions: tuple[tuple[int, int, SearchResult], ...] = ()  # turn, seat, result; for ``on_game``
 
@@ -78,6 +79,7 @@ def finished_game(
         likelihoods=None if None in by_seat.values() else sum(filter(None, by_seat.values())),
         searched_moves=sum(r.reason != "search_not_allowed" for r in results),
         changed_moves=sum(r.action != r.blueprint_action for r in results),
+        fallback_moves=sum(r.reason == "belief_too_small" for r in results),
         depth=float(np.mean(depths)) if depths else None,
         decisions=tuple(decisions),
     )

@@ -122,6 +122,8 @@ class Proposes(Policy):
     Its memory is public: the same whatever is hidden, so that it may be kept from any seat's view.
     """
 
+    public_memory = True
+
     @abstractmethod
     def proposed(self, view: View, legal: BoolArray, memory: Memory) -> BoolArray:
         """[B, A] legal moves worth a look where ``view.player`` is to move; may be none."""
@@ -146,6 +148,7 @@ class UniformPolicy(Policy):
     """Uniform over the legal moves, for any game. One draw a world and act."""
 
     deterministic = False
+    public_memory = True
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
         # The k-th legal action, k = floor(u * legal count): what the compiled twin does, too.

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hanabi_search_plugin.errors import UnsupportedError
 from hanabi_search_plugin.game import HIDDEN, Event, FloatArray, IntArray, Worlds
-from hanabi_search_plugin.policy import Blueprint, Memory, take
+from hanabi_search_plugin.policy import Blueprint, Memory, Value, take
 from hanabi_search_plugin.streams import Streams
 
 LOCKSTEP = 1_000  # worlds that are played on at a time, or those of one action if they are more
@@ -108,8 +109,11 @@ def action_values(
     memories: tuple[Memory, ...],
     seat: int,
     rng: Streams,
+    *,
+    depth: int | None = None,
 ) -> FloatArray:
     """[M, B] see ``Game.action_values``. Plays as many actions at a time as ``LOCKSTEP`` allows."""
+    ahead = None if depth is None else depth - 1
     size = len(worlds)
     values = np.full((len(actions), size), np.nan)
     together = max(1, LOCKSTEP // max(size, 1))
@@ -124,6 +128,40 @@ def action_values(
         branch.step(tried)
         after = tuple(take(memory, row) for memory in memories)
         after = observe_all(branch, actors, tried, blueprint, after)
-        ended = rollout(branch, blueprint, after, rng.select(row))
-        values[first + move, row] = ended.returns[:, seat]
+        ended = rollout(branch, blueprint, after, rng.select(row), depth=ahead)
+        returns = ended.returns[:, seat]
+        if len(ended.alive):
+            returns[ended.alive] += still_to_come(ended.worlds, blueprint, ended.memories, seat)
+        values[first + move, row] = returns
     return values
+
+
+def still_to_come(
+    worlds: Worlds, blueprint: Blueprint, memories: tuple[Memory, ...], seat: int
+) -> FloatArray:
+    """[B] what ``seat`` may expect from here on, by the values of the blueprint.
+
+    Those of all seats are added or averaged, as the policies declare; where one value is central,
+    it is that of ``seat``. Raises UnsupportedError where a policy has none, or they declare
+    different things.
+    """
+    for policy in blueprint:
+        if not isinstance(policy, Value):
+            raise UnsupportedError(
+                f"rollouts can only be cut short where the blueprint has values, which "
+                f"{policy!r} has not: use depth None, to the end of the game"
+            )
+    kinds = {policy.combine for policy in blueprint if isinstance(policy, Value)}
+    if len(kinds) > 1:
+        raise UnsupportedError(
+            f"values of a blueprint must combine alike, got {' and '.join(sorted(kinds))}"
+        )
+    (combine,) = kinds
+    asked = [seat] if combine == "central" else range(len(blueprint))
+    values = [
+        policy.value(worlds.view(p), memories[p])
+        for p, policy in enumerate(blueprint)
+        if p in asked and isinstance(policy, Value)
+    ]
+    total = np.sum(values, axis=0)
+    return np.asarray(total / len(values) if combine == "mean" else total, dtype=np.float64)

@@ -358,7 +358,7 @@ def test_replay_rebuilds_another_seats_views() -> None:
             event: Event = worlds.step(random_legal(worlds, rng))
             histories = [h.append(event, worlds.view(h.seat)) for h in histories]
         for seat in range(3):
-            held = game.private_tokens(worlds, seat)[0]
+            held = game.hidden_tokens(worlds, seat)
             for player in range(3):
                 found = game.replay(histories[seat], player, held)
                 assert found.seat == player and found.events is histories[seat].events

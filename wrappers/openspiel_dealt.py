@@ -7,10 +7,18 @@ from typing import Any
 import numpy as np
 
 from hanabi_search_plugin.errors import UnsupportedError
-from hanabi_search_plugin.game import HIDDEN, BoolArray, IntArray, PrivateTokens, Worlds
+from hanabi_search_plugin.game import (
+    HIDDEN,
+    BoolArray,
+    FloatArray,
+    IntArray,
+    PrivateTokens,
+    View,
+    Worlds,
+)
 from hanabi_search_plugin.streams import Streams
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
-from hanabi_search_plugin.wrappers.openspiel_worlds import OpenSpielWorlds, ours
+from hanabi_search_plugin.wrappers.openspiel_worlds import OpenSpielView, OpenSpielWorlds, ours
 
 
 class OpenSpielDealtGame(OpenSpielGame, PrivateTokens):
@@ -26,6 +34,7 @@ class OpenSpielDealtGame(OpenSpielGame, PrivateTokens):
         self.token_length = 1
         self.visible = np.eye(self.num_players, dtype=np.bool_)
         worlds, _ = self.deals()
+        self._deals = list(worlds.states)
         self.vocabulary = 1 + max(max(state.history(), default=0) for state in worlds.states)
         for p in range(self.num_players):
             pairs = {
@@ -52,14 +61,59 @@ class OpenSpielDealtGame(OpenSpielGame, PrivateTokens):
         for b, state in enumerate(batch.states):
             history = state.history()
             history[factor] = int(tokens[b, 0])
-            again = self.spiel.new_initial_state()
-            for action in history:
-                if action not in again.legal_actions():
-                    possible[b] = False
-                    break
-                again.apply_action(action)
-            if possible[b]:
+            again, _ = self._again(history)
+            possible[b] = again is not None
+            if again is not None:
                 states[b] = again
         streams = rng.fork()
         streams.state = np.where(possible, streams.state, batch.streams.state)
         return OpenSpielWorlds(self, states, streams), possible
+
+    def token_weights(self, view: View, before: IntArray) -> FloatArray:
+        """See ``PrivateTokens``: exact, from all deals that show the player the same."""
+        weights = np.zeros((len(before), self.vocabulary))
+        factors, j = self.hidden(view.player), before.shape[1]
+        if j == len(factors):
+            return weights
+        deals = np.array([s.history()[: self.num_players] for s in self._deals])
+        for b, key in enumerate(view.keys()):
+            history = _states(view)[b].history()
+            fits = (deals[:, view.player] == history[view.player]) & (
+                deals[:, factors[:j]] == before[b]
+            ).all(axis=1)
+            for deal in deals[fits].tolist():
+                state, chance = self._again(deal + history[self.num_players :])
+                if state is not None and OpenSpielView(self, view.player, [state]).keys() == [key]:
+                    weights[b, deal[factors[j]]] += chance
+        return weights
+
+    def worlds_of(self, view: View, tokens: IntArray, rng: Streams) -> OpenSpielWorlds:
+        """See ``PrivateTokens``. Takes one draw a world."""
+        states = []
+        for row in tokens.tolist():
+            history = _states(view)[0].history()
+            for factor, token in zip(self.hidden(view.player).tolist(), row, strict=True):
+                history[factor] = token
+            state, _ = self._again(history)
+            assert state is not None
+            states.append(state)
+        return OpenSpielWorlds(self, states, rng.fork())
+
+    def _again(self, history: list[int]) -> tuple[Any, float]:
+        """The state after ``history``, None where it cannot be; and the probability of its chance.
+
+        None and 0 where an action is not legal.
+        """
+        state, probability = self.spiel.new_initial_state(), 1.0
+        for action in history:
+            if action not in state.legal_actions():
+                return None, 0.0
+            if state.is_chance_node():
+                probability *= dict(state.chance_outcomes())[action]
+            state.apply_action(action)
+        return state, probability
+
+
+def _states(view: View) -> list[Any]:
+    assert isinstance(view, OpenSpielView)
+    return view.states()

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.errors import ConfigError, IllegalActionError, RecordError
+from hanabi_search_plugin.errors import (
+    ConfigError,
+    IllegalActionError,
+    RecordError,
+    UnsupportedError,
+)
 from hanabi_search_plugin.game import (
     HIDDEN,
     BoolArray,
@@ -30,10 +35,8 @@ from hanabi_search_plugin.hanabi import kernels
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.encoding import ENCODINGS
 from hanabi_search_plugin.hanabi.layout import (
-    DREW,
     HANDS,
     LAST_CARD,
-    LAST_FLAGS,
     NO_CARD,
     dims_of,
     empty_row,
@@ -181,6 +184,34 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays, GrowsTrees):
         set_hands(self.dims, rows, factor, tokens, rng.state, possible)
         return HanabiWorlds(self, rows), possible
 
+    def token_weights(self, view: View, before: IntArray) -> FloatArray:
+        """See ``PrivateTokens``: the unseen copies of each card that hints leave for a slot.
+
+        0, too, for cards that would leave a later slot with none of its own.
+        """
+        from hanabi_search_plugin.blueprints.tokens import weigh_tokens
+
+        rows = self._seen(view)
+        weights = np.empty((len(rows), self.vocabulary))
+        before = np.ascontiguousarray(before, dtype=np.int64)
+        if len(self.hidden(view.player)) == 0:
+            weights[:] = 0.0
+        else:
+            weigh_tokens(self.dims, rows, view.player, before, weights)
+        return weights
+
+    def worlds_of(self, view: View, tokens: IntArray, rng: Streams) -> HanabiWorlds:
+        """See ``PrivateTokens``. Takes one number of ``rng`` for each undealt card but one."""
+        from hanabi_search_plugin.blueprints.tokens import lay_out
+
+        seen = self._seen(view)[0]
+        if len(self.hidden(view.player)) == 0:
+            raise UnsupportedError("a seer sees its own hand: nothing is hidden but the deck")
+        rows = np.empty((len(tokens), len(seen)), dtype=np.int32)
+        tokens = np.ascontiguousarray(tokens, dtype=np.int64)
+        lay_out(self.dims, seen, view.player, tokens, rng.state, rows)
+        return HanabiWorlds(self, rows)
+
     def redeterminize(self, worlds: Worlds, player: int, rng: Streams) -> HanabiWorlds:
         """The worlds with ``player``'s hand and the deck drawn anew by the player's hints.
 
@@ -199,33 +230,28 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays, GrowsTrees):
         restore_hands(self.dims, rows, player, self._rows(saved), rng.state)
         return HanabiWorlds(self, rows)
 
-    def replay(self, history: History, player: int, private: IntArray) -> History:
-        """``player``'s history had the observer of ``history`` held ``private`` [L] today.
+    def replay(self, history: History, player: int, tokens: IntArray) -> History:
+        """See ``Replays``: tokens [B, L] are the observer's hand of today.
 
         The cards that left the observer's hand are public, so today's hand determines all before.
         """
-        observer = history.seat
+        observer, size = history.seat, self.config.hand_size
         if player == observer:
             return history
-        hand = [int(card) for card in private]
+        hands = np.where(tokens == HIDDEN, NO_CARD, tokens).astype(np.int32)
         views: list[HanabiView] = []
         for t in range(len(history.views) - 1, -1, -1):
-            view = history.views[t]
-            if not isinstance(view, HanabiView):
-                raise TypeError(f"expected views of native Hanabi, got {type(view).__name__}")
-            rows = view.rows.copy()
-            rows[0, self.hand_slots(observer)] = [
-                NO_CARD if card == HIDDEN else card for card in hand
-            ]
+            seen = self._seen(history.views[t])
+            rows = np.repeat(seen, len(hands), axis=0)
+            rows[:, self.hand_slots(observer)] = hands
             views.append(HanabiWorlds(self, rows).view(player))
-            if t > 0:
-                mover = int(history.events[t - 1].player[0])
-                if mover == observer and view.rows[0, LAST_CARD] >= 0:
-                    slot = int(history.events[t - 1].action[0]) % self.config.hand_size
-                    if view.rows[0, LAST_FLAGS] & DREW:
-                        hand[self.config.hand_size - 1] = HIDDEN
-                    hand.insert(slot, int(view.rows[0, LAST_CARD]))
-                    hand.pop()
+            if t == 0:
+                break
+            mover, card = int(history.events[t - 1].player[0]), int(seen[0, LAST_CARD])
+            if mover == observer and card >= 0:
+                slot = int(history.events[t - 1].action[0]) % size
+                # What stood in the last place was drawn since, or is nothing.
+                hands = np.insert(hands, slot, card, axis=1)[:, :size]
         return History(player, tuple(reversed(views)), history.events)
 
     def belief(
@@ -255,16 +281,17 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays, GrowsTrees):
         seat: int,
         rng: Streams,
         *,
+        depth: int | None = None,
         threads: int = 1,
     ) -> FloatArray:
         """See ``Game.action_values``: one compiled loop where every policy is compiled."""
         from hanabi_search_plugin.blueprints import rollouts
         from hanabi_search_plugin.blueprints.compiled import table_of
 
-        table = table_of(blueprint, memories, self)
+        table = table_of(blueprint, memories, self) if depth is None else None
         if table is None or not isinstance(worlds, HanabiWorlds):
             return super().action_values(
-                worlds, actions, blueprint, memories, seat, rng, threads=threads
+                worlds, actions, blueprint, memories, seat, rng, depth=depth, threads=threads
             )
         return rollouts.action_values(worlds, actions, *table, rng, threads=threads)
 
@@ -319,3 +346,9 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays, GrowsTrees):
         if not isinstance(worlds, HanabiWorlds):
             raise TypeError(f"expected worlds of native Hanabi, got {type(worlds).__name__}")
         return worlds.rows
+
+    @staticmethod
+    def _seen(view: View) -> Rows:
+        if not isinstance(view, HanabiView):
+            raise TypeError(f"expected a view of native Hanabi, got {type(view).__name__}")
+        return view.rows

@@ -46,11 +46,11 @@ class NetworkPolicy(Policy, Value):
             raise ConfigError(f"temperature must be a number of at least 0, got {temperature!r}")
         self.network = network.to(device).eval()
         self.combine = network.combine
-        self.public_memory = network.public_memory
         self.temperature = float(temperature)
         self.device = device
         self.digest = _digest(network)  # so that records say which network it was
         self.deterministic = temperature == 0
+        self.public_memory = network.public_memory
         self._last: tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None = None
 
     def __repr__(self) -> str:

@@ -1,0 +1,171 @@
+"""A belief by a model of what the seat does not see (LBS paper, sections 4 and 5.3).
+
+Nothing is followed but the seat's own observations: a decision costs the same however many worlds
+are possible. Letters: n samples, K tokens hidden from the seat.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hanabi_search_plugin.belief import Belief
+from hanabi_search_plugin.belief_model import BeliefModel, Grounded, hidden_length
+from hanabi_search_plugin.errors import ContractError, TooFewWorldsError, UnsupportedError
+from hanabi_search_plugin.game import Event, History, IntArray, PrivateTokens, Replays, View, Worlds
+from hanabi_search_plugin.policy import Blueprint, Memory, memory_from, take
+from hanabi_search_plugin.streams import Streams
+
+MOST_DRAWS = 8  # draws for each world asked for, after which a model has failed
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What makes an agent guess by a model: ``upgrade(policy, game, Lbs(), belief=Learned(m))``."""
+
+    model: BeliefModel
+
+    def __call__(self, blueprint: Blueprint, view: View) -> LearnedBelief:
+        """The belief of ``view.player`` at the start of a game, from its first view."""
+        return LearnedBelief.start(self.model, blueprint, view)
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedBelief(Belief):
+    """Worlds as ``model`` draws them, of those that agree with what the seat sees now.
+
+    The others' memories come without a replay where they are public (``Policy.public_memory``):
+    one row serves all worlds. Others are made anew for every sampled world by replaying the
+    history, which the game must be able to do (``Replays``). Their moves weigh nothing: what they
+    tell, the model has learned.
+    """
+
+    game: PrivateTokens
+    model: BeliefModel
+    blueprint: Blueprint
+    history: History
+    state: Memory  # the model's
+    own_memory: Memory  # the blueprint's at the seat
+    public: dict[int, Memory]  # of other seats whose memory everybody can follow, one row each
+
+    likelihoods = 0
+    exact = False
+    recovered = 0
+
+    @classmethod
+    def start(cls, model: BeliefModel, blueprint: Blueprint, view: View) -> LearnedBelief:
+        """At the first decision, from the seat's first view (a batch of one).
+
+        Raises UnsupportedError where the game is not the model's, hides nothing from the seat, or
+        cannot replay what a policy's memory needs.
+        """
+        game, seat = view.game, view.player
+        if not isinstance(game, PrivateTokens) or game != model.game:
+            raise UnsupportedError(f"the belief model is for {model.game!r}, got {game!r}")
+        if len(view) != 1:
+            raise ContractError(f"a belief follows one game: expected one view, got {len(view)}")
+        if hidden_length(game, view) == 0:
+            raise UnsupportedError(f"nothing is hidden from player {seat} of {game.name}")
+        others = [p for p in range(game.num_players) if p != seat]
+        for p in others:
+            if not (blueprint[p].public_memory or isinstance(game, Replays)):
+                raise UnsupportedError(
+                    f"{game.name} cannot replay its past (it is not Replays), which "
+                    f"{blueprint[p]!r} needs: its memory is not public"
+                )
+        view = view.select(np.array([0]))
+        shown = _some_world(game, view)
+        return cls(
+            game=game,
+            model=model,
+            blueprint=blueprint,
+            history=History(seat, (view,)),
+            state=model.start(view),
+            own_memory=blueprint[seat].start(view),
+            public={
+                p: blueprint[p].start(shown.view(p)) for p in others if blueprint[p].public_memory
+            },
+        )
+
+    @property
+    def seat(self) -> int:  # type: ignore[override]
+        return self.history.seat
+
+    @property
+    def view(self) -> View:  # type: ignore[override]
+        return self.history.views[-1]
+
+    @property
+    def memory(self) -> Memory:
+        return self.own_memory
+
+    @property
+    def size(self) -> int:
+        """As many sequences of tokens as there are: a model may draw any."""
+        size: int = self.game.vocabulary ** hidden_length(self.game, self.view)
+        return size
+
+    def caveats(self) -> list[str]:
+        return ["the belief is learned"]
+
+    def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> LearnedBelief:
+        """See ``Belief``; a move that is not by the blueprint is read as if it were."""
+        event, view = event.seen_by(self.seat, self.game), view.select(np.array([0]))
+        shown = _some_world(self.game, view) if self.public else None
+        return replace(
+            self,
+            history=self.history.append(event, view),
+            state=self.model.observe(view, event, self.state),
+            own_memory=self.blueprint[self.seat].observe(view, event, self.own_memory),
+            public={
+                p: self.blueprint[p].observe(shown.view(p), event.seen_by(p, self.game), memory)
+                for p, memory in self.public.items()
+                if shown is not None
+            },
+        )
+
+    def sample(self, rng: np.random.Generator, n: int) -> tuple[Worlds, tuple[Memory, ...]]:
+        """See ``Belief.sample``. Takes what the model takes for each draw, then n 64-bit draws.
+
+        Raises TooFewWorldsError where fewer than n of MOST_DRAWS n draws agree with the view.
+        """
+        tokens = self._possible(rng, n)
+        worlds = self.game.worlds_of(self.view, tokens, Streams.spawn(rng, n))
+        return worlds, tuple(self._memory(p, tokens) for p in range(self.game.num_players))
+
+    def _possible(self, rng: np.random.Generator, n: int) -> IntArray:
+        """[n, K] draws that agree with what the seat sees."""
+        found: list[IntArray] = []
+        left, drawn = n, 0
+        while left > 0:
+            ask = min(left if not found else 2 * left, MOST_DRAWS * n - drawn)
+            if ask <= 0:
+                raise TooFewWorldsError(
+                    f"{n - left} of {drawn} drawn worlds agree with what seat {self.seat} sees, "
+                    f"expected {n}"
+                )
+            tokens = self.model.sample(self.view, self.state, rng, ask)
+            good = self.game.agrees(self.view.select(np.zeros(ask, dtype=np.int64)), tokens)
+            found.append(tokens[good][:left])
+            left, drawn = left - len(found[-1]), drawn + ask
+        return np.concatenate(found)
+
+    def _memory(self, player: int, tokens: IntArray) -> Memory:
+        """[n] the blueprint's memory of ``player`` where the seat does not see ``tokens``."""
+        rows = np.zeros(len(tokens), dtype=np.int64)
+        if player == self.seat:
+            return take(self.own_memory, rows)
+        if player in self.public:
+            return take(self.public[player], rows)
+        assert isinstance(self.game, Replays)
+        again = self.game.replay(self.history, player, tokens)
+        events = tuple(event.select(rows) for event in again.events)
+        return memory_from(self.blueprint[player], History(player, again.views, events))
+
+
+def _some_world(game: PrivateTokens, view: View) -> Worlds:
+    """One that shows ``view``, to read from it what everybody sees."""
+    rng = np.random.default_rng(0)
+    tokens = Grounded(game).sample(view, None, rng, 1)
+    return game.worlds_of(view, tokens, Streams.spawn(rng, 1))

@@ -1,0 +1,164 @@
+"""A trained network as a belief model, and its file: safetensors and JSON, nothing unpickled."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import save
+
+from hanabi_search_plugin.belief_model import BeliefModel, draw, hidden_length, require_tokens
+from hanabi_search_plugin.checkpoint import difference
+from hanabi_search_plugin.errors import CheckpointError, HanabiSearchError
+from hanabi_search_plugin.files import atomic_write
+from hanabi_search_plugin.game import HIDDEN, Event, FloatArray, Game, IntArray, View
+from hanabi_search_plugin.networks.belief_games import weights_along
+from hanabi_search_plugin.networks.belief_net import BeliefNet, cross_entropy, masked
+from hanabi_search_plugin.networks.checkpoint import read_file
+from hanabi_search_plugin.networks.encoding import FREE
+from hanabi_search_plugin.networks.readers import Read
+from hanabi_search_plugin.policy import Memory
+from hanabi_search_plugin.provenance import describe
+
+FORMAT = "hanabi-search-plugin belief 1"
+
+
+class NetworkBelief(BeliefModel):
+    """What ``network`` says that a seat of ``game`` does not see.
+
+    ``mask`` leaves out, token by token, what the observation rules out, so that nothing drawn is
+    impossible; without it draws may be, as in the paper.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        network: BeliefNet,
+        *,
+        mask: bool = True,
+        training: Mapping[str, Any] | None = None,
+        device: str = "cpu",
+    ) -> None:
+        self.game = require_tokens(game)
+        self.mask = mask
+        self.device = device
+        self.training = dict(training or {})  # the record of how it was trained
+        self.digest = _digest(network)
+        self._network = network.to(device).eval()
+
+    def start(self, view: View) -> Memory:
+        blank = self._network.blank(len(view)).cpu().numpy()
+        return self._remember(view, self._network.reader.start(view), blank)
+
+    def observe(self, view: View, event: Event, state: Memory) -> Memory:
+        heard = self._network.reader.observe(view, event, state["heard"])
+        return self._remember(view, heard, state["network"])
+
+    def sample(self, view: View, state: Memory, rng: np.random.Generator, n: int) -> IntArray:
+        many, network = view.select(np.zeros(n, dtype=np.int64)), self._network
+        tokens = np.zeros((n, 0), dtype=np.int64)
+        last = torch.full((n,), HIDDEN, device=self.device)
+        with torch.inference_mode():
+            context, seen = self._given(view, state)
+            decoder: Any = None
+            for place in range(hidden_length(self.game, view)):
+                known = self.game.token_weights(many, tokens)
+                weights = self._tensor(known).float()
+                logits, decoder = network.next_logits(context, seen, last, weights, place, decoder)
+                if self.mask:
+                    logits = masked(logits, weights)
+                drawn = draw(torch.softmax(logits.double(), 1).cpu().numpy(), rng.random(n))
+                drawn[(known == 0).all(axis=1)] = HIDDEN
+                tokens = np.append(tokens, drawn[:, None], axis=1)
+                last = self._tensor(drawn)
+        return tokens
+
+    def log_likelihood(self, view: View, state: Memory, tokens: IntArray) -> FloatArray:
+        weights = self._tensor(weights_along(self.game, view, tokens)).float()
+        with torch.inference_mode():
+            context, seen = self._given(view, state)
+            logits = self._network.logits(context, seen, self._tensor(tokens), weights).double()
+            if self.mask:
+                logits = masked(logits, weights)
+            return np.asarray(-cross_entropy(logits, self._tensor(tokens)).cpu().numpy())
+
+    def _given(self, view: View, state: Memory) -> tuple[Any, Read]:
+        """What the decoder reads: contexts [B, H], and the views."""
+        network = self._network
+        numbers = network.reader.numbers(view, state["heard"])
+        context = network.context(self._tensor(state["network"]))
+        return context, network.reader.read(self._tensor(numbers))
+
+    def _remember(self, view: View, heard: Memory, state: Any) -> Memory:
+        seen = self._tensor(self._network.reader.numbers(view, heard))
+        with torch.inference_mode():
+            after = self._network.remember(seen, self._tensor(state)).cpu().numpy()
+        return {"network": after, "heard": heard}
+
+    def _tensor(self, array: Any) -> Any:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+
+
+def save_belief(
+    path: str | Path,
+    game: Game,
+    network: BeliefNet,
+    training: Mapping[str, Any],
+    *,
+    half: bool = False,
+) -> None:
+    """Write a network and the record of its training, plain JSON types, whole or not at all.
+
+    ``half`` stores numbers of 16 bits. Raises OSError where the file cannot be written.
+    """
+    dtype = torch.float16 if half else torch.float32
+    content = {name: x.detach().cpu().to(dtype) for name, x in network.state_dict().items()}
+    about = {
+        "game": describe_game(game), "options": network.options, "training": dict(training),
+    }  # fmt: skip
+    with atomic_write(path) as file:
+        file.write(save(content, {"format": FORMAT, "about": json.dumps(about)}))
+
+
+def load_belief(
+    path: str | Path, game: Game, *, mask: bool = True, device: str = "cpu"
+) -> NetworkBelief:
+    """The belief model in a file, for ``game``.
+
+    Raises CheckpointError where the file is none of this package's, is damaged, or is for another
+    game; OSError where it cannot be read.
+    """
+    tensors, about = read_file(path, FORMAT)
+    other = difference(about.get("game"), describe_game(game))
+    if other is not None:
+        name, there, here = other
+        raise CheckpointError(
+            f"{path}: expected a game with {name} {there}, for which the model was made, got {here}"
+        )
+    try:
+        network = BeliefNet(require_tokens(game), **about["options"])
+        network.load_state_dict({name: x.float() for name, x in tensors.items()})
+        training = dict(about["training"])
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        reason = str(error).strip().splitlines()[0]
+        kind = "" if isinstance(error, HanabiSearchError) else f"{type(error).__name__} "
+        raise CheckpointError(f"{path}: expected a whole belief model: {kind}{reason}") from None
+    return NetworkBelief(game, network, mask=mask, training=training, device=device)
+
+
+def describe_game(game: Game) -> dict[str, Any]:
+    """What a belief model is made for: all of the game but what does not matter to it."""
+    about = json.loads(json.dumps(describe(game)))
+    return {name: value for name, value in about.items() if name not in FREE}
+
+
+def _digest(network: BeliefNet) -> str:
+    digest = hashlib.sha256()
+    for tensor in network.state_dict().values():
+        digest.update(tensor.detach().cpu().numpy().tobytes())
+    return digest.hexdigest()[:16]

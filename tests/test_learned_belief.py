@@ -1,0 +1,365 @@
+"""Learned beliefs and LBS, with models that need no training: exact, grounded, broken."""
+
+from __future__ import annotations
+
+import itertools
+import runpy
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hanabi_search_plugin import Sparta, UniformPolicy, evaluate, load_policy, upgrade
+from hanabi_search_plugin.algorithms.lbs import Lbs
+from hanabi_search_plugin.belief_model import BeliefModel, Grounded
+from hanabi_search_plugin.errors import ConfigError, TooFewWorldsError, UnsupportedError
+from hanabi_search_plugin.game import HIDDEN, Event, History
+from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.learned_belief import MOST_DRAWS, Learned, LearnedBelief
+from hanabi_search_plugin.policy import Value, memory_from
+from hanabi_search_plugin.rollout import action_values, start_memories
+from hanabi_search_plugin.selfplay import play_game
+from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.testing import check_agent, check_game
+from hanabi_search_plugin.wrappers.openspiel_dealt import OpenSpielDealtGame
+
+TWO = HanabiGame(players=2, colors=2, ranks=3, hand_size=3, information_tokens=4, life_tokens=2)
+THREE = HanabiGame(players=3, colors=2, ranks=3, hand_size=2, information_tokens=4)
+TINY = OpenSpielDealtGame("tiny_hanabi")
+PAYOFF = np.array(
+    [float(x) for x in TINY.spiel.get_parameters()["payoff"].split(";")]
+).reshape(2, 2, 3, 3)  # fmt: skip
+POMDP = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "14_a_pomdp.py"))
+
+
+@dataclass(frozen=True)
+class Exact(BeliefModel):
+    """A native exact belief as a model: its state is the belief."""
+
+    game: HanabiGame
+    blueprint: Any
+
+    def start(self, view):
+        return self.game.belief(self.blueprint, view)
+
+    def observe(self, view, event, state):
+        return state.update(event, view)
+
+    def sample(self, view, state, rng, n):
+        worlds, _ = state.drawn(rng.random(n), Streams(np.zeros(n, dtype=np.uint64)))
+        return self.game.hidden_tokens(worlds, state.seat)
+
+    def log_likelihood(self, view, state, tokens):
+        raise NotImplementedError
+
+
+def positions(game, policy, seed, seat):
+    """(worlds, history of ``seat``) at its turns in one game of the policy."""
+    worlds = game.deal(np.random.default_rng(seed), 1)
+    history, move = History(seat, (worlds.view(seat),)), None
+    rng = Streams.spawn(np.random.default_rng(seed), 1)
+    for turn in play_game(worlds, (policy,) * game.num_players, rng, (0,)):
+        if move is not None:
+            history = history.append(move, worlds.view(seat))
+        if turn.seat == seat:
+            yield worlds, history
+        move = Event(np.array([turn.seat]), np.array([turn.action]))
+
+
+def belief_after(model, blueprint, history):
+    belief = LearnedBelief.start(model, blueprint, history.views[0])
+    for event, view in zip(history.events, history.views[1:], strict=True):
+        belief = belief.update(event, view)
+    return belief
+
+
+# ------------------------------------------------------------------------------- private tokens
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([TWO, THREE]))
+def test_token_weights_leave_exactly_the_possible_hands(seed, game):
+    """Hands that hints and unseen copies allow, found by trying all; and their first slots."""
+    rng = np.random.default_rng(seed)
+    worlds = game.deal(rng, 1)
+    for _ in range(int(rng.integers(0, 12))):
+        legal = np.flatnonzero(worlds.legal[0])
+        if len(legal):
+            worlds.step(rng.choice(legal, 1))
+    seat = int(rng.integers(game.num_players))
+    view, truth = worlds.view(seat), game.hidden_tokens(worlds, seat)
+    held = int((truth >= 0).sum())
+    hands = list(itertools.product(range(game.vocabulary), repeat=held))
+    tokens = np.full((len(hands), game.token_length), HIDDEN)
+    tokens[:, :held] = hands
+    streams = Streams.spawn(rng, len(hands))
+    many = worlds.select(np.zeros(len(hands), dtype=np.int64))
+    _, possible = game.with_private(many, seat, tokens, streams)
+    found = game.agrees(view.select(np.zeros(len(hands), dtype=np.int64)), tokens)
+    assert (found == possible).all() and found.any()
+    for j in range(game.token_length):
+        # A token has weight exactly where a possible hand goes on so.
+        begun = possible & (tokens[:, :j] == truth[:, :j]).all(axis=1)
+        weights = game.token_weights(view, truth[:, :j])[0]
+        assert set(np.flatnonzero(weights)) == set(tokens[begun, j].tolist()) - {HIDDEN}
+    if held:
+        drawn = Grounded(game).sample(view, None, rng, 50)
+        assert game.agrees(view.select(np.zeros(50, dtype=np.int64)), drawn).all()
+
+
+def test_grounded_draws_have_the_chance_it_says() -> None:
+    worlds = TWO.deal(np.random.default_rng(1), 1)
+    view, model = worlds.view(0), Grounded(TWO)
+    drawn = model.sample(view, None, np.random.default_rng(0), 4000)
+    counts = Counter(map(tuple, drawn.tolist()))
+    hand, times = counts.most_common(1)[0]
+    chance = np.exp(model.log_likelihood(view, None, np.array([hand])).sum())
+    assert abs(times - 4000 * chance) < 5 * np.sqrt(4000 * chance)
+    impossible = np.array([[5, 5, 5]])  # the one copy, three times
+    assert np.isneginf(model.log_likelihood(view, None, impossible).sum())
+
+
+def test_worlds_are_laid_out_from_the_view_alone() -> None:
+    for worlds, history in positions(TWO, load_policy("smartbot"), 3, 1):
+        view = history.views[-1]
+        tokens = Grounded(TWO).sample(view, None, np.random.default_rng(2), 20)
+        made = TWO.worlds_of(view, tokens, Streams.spawn(np.random.default_rng(3), 20))
+        assert (TWO.hidden_tokens(made, 1) == tokens).all()
+        assert set(made.view(1).keys()) == set(worlds.view(1).keys())
+
+
+def test_games_keep_the_contract_of_tokens() -> None:
+    for game in (TWO, THREE, TINY, OpenSpielDealtGame("leduc_poker"), POMDP["Tiger"]()):
+        check_game(game)
+
+
+# ------------------------------------------------------------------------------ learned beliefs
+
+
+@pytest.mark.parametrize("game", [TWO, THREE], ids=["2 players", "3 players"])
+@pytest.mark.parametrize("name", ["smartbot", "hatbot", "iggi"])
+def test_with_an_exact_model_samples_are_those_of_the_exact_belief(game, name) -> None:
+    """Worlds and every seat's memory, from the same numbers; by replay and without."""
+    policy = load_policy(name, game.config)
+    blueprint, seat = (policy,) * game.num_players, 1
+    exact = None
+    for _, history in positions(game, policy, 5, seat):
+        learned = belief_after(Exact(game, blueprint), blueprint, history)
+        exact = learned.state
+        worlds, memories = learned.sample(np.random.default_rng(7), 30)
+        others, theirs = exact.sample(np.random.default_rng(7), 30)
+        assert (worlds.rows == others.rows).all()
+        for mine, its in zip(memories, theirs, strict=True):
+            assert (mine is None) == (its is None)
+            assert mine is None or (np.asarray(mine) == np.asarray(its)).all()
+    assert exact is not None
+
+
+def test_nothing_is_replayed_for_a_public_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*arguments):
+        raise AssertionError("replayed")
+
+    public = load_policy("evalfn-c", TWO.config)
+    assert public.public_memory and not load_policy("smartbot").public_memory
+    monkeypatch.setattr(HanabiGame, "replay", fail)
+    for _, history in positions(TWO, public, 2, 0):
+        belief = belief_after(Grounded(TWO), (public,) * 2, history)
+        _, memories = belief.sample(np.random.default_rng(0), 3)
+        assert all(len(memory) == 3 for memory in memories if memory is not None)
+    with pytest.raises(AssertionError, match="replayed"):
+        belief_after(Grounded(TWO), (load_policy("smartbot"),) * 2, history).sample(
+            np.random.default_rng(0), 3
+        )
+
+
+def test_what_a_learned_belief_cannot_do_is_said() -> None:
+    class Private(UniformPolicy):
+        public_memory = False
+
+    view = TINY.deal_scripts([(0, 0)]).view(0)
+    with pytest.raises(UnsupportedError, match="cannot replay its past"):
+        LearnedBelief.start(Grounded(TINY), (Private(),) * 2, view)
+    with pytest.raises(UnsupportedError, match="the belief model is for"):
+        LearnedBelief.start(Grounded(TWO), (UniformPolicy(),) * 2, view)
+    seer = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, observation_type="seer")
+    with pytest.raises(UnsupportedError, match="nothing is hidden"):
+        start = seer.deal(np.random.default_rng(0), 1).view(0)
+        LearnedBelief.start(Grounded(seer), (UniformPolicy(),) * 2, start)
+
+
+class Broken(Grounded):
+    """Draws the last token for everything, or what is grounded."""
+
+    def __init__(self, game, share):
+        super().__init__(game)
+        self.share = share
+
+    def sample(self, view, state, rng, n):
+        tokens = super().sample(view, state, rng, n)
+        tokens[rng.random(n) >= self.share] = 5  # more copies than there are
+        return tokens
+
+
+def test_impossible_draws_are_thrown_away_and_too_few_are_an_error() -> None:
+    view = TWO.deal(np.random.default_rng(0), 1).view(0)
+    blueprint = (UniformPolicy(),) * 2
+    belief = LearnedBelief.start(Broken(TWO, 0.4), blueprint, view)
+    worlds, _ = belief.sample(np.random.default_rng(0), 200)
+    assert len(worlds) == 200 and (TWO.hidden_tokens(worlds, 0) != 5).any(axis=1).all()
+    bad = LearnedBelief.start(Broken(TWO, 0.02), blueprint, view)
+    with pytest.raises(TooFewWorldsError, match=rf"of {MOST_DRAWS * 200} drawn worlds agree"):
+        bad.sample(np.random.default_rng(0), 200)
+
+
+# -------------------------------------------------------------------------------------------- LBS
+
+
+@pytest.mark.parametrize("game", [TWO, THREE], ids=["2 players", "3 players"])
+def test_with_an_exact_belief_and_no_depth_lbs_is_sparta(game) -> None:
+    """Number by number, over whole games: with the belief itself and with it as a model."""
+    policy = load_policy("smartbot", game.config)
+    blueprint = (policy,) * game.num_players
+    options = {"rollouts": 300, "min_rollouts": 10, "round_size": 20, "threshold": 0.0}
+    model = Learned(Exact(game, blueprint))
+    agents = [
+        upgrade(policy, game, Sparta(**options)),
+        upgrade(policy, game, Lbs(depth=None, **options)),
+        upgrade(policy, game, Lbs(depth=None, **options), belief=model),
+    ]
+    told = []
+    for agent in agents:
+        worlds = game.deal(np.random.default_rng(6), 1)
+        seats = (policy, agent, *(policy,) * (game.num_players - 2))
+        rng = Streams.spawn(np.random.default_rng(4), 1)
+        results = [turn.result for turn in play_game(worlds, seats, rng, (9,)) if turn.result]
+        told.append([(r.action, r.reason, r.mean.tolist(), r.count.tolist()) for r in results])
+    assert str(told[0]) == str(told[1]) == str(told[2])  # nan is not equal to itself
+    assert len(told[0]) > 3 and len({reason for _, reason, _, _ in told[0]}) > 1
+
+
+def test_too_few_worlds_mean_the_blueprint_and_are_reported() -> None:
+    policy = load_policy("smartbot", TWO.config)
+    search = Lbs(depth=None, rollouts=200, min_rollouts=10)
+    agent = upgrade(policy, TWO, search, belief=Learned(Broken(TWO, 0.0)))
+    told: list[Any] = []
+    result = evaluate(
+        TWO, (policy, agent), games=2, seed=1, on_game=lambda game: told.append(game.decisions)
+    )
+    reasons = {r.reason for decisions in told for _, _, r in decisions}
+    assert reasons <= {"belief_too_small", "single_move"} and "belief_too_small" in reasons
+    out = result.to_dict()
+    assert out["gain"] == 0.0 and out["fallback_games"] == 1.0 and out["fallback_share"] > 0.9
+    agent = upgrade(policy, TWO, search, belief=Learned(Grounded(TWO)))
+    out = evaluate(TWO, (policy, agent), games=2, seed=1).to_dict()
+    assert out["fallback_games"] == out["fallback_share"] == 0.0
+
+
+def test_lbs_gains_on_small_hanabi() -> None:
+    """With an exact model, over a weak blueprint whose memory is none."""
+    policy = load_policy("iggi", TWO.config)
+    search = Lbs(depth=None, rollouts=400, min_rollouts=10, round_size=20)
+    agent = upgrade(policy, TWO, search, belief=Learned(Exact(TWO, (policy,) * 2)))
+    result = evaluate(TWO, (policy, agent), games=24, seed=2)
+    assert result.to_dict()["gain"] > 0.3
+
+
+def test_the_same_seed_gives_the_same_decision() -> None:
+    policy = load_policy("smartbot", TWO.config)
+    view = TWO.deal(np.random.default_rng(0), 1).view(0)
+    belief = LearnedBelief.start(Grounded(TWO), (policy,) * 2, view)
+    told = [
+        Lbs(depth=None, rollouts=2_000, threads=threads)(np.random.default_rng(5), belief).to_dict()
+        for threads in (1, 1, 2)
+    ]
+    assert told[0] == told[1] == told[2]
+    assert told[0]["note"] == "the belief is learned"
+
+
+# ------------------------------------------------------------------------------------ cut rollouts
+
+
+class Ahead(UniformPolicy, Value):
+    """Player 1's answer is random: what is to come after player 0's move, by the moves so far."""
+
+    def __init__(self, combine="central", offset=0.0):
+        self.combine, self.offset = combine, offset
+
+    def value(self, view, memory):
+        out = []
+        for key in list(view.keys()):  # "p0:d0 p0:a2" to player 0, "p1:d1 p0:a2" to player 1
+            own, said = [int(word[-1]) for word in key.split()]
+            mean = PAYOFF[own, :, said] if view.player == 0 else PAYOFF[:, own, said]
+            out.append(mean.mean() + self.offset)
+        return np.array(out)
+
+
+@pytest.mark.parametrize("combine", ["central", "mean", "sum"])
+def test_a_cut_rollout_ends_in_the_values_of_the_blueprint(combine) -> None:
+    deals = [(d0, d1) for d0 in range(2) for d1 in range(2)]
+    worlds, blueprint = TINY.deal_scripts(deals), (Ahead(combine), Ahead(combine, 1.0))
+    memories = start_memories(worlds, blueprint)
+    rng = Streams(np.zeros(4, dtype=np.uint64))
+    for seat in range(2):
+        found = action_values(worlds, np.arange(3), blueprint, memories, seat, rng, depth=1)
+        for a, (i, (d0, d1)) in itertools.product(range(3), enumerate(deals)):
+            first, second = PAYOFF[d0, :, a].mean(), PAYOFF[:, d1, a].mean() + 1.0
+            both = {"central": (first, second)[seat], "mean": (first + second) / 2}
+            assert found[a, i] == pytest.approx(both.get(combine, first + second))
+    whole = action_values(worlds, np.arange(3), blueprint, memories, 0, rng)
+    assert (
+        action_values(worlds, np.arange(3), blueprint, memories, 0, rng, depth=2) == whole
+    ).all()
+
+
+def test_lbs_by_values_on_a_tiny_game() -> None:
+    """Player 0 with card 1: the means of its moves against a random answer, by one move alone."""
+    blueprint = (Ahead(), Ahead())
+    belief = LearnedBelief.start(Grounded(TINY), blueprint, TINY.deal_scripts([(1, 0)]).view(0))
+    result = Lbs(depth=1, rollouts=90, threshold=0.0)(np.random.default_rng(0), belief)
+    assert result.mean == pytest.approx(PAYOFF[1].mean(axis=(0, 2)))
+    assert result.action == PAYOFF[1].mean(axis=(0, 2)).argmax()
+
+
+def test_a_depth_needs_values_that_combine_alike() -> None:
+    worlds = TWO.deal(np.random.default_rng(0), 2)
+    for blueprint, reason in (
+        ((load_policy("smartbot"),) * 2, "cut short where the blueprint has values, .*SmartBot"),
+        ((Ahead("sum"), Ahead("mean")), "must combine alike, got mean and sum"),
+    ):
+        with pytest.raises(UnsupportedError, match=reason):
+            TWO.action_values(
+                worlds, np.array([4]), blueprint, start_memories(worlds, blueprint), 0,
+                Streams(np.zeros(2, dtype=np.uint64)), depth=3,
+            )  # fmt: skip
+    with pytest.raises(ConfigError, match="depth must be an integer of at least 1, got 0"):
+        Lbs(depth=0)
+
+
+# -------------------------------------------------------------------------------- one player
+
+
+def test_lbs_on_the_tiger_problem() -> None:
+    """One player: the blueprint opens at the first sound, the search waits for two more."""
+    game = POMDP["Tiger"]()
+    search = Lbs(depth=None, rollouts=300, threshold=0.0)
+    agent = upgrade(POMDP["Hasty"](), game, search, belief=Learned(POMDP["Ears"](game)))
+    result = evaluate(game, agent, games=80, seed=0)
+    exact = evaluate(game, upgrade(POMDP["Hasty"](), game, search), games=80, seed=0)
+    assert result.baseline_scores.mean() == pytest.approx(-1 + 8.5 - 15, abs=13)
+    assert result.to_dict()["gain"] > 4 and exact.to_dict()["gain"] > 4
+    assert np.mean(result.scores == exact.scores) > 0.9
+    check_agent(agent, game, games=2)
+
+
+def test_memory_by_replay_is_the_memory_of_the_true_hand() -> None:
+    policy = load_policy("smartbot", THREE.config)
+    for worlds, history in positions(THREE, policy, 8, 1):
+        belief = belief_after(Grounded(THREE), (policy,) * 3, history)
+        truth = THREE.hidden_tokens(worlds, 1)
+        again = THREE.replay(history, 2, truth)
+        assert (belief._memory(2, truth) == memory_from(policy, again)).all()

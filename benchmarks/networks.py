@@ -27,8 +27,8 @@ from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.game import FloatArray, IntArray
 from hanabi_search_plugin.hanabi.layout import PLAYED
 from hanabi_search_plugin.networks.checkpoint import load_network, save_network
-from hanabi_search_plugin.networks.distill import METRICS, MODEL
 from hanabi_search_plugin.networks.policy import NetworkPolicy
+from hanabi_search_plugin.networks.training import METRICS, MODEL
 from hanabi_search_plugin.policy import take
 from hanabi_search_plugin.rollout import choose, observe_all, start_memories
 from hanabi_search_plugin.streams import Streams

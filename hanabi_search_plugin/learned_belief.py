@@ -47,7 +47,7 @@ class LearnedBelief(Belief):
     history: History
     state: Memory  # the model's
     own_memory: Memory  # the blueprint's at the seat
-    public: dict[int, Memory]  # of other seats whose memory everybody can follow, one row each
+    public: dict[int, Memory]  # of other seats whose memory is public or none, one row each
 
     likelihoods = 0
     exact = False
@@ -68,14 +68,20 @@ class LearnedBelief(Belief):
         if hidden_length(game, view) == 0:
             raise UnsupportedError(f"nothing is hidden from player {seat} of {game.name}")
         others = [p for p in range(game.num_players) if p != seat]
+        view = view.select(np.array([0]))
+        shown = _some_world(game, view)
+        memories = {p: blueprint[p].start(shown.view(p)) for p in others}
+        public = {
+            p: memory
+            for p, memory in memories.items()
+            if memory is None or blueprint[p].public_memory
+        }
         for p in others:
-            if not (blueprint[p].public_memory or isinstance(game, Replays)):
+            if not (p in public or isinstance(game, Replays)):
                 raise UnsupportedError(
                     f"{game.name} cannot replay its past (it is not Replays), which "
                     f"{blueprint[p]!r} needs: its memory is not public"
                 )
-        view = view.select(np.array([0]))
-        shown = _some_world(game, view)
         return cls(
             game=game,
             model=model,
@@ -83,9 +89,7 @@ class LearnedBelief(Belief):
             history=History(seat, (view,)),
             state=model.start(view),
             own_memory=blueprint[seat].start(view),
-            public={
-                p: blueprint[p].start(shown.view(p)) for p in others if blueprint[p].public_memory
-            },
+            public=public,
         )
 
     @property

@@ -77,7 +77,7 @@ class Policy(ABC):
     public_memory: bool = False  # does its memory follow from what everybody sees?
 
     def start(self, view: View) -> Memory:
-        """Memory for a batch of games at their first decision."""
+        """Memory for a batch of games at their first decision; None: it will never have any."""
         return None
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
@@ -148,7 +148,6 @@ class UniformPolicy(Policy):
     """Uniform over the legal moves, for any game. One draw a world and act."""
 
     deterministic = False
-    public_memory = True
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
         # The k-th legal action, k = floor(u * legal count): what the compiled twin does, too.

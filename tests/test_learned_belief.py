@@ -179,7 +179,8 @@ def test_nothing_is_replayed_for_a_public_memory(monkeypatch: pytest.MonkeyPatch
 
 def test_what_a_learned_belief_cannot_do_is_said() -> None:
     class Private(UniformPolicy):
-        public_memory = False
+        def start(self, view):
+            return np.zeros(len(view))
 
     view = TINY.deal_scripts([(0, 0)]).view(0)
     with pytest.raises(UnsupportedError, match="cannot replay its past"):

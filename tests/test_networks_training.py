@@ -19,8 +19,9 @@ from hanabi_search_plugin.cli import app  # noqa: E402
 from hanabi_search_plugin.errors import CheckpointError  # noqa: E402
 from hanabi_search_plugin.networks.architectures import make_network  # noqa: E402
 from hanabi_search_plugin.networks.checkpoint import FORMAT, load_network, save_network  # noqa: E402
-from hanabi_search_plugin.networks.distill import METRICS, MODEL, STATE, Distillation, Run, distill  # noqa: E402
+from hanabi_search_plugin.networks.distill import Distillation, Run, distill  # noqa: E402
 from hanabi_search_plugin.networks.policy import network_policy  # noqa: E402
+from hanabi_search_plugin.networks.training import METRICS, MODEL, STATE  # noqa: E402
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
 SMALL = {"hidden": 16, "context": 8, "scorer": 8}

@@ -36,8 +36,8 @@ def weigh_tokens(dims: Any, rows: Any, seat: int, before: Any, weights: Any) -> 
         present = count_cards(dims, row, seat, counts)
         good = j < present
         for i in range(present):
-            word: Any = row[knowledge_at(dims, seat) + i]
-            told[i] = plausible(dims, np.int64(word))
+            word: Any = np.int64(row[knowledge_at(dims, seat) + i])
+            told[i] = plausible(dims, word)
             if i < j:
                 card = before[b, i]
                 if card < 0 or card >= kinds or not (told[i] >> card) & 1:

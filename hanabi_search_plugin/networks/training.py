@@ -87,9 +87,9 @@ class TrainingRun(ABC):
         seconds = time.process_time() - began
         self.seconds += seconds
         row |= {"iteration": self.done, "rate": falling * self._rate, "seconds": seconds}
-        self._save()
         with (self.folder / METRICS).open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
+        self._save()
         return row
 
     def step(self, loss: Tensor) -> None:
@@ -100,6 +100,9 @@ class TrainingRun(ABC):
         self.optimizer.step()
 
     def _save(self) -> None:
+        """The network, then the state: what is newer than the state is made again after a stop."""
+        record = {"done": self.done, "cpu_seconds": round(self.seconds)}
+        self.write(self.folder / MODEL, self._settings | record)
         names = {parameter: name for name, parameter in self.network.named_parameters()}
         content = {f"model.{name}": x for name, x in self.network.state_dict().items()}
         for parameter, state in self.optimizer.state.items():
@@ -109,8 +112,6 @@ class TrainingRun(ABC):
         tensors = {name: x.detach().cpu().contiguous() for name, x in content.items()}
         with atomic_write(self.folder / STATE) as file:
             file.write(save(tensors, metadata))
-        record = {"done": self.done, "cpu_seconds": round(self.seconds)}
-        self.write(self.folder / MODEL, self._settings | record)
 
     def _load(self) -> None:
         path = self.folder / STATE

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hanabi_search_plugin import cli_distill
+from hanabi_search_plugin import cli_belief, cli_distill
 from hanabi_search_plugin import cli_options as option
 from hanabi_search_plugin.errors import HanabiSearchError
 
@@ -66,8 +66,11 @@ app = typer.Typer(
 )
 
 
-training = typer.Typer(no_args_is_help=True, help="Train evaluation functions and networks.")
+training = typer.Typer(
+    no_args_is_help=True, help="Train evaluation functions, networks and beliefs."
+)
 training.command()(cli_distill.distill)
+training.command()(cli_belief.belief)
 app.add_typer(training, name="train")
 
 
@@ -94,8 +97,10 @@ def play(
     seats: option.SeatNames = None,
     policy: option.PolicyName = "smartbot",
     search: option.SearchName = "none",
+    belief: option.BeliefName = None,
     search_seats: option.SearchSeats = None,
     rollouts: option.Rollouts = 10_000,
+    depth: option.Depth = None,
     iterations: option.Iterations = 1_000,
     seconds: option.Seconds = None,
     exploration: option.Exploration = 0.1,
@@ -140,8 +145,10 @@ def evaluate(
     context: typer.Context,
     policy: option.PolicyName = "smartbot",
     search: option.SearchName = "none",
+    belief: option.BeliefName = None,
     search_seats: option.SearchSeats = None,
     rollouts: option.Rollouts = 10_000,
+    depth: option.Depth = None,
     iterations: option.Iterations = 1_000,
     seconds: option.Seconds = None,
     exploration: option.Exploration = 0.1,
@@ -252,7 +259,7 @@ def reproduce(
         typer.Argument(
             metavar="NAME",
             help="sparta-table-1 to sparta-table-5, sparta-figure-2, sparta-figure-3, "
-            "sparta-theorem; ris-mcts-table-1, ris-mcts-table-3, ris-mcts-table-4, "
+            "sparta-theorem; lbs-table-1, lbs-figure-4; ris-mcts-table-1, ris-mcts-table-3, ris-mcts-table-4, "
             "ris-mcts-table-6, ris-mcts-c-sweep.",
         ),
     ],

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hanabi_search_plugin import cli_run, plugins, render
+from hanabi_search_plugin.belief_names import EXACT, GROUNDED, belief_models
 from hanabi_search_plugin.blueprints.registry import (
     network_models,
     networks,
@@ -227,6 +228,18 @@ def list_names() -> None:
         table.add_row(search.name, search.what, search.source)
     table.add_row(NONE, "the policies as they are", "")
     _add_plugins(table, "search", [*SEARCHES, NONE])
+    console.print(table)
+    console.print()
+    table = _names_table("belief")
+    table.add_row(EXACT, "every world, by Bayes' rule; of the game itself", "this package")
+    table.add_row(GROUNDED, "what hints and visible cards allow, by copies left", "this package")
+    for name, about in belief_models().items():
+        lines = [about["description"]]
+        for model in about["models"]:
+            game = ", ".join(f"{key} {value}" for key, value in model["config"].items())
+            both = f"{model['cross_entropy']:.2f}, grounded {model['grounded']:.2f}"
+            lines.append(f"  {game}: {both} nats a card")
+        table.add_row(name, "\n".join(lines), "this package")
     console.print(table)
     console.print()
     table = _names_table("game")

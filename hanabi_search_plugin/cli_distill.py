@@ -12,7 +12,7 @@ import typer
 from hanabi_search_plugin import cli_options as option
 from hanabi_search_plugin.errors import ConfigError, UnsupportedError
 
-_GAME = ("players", "colors", "ranks", "hand_size", "information_tokens", "life_tokens")
+GAME = ("players", "colors", "ranks", "hand_size", "information_tokens", "life_tokens")
 
 
 def distill(
@@ -62,13 +62,7 @@ def distill(
     threads: Annotated[int, typer.Option(help="Threads of PyTorch.")] = 1,
 ) -> None:
     """A network that plays as a compiled bot does, on the games it plays itself."""
-    try:
-        import safetensors  # noqa: F401
-        import torch
-    except ImportError:
-        raise UnsupportedError(
-            'training needs PyTorch: pip install "hanabi-search-plugin[torch]"'
-        ) from None
+    torch = require_torch()
     from rich.console import Console
 
     from hanabi_search_plugin.cli_commands import evaluation_table
@@ -85,9 +79,9 @@ def distill(
     named = context.params
     settings = Distillation(
         policy=policy,
-        config=HanabiConfig(**{name: named[name] for name in _GAME}),
+        config=HanabiConfig(**{name: named[name] for name in GAME}),
         architecture=architecture,
-        options=dict(_parsed(text) for text in options or []),
+        options=dict(parsed(text) for text in options or []),
         iterations=iterations,
         games=games,
         epochs=epochs,
@@ -100,7 +94,7 @@ def distill(
     torch.set_num_threads(threads)
     console = Console(highlight=False)
     run = Run(settings, out, device=device)
-    log = _tensorboard(out, run.done)
+    log = tensorboard(out, run.done)
     with compile_progress(console), progress_bar(console, "iterations", iterations) as show:
         show(run.done)
         while not run.finished:
@@ -117,7 +111,8 @@ def distill(
         console.print(evaluation_table(result, (str(out),)))
 
 
-def _parsed(text: str) -> tuple[str, Any]:
+def parsed(text: str) -> tuple[str, Any]:
+    """NAME=VALUE, the value as JSON where it is any."""
     name, equals, value = text.partition("=")
     if not equals:
         raise ConfigError(f"set must be NAME=VALUE, got {text!r}")
@@ -127,7 +122,7 @@ def _parsed(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _tensorboard(folder: Path, done: int) -> Callable[[dict[str, float]], None]:
+def tensorboard(folder: Path, done: int) -> Callable[[dict[str, float]], None]:
     """A function that logs a line of metrics for TensorBoard, where that is installed.
 
     What was logged of iterations after the ``done`` first is hidden: they are done again.
@@ -144,3 +139,15 @@ def _tensorboard(folder: Path, done: int) -> Callable[[dict[str, float]], None]:
         writer.flush()
 
     return log
+
+
+def require_torch() -> Any:
+    """The module; raises UnsupportedError where it is missing."""
+    try:
+        import safetensors  # noqa: F401
+        import torch
+    except ImportError:
+        raise UnsupportedError(
+            'training needs PyTorch: pip install "hanabi-search-plugin[torch]"'
+        ) from None
+    return torch

@@ -90,7 +90,26 @@ SearchName = Annotated[
     typer.Option(
         "--search",
         metavar="NAME",
-        help="sparta, joint-sparta, mo-ismcts, ris-mcts, predictor, none or a plugin's.",
+        help="sparta, joint-sparta, lbs, mo-ismcts, ris-mcts, predictor, none or a plugin's.",
+        rich_help_panel=_SEARCH,
+    ),
+]
+BeliefName = Annotated[
+    str | None,
+    typer.Option(
+        "--belief",
+        metavar="NAME",
+        help="Where sparta and lbs draw worlds from: exact, grounded, a learned model of "
+        "`hanabi-search list` or a file of `hanabi-search train belief`. Default: exact; for lbs the "
+        "model of --policy.",
+        rich_help_panel=_SEARCH,
+    ),
+]
+Depth = Annotated[
+    int | None,
+    typer.Option(
+        help="Moves of a rollout before the policy's values stand for the rest (of a tree: before "
+        "its rollouts); 0: to the end. Default: 16 for lbs, else to the end.",
         rich_help_panel=_SEARCH,
     ),
 ]

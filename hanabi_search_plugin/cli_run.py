@@ -24,6 +24,7 @@ from hanabi_search_plugin.agent import (
     TeamSearch,
     upgrade,
 )
+from hanabi_search_plugin.belief_names import belief_models, load_belief_model
 from hanabi_search_plugin.blueprints.learned_partners import LearnedPartners, named_recogniser
 from hanabi_search_plugin.blueprints.registry import load_policies, load_policy, policy_names
 from hanabi_search_plugin.cli_searches import NONE, make_search
@@ -34,6 +35,7 @@ from hanabi_search_plugin.game import Game
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.layout import TURN
+from hanabi_search_plugin.learned_belief import Learned
 from hanabi_search_plugin.match import GameResult, deal_game
 from hanabi_search_plugin.plugins import load_game
 from hanabi_search_plugin.policy import Blueprint, Policy
@@ -104,12 +106,14 @@ def _agent(
 ) -> SearchAgent:
     """What a searching seat plays: it knows the others' policies, or learns them (--partners)."""
     doubt = {k: settings[k] for k in ("epsilon", "uncertainty") if k in settings}
-    names = settings.get("partners")
+    names, belief = settings.get("partners"), _belief(game, settings)
     if names is None:
         for option, usual in PARTNER_OPTIONS.items():
             if settings.get(option, usual) != usual:
                 raise ConfigError(f"{option} needs partners, got {settings[option]!r}")
-        return upgrade(policies, game, search, **doubt)
+        return upgrade(policies, game, search, belief=belief, **doubt)
+    if belief is not None:
+        raise ConfigError(f"partners cannot be learned by a learned belief, got {names!r}")
     learns = not isinstance(search, FollowingSearch) or search.assumes_blueprint
     if isinstance(search, TeamSearch) or not learns:  # to whom moves are no evidence
         raise ConfigError(f"partners is not an option of {settings['search']}, got {names!r}")
@@ -133,6 +137,23 @@ def partners_of(settings: Mapping[str, Any], asked: HanabiConfig | Game) -> Make
         if value != 0.0:
             raise ConfigError(f"{name} must be 0 where likelihoods are not exact, got {value}")
     return LearnedPartners(candidates, named_recogniser(likelihoods, names), prior)
+
+
+def _belief(game: Game, settings: Mapping[str, Any]) -> Learned | None:
+    """What --belief names; None: the game's own."""
+    search, name = settings["search"], settings.get("belief")
+    if name is None and search == "lbs" and settings.get("partners") is None:
+        name = settings["policy"]
+        if name not in belief_models():
+            raise ConfigError(
+                f"belief must be given where there is no model of {name}'s games: "
+                f"`hanabi-search train belief --policy {name}` makes one"
+            )
+    if name in (None, EXACT):
+        return None
+    if search not in ("sparta", "lbs"):
+        raise ConfigError(f"belief is not an option of {search}, got {name!r}")
+    return Learned(load_belief_model(name, game))
 
 
 def _game(settings: Mapping[str, Any]) -> Game:

@@ -10,6 +10,7 @@ from hanabi_search_plugin import plugins
 from hanabi_search_plugin.agent import Search, TeamSearch
 from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, TreeSearch
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
+from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.predictor import Predictor
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.blueprints.agents import RuleAgent
@@ -51,6 +52,12 @@ SEARCHES = {
         NamedSearch("sparta", Sparta, "one-ply search over an exact belief", _SPARTA),
         NamedSearch("joint-sparta", JointSparta, "the same by all seats, as a team", _SPARTA),
         NamedSearch(
+            "lbs",
+            Lbs,
+            "one-ply search over a learned belief, rollouts cut by values",
+            "Hu, Lerer, Brown and Foerster, 2021",
+        ),
+        NamedSearch(
             "mo-ismcts", MoIsmcts, "a tree; others know what you know", "Cowling et al. 2012"
         ),
         NamedSearch("ris-mcts", RisMcts, "a tree; others know what they see", "Goodman, CoG 2019"),
@@ -65,7 +72,7 @@ OPTIONS = {
     for search in SEARCHES.values()
     for name, default in search.options.items()
     if name not in ("threads", "seed", "round_size", "guide")  # the run's, and some nobody needs
-}
+} | {"depth": None}  # each search has its own
 
 
 def make_search(name: str, settings: Mapping[str, Any], threads: int) -> Search | TeamSearch:
@@ -88,6 +95,10 @@ def make_search(name: str, settings: Mapping[str, Any], threads: int) -> Search 
             )
     chosen = {option: settings[option] for option in OPTIONS if option in settings}
     chosen = {option: value for option, value in chosen.items() if option in own}
+    if "depth" in chosen:
+        depth = chosen.pop("depth")
+        if depth is not None:
+            chosen["depth"] = depth or None  # 0: to the end
     if issubclass(make, TreeSearch):
         chosen["guide"] = _guide(*(chosen.pop(name, usual) for name, usual in _GUIDE.items()))
     if "threads" in own:

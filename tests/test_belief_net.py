@@ -265,3 +265,43 @@ def test_options_are_checked() -> None:
             OpenSpielGame("tic_tac_toe"), (UniformPolicy(),) * 2, BeliefSettings(), Path("nowhere")
         )
     assert Grounded(SMALL).game is SMALL
+
+
+def test_the_command_trains_and_its_belief_is_searched_with(tmp_path: Path) -> None:
+    """From games of SmartBot: a model, then LBS and SPARTA over it, to the end of the game."""
+    small = ["--colors", "2", "--ranks", "2", "--hand-size", "2"]
+    out = tmp_path / "run"
+    words = ["train", "belief", "--policy", "smartbot", "--out", str(out), *small]
+    words += ["--iterations", "2", "--games", "6", "--steps", "2", "--set", "hidden=8"]
+    words += ["--set", "decoder=8", "--set", "listener=smartbot", "--evaluation-games", "4"]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert "nats a card" in result.output and "on 4 new games" in result.output
+    model = load_belief(out / MODEL, HanabiGame(players=2, colors=2, ranks=2, hand_size=2))
+    assert model.training["policy"] == "smartbot" and model.training["done"] == 2
+    searched = ["evaluate", *small, "--games", "1", "--rollouts", "40", "--belief"]
+    for words in (
+        [*searched, str(out / MODEL), "--search", "lbs", "--depth", "0"],
+        [*searched, str(out / MODEL), "--search", "sparta"],
+        [*searched, "grounded", "--search", "lbs", "--depth", "0"],
+        [*searched, "exact", "--search", "lbs", "--depth", "0"],
+    ):
+        result = CliRunner().invoke(app, words)
+        assert result.exit_code == 0, (result.output, result.exception)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--search", "lbs"], "belief must be given where there is no model of smartbot's games"),
+        (["--search", "lbs", "--belief", "nobody"], "belief must be one of exact, grounded"),
+        (["--search", "ris-mcts", "--belief", "grounded"], "belief is not an option of ris-mcts"),
+        (["--search", "lbs", "--belief", "grounded"], "cut short where the blueprint has values"),
+        (["--search", "joint-sparta", "--depth", "3"], "depth is not an option of joint-sparta"),
+    ],
+)
+def test_the_command_says_what_cannot_be(words: list[str], reason: str, capsys: Any) -> None:
+    small = ["--colors", "2", "--ranks", "2", "--hand-size", "2", "--games", "1"]
+    result = CliRunner().invoke(app, ["evaluate", *small, *words])
+    assert result.exit_code == 2
+    assert reason in " ".join(result.output.split()) + capsys.readouterr().err

@@ -21,7 +21,15 @@ OUTSIDE = ("algorithms", "wrappers")
 
 COMMAND_LINE = (
     *("__main__", "bench", "cli", "cli_commands", "cli_game", "cli_options", "cli_run"),
-    *("cli_decode", "cli_distill", "cli_reproduce", "cli_searches", "cli_train", "human"),
+    *(
+        "cli_belief",
+        "cli_decode",
+        "cli_distill",
+        "cli_reproduce",
+        "cli_searches",
+        "cli_train",
+        "human",
+    ),
     *("learning", "render", "reproduce"),
 )
 """Modules that only the command line uses: they may load what draws on a terminal."""

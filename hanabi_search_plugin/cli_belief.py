@@ -1,0 +1,97 @@
+"""``hanabi-search train belief``: what a seat does not see, learned from a policy's games."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hanabi_search_plugin import cli_options as option
+from hanabi_search_plugin.cli_distill import GAME, parsed, require_torch, tensorboard
+
+
+def belief(
+    context: typer.Context,
+    out: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR",
+            help="For state.safetensors, metrics.jsonl and model.safetensors; a run that was "
+            "stopped goes on from there.",
+        ),
+    ],
+    policy: Annotated[
+        str, typer.Option(metavar="NAME", help="Whose games, of every seat.")
+    ] = "smartnet",
+    options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Of the network: hidden, decoder, embedding, lstm_layers; encoding (belief-1, "
+            "v0-1, status-1); listener, a policy whose masks it reads, too.",
+        ),
+    ] = None,
+    players: option.Players = 2,
+    colors: option.Colors = 5,
+    ranks: option.Ranks = 5,
+    hand_size: option.HandSize = 0,
+    information_tokens: option.InformationTokens = 8,
+    life_tokens: option.LifeTokens = 3,
+    iterations: Annotated[int, typer.Option(help="Rounds of playing and learning.")] = 300,
+    games: Annotated[int, typer.Option(help="New games a round.")] = 120,
+    keep: Annotated[int, typer.Option(help="Rounds whose games are learned from.")] = 10,
+    steps: Annotated[int, typer.Option(help="Steps a round.")] = 20,
+    batch: Annotated[int, typer.Option(help="One seat's games in a step.")] = 32,
+    rate: Annotated[float, typer.Option(help="Of learning, at first.")] = 2e-3,
+    seed: option.Seed = 0,
+    evaluation_games: Annotated[
+        int, typer.Option(help="New games on which the finished model is measured; 0: none.")
+    ] = 200,
+    device: Annotated[str, typer.Option(help="As PyTorch names it.")] = "cpu",
+    threads: Annotated[int, typer.Option(help="Threads of PyTorch.")] = 1,
+) -> None:
+    """A model of a seat's own cards, from a stream of games of a policy, for lbs."""
+    torch = require_torch()
+    from rich.console import Console
+
+    from hanabi_search_plugin.blueprints.registry import load_policy
+    from hanabi_search_plugin.cli_run import progress_bar
+    from hanabi_search_plugin.hanabi.config import HanabiConfig
+    from hanabi_search_plugin.hanabi.game import HanabiGame
+    from hanabi_search_plugin.jit import compile_progress
+    from hanabi_search_plugin.networks.belief_training import BeliefRun, BeliefSettings
+    from hanabi_search_plugin.require import require_integer
+
+    require_integer("threads", threads, 1)
+    require_integer("evaluation-games", evaluation_games, 0)
+    settings = BeliefSettings(
+        iterations=iterations, games=games, keep=keep, steps=steps, batch=batch, rate=rate,
+        seed=seed,
+    )  # fmt: skip
+    game = HanabiGame(HanabiConfig(**{name: context.params[name] for name in GAME}))
+    blueprint = (load_policy(policy, game.config),) * game.num_players
+    torch.set_num_threads(threads)
+    console = Console(highlight=False)
+    with compile_progress(console), progress_bar(console, "iterations", iterations) as show:
+        run = BeliefRun(
+            game, blueprint, settings, out, name=policy, device=device,
+            options=dict(parsed(text) for text in options or []),
+        )  # fmt: skip
+        log = tensorboard(out, run.done)
+        show(run.done)
+        while not run.finished:
+            row = run.iterate()
+            log(row)
+            console.print(
+                f"{run.done:>5}  nats a card {row['masked']:.3f}, grounded {row['grounded']:.3f}, "
+                f"without the mask {row['loss']:.3f}"
+            )
+            show(run.done)
+        if evaluation_games:
+            found = run.measure(evaluation_games)
+            console.print(
+                f"on {evaluation_games} new games: {found['masked']:.4f} nats a card, grounded "
+                f"{found['grounded']:.4f}, without the mask {found['loss']:.4f}"
+            )

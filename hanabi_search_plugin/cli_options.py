@@ -100,8 +100,8 @@ BeliefName = Annotated[
         "--belief",
         metavar="NAME",
         help="Where sparta and lbs draw worlds from: exact, grounded, a learned model of "
-        "`hanabi-search list` or a file of `hanabi-search train belief`. Default: exact; for lbs the "
-        "model of --policy.",
+        "`hanabi-search list` or a file of `hanabi-search train belief`. Default: exact; for lbs "
+        "the model of --policy.",
         rich_help_panel=_SEARCH,
     ),
 ]

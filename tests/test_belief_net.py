@@ -13,9 +13,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file  # noqa: E402
+from typer.testing import CliRunner  # noqa: E402
 
 from hanabi_search_plugin import ConfigError, HanabiGame, load_policy  # noqa: E402
 from hanabi_search_plugin.belief_model import Grounded  # noqa: E402
+from hanabi_search_plugin.cli import app  # noqa: E402
 from hanabi_search_plugin.errors import CheckpointError, UnsupportedError  # noqa: E402
 from hanabi_search_plugin.networks.belief_files import (  # noqa: E402
     NetworkBelief,

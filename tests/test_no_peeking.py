@@ -26,7 +26,9 @@ from hanabi_search_plugin import Sparta, UniformPolicy, upgrade
 from hanabi_search_plugin.agent import SearchAgent
 from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, TreeSearch
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
+from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.predictor import Predictor
+from hanabi_search_plugin.belief_model import BeliefModel, Grounded
 from hanabi_search_plugin.blueprints.agents import RuleAgent
 from hanabi_search_plugin.blueprints.learned_partners import LearnedPartners, Recogniser
 from hanabi_search_plugin.blueprints.registry import load_policy, policies
@@ -37,6 +39,7 @@ from hanabi_search_plugin.game import Game
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.layout import HANDS, LAST_ACTION
 from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
+from hanabi_search_plugin.learned_belief import Learned
 from hanabi_search_plugin.particles import ParticleBelief
 from hanabi_search_plugin.policy import Policy
 from hanabi_search_plugin.testing import check_agent
@@ -153,6 +156,37 @@ def test_agents_that_recognise_their_partners() -> None:
         for search in (Predictor(iterations=30), Sparta(rollouts=24, min_rollouts=2)):
             agent = upgrade(candidates[0], game, search, belief=learned)
             check_agent(agent, game, partner=candidates[1])
+
+
+def learned(game: Game, policy: Policy, model: BeliefModel, depth: int | None) -> SearchAgent:
+    search = Lbs(rollouts=24, min_rollouts=2, threshold=0.0, depth=depth)
+    return upgrade(policy, game, search, belief=Learned(model))
+
+
+@pytest.mark.parametrize("name", ["smartbot", "hatbot", "evalfn-c"])
+def test_searches_over_grounded_beliefs(name: str) -> None:
+    """By replay, and with a memory that is public."""
+    for game in (TWO, THREE):
+        check_agent(learned(game, load_policy(name), Grounded(game), None), game, games=2)
+
+
+def test_learned_beliefs() -> None:
+    """Of networks, over a network's values, with its memory and with replays."""
+    torch = pytest.importorskip("torch")
+    from hanabi_search_plugin.networks.architectures import make_network
+    from hanabi_search_plugin.networks.belief_files import NetworkBelief
+    from hanabi_search_plugin.networks.belief_net import BeliefNet
+    from hanabi_search_plugin.networks.policy import network_policy
+
+    for game in (TWO, THREE):
+        torch.manual_seed(0)
+        network = BeliefNet(game, hidden=8, decoder=8, embedding=4, listener="smartbot")
+        for parameter in network.parameters():
+            torch.nn.init.normal_(parameter, std=0.5)
+        for name in ("masks", "public-lstm", "recurrent"):
+            policy = network_policy(make_network(name, game.config, {"hidden": 8}))
+            agent = learned(game, policy, NetworkBelief(game, network), 3)
+            check_agent(agent, game, games=1)
 
 
 @pytest.mark.parametrize("name", ["masks", "public-lstm", "feed-forward", "recurrent"])
@@ -476,6 +510,12 @@ def test_agents_in_openspiel(way: str, game: Any) -> None:
 
 
 @pytest.mark.parametrize("game", [LEDUC, TWO], ids=str)
+@pytest.mark.parametrize("way", ["bot", "policy", "observations"])
+def test_lbs_in_openspiel(way: str) -> None:
+    agent = learned(TINY, load_policy("smartbot"), Grounded(TINY), None)
+    check_asked(ASKED[way], agent, TINY)
+
+
 @pytest.mark.parametrize("way", PEEKING)
 def test_agents_that_peek_in_openspiel_are_caught(way: str, game: Any) -> None:
     with pytest.raises(Peeked):
@@ -520,10 +560,14 @@ def check_dealt(
 
 
 def by_seat_agent(
-    which: str, kind: type[SeatAgent], game: HanabiGame, monkeypatch: pytest.MonkeyPatch
+    which: str,
+    kind: type[SeatAgent],
+    game: HanabiGame,
+    monkeypatch: pytest.MonkeyPatch,
+    policy: Policy | None = None,
 ) -> Decide:
     """What agents at all seats of an environment do; alone, without its record, with "turns"."""
-    policy, config = searched(game), game.config
+    policy, config = policy or searched(game), game.config
     parameters = {
         "players": config.players, "colors": config.colors, "ranks": config.ranks,
         "hand_size": config.hand_size, "max_information_tokens": config.information_tokens,
@@ -565,6 +609,12 @@ def test_agents_in_pettingzoo(
     which: str, game: HanabiGame, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check_dealt(by_seat_agent(which, SeatAgent, game, monkeypatch), game)
+
+
+@pytest.mark.parametrize(("which", "game"), [("ours", TWO), ("theirs", COLORFUL)])
+def test_lbs_in_pettingzoo(which: str, game: HanabiGame, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = learned(game, load_policy("smartbot"), Grounded(game), None)
+    check_dealt(by_seat_agent(which, SeatAgent, game, monkeypatch, agent), game)
 
 
 @pytest.mark.parametrize("which", ["ours", "theirs"])

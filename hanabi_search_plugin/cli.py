@@ -259,8 +259,8 @@ def reproduce(
         typer.Argument(
             metavar="NAME",
             help="sparta-table-1 to sparta-table-5, sparta-figure-2, sparta-figure-3, "
-            "sparta-theorem; lbs-table-1, lbs-figure-4; ris-mcts-table-1, ris-mcts-table-3, "
-            "ris-mcts-table-4, ris-mcts-table-6, ris-mcts-c-sweep.",
+            "sparta-theorem; lbs-table-1, lbs-table-2, lbs-figure-4; ris-mcts-table-1, "
+            "ris-mcts-table-3, ris-mcts-table-4, ris-mcts-table-6, ris-mcts-c-sweep.",
         ),
     ],
     games: Annotated[

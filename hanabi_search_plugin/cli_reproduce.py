@@ -14,11 +14,12 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from hanabi_search_plugin import cli_run
+from hanabi_search_plugin.checkpoint import difference
 from hanabi_search_plugin.errors import ConfigError, RecordError
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.jit import compile_progress
 from hanabi_search_plugin.provenance import describe, versions
-from hanabi_search_plugin.reproduce import report, ris_mcts, sparta
+from hanabi_search_plugin.reproduce import beliefs, lbs, report, ris_mcts, sparta
 from hanabi_search_plugin.reproduce.measure import (
     Effort,
     average,
@@ -32,7 +33,7 @@ from hanabi_search_plugin.reproduce.plan import Curve, Figure, Plan, Run, Table
 from hanabi_search_plugin.reproduce.plot import plot, require_matplotlib
 from hanabi_search_plugin.require import require_integer
 
-PLANS: tuple[Plan, ...] = (*sparta.PLANS, *ris_mcts.PLANS)
+PLANS: tuple[Plan, ...] = (*sparta.PLANS, *ris_mcts.PLANS, *lbs.PLANS)
 INTERRUPTED = 130
 _WIDE = 200  # columns where the output is no terminal
 
@@ -105,9 +106,14 @@ def _rows(
         told = unmeasured(row)
         if row.run is not None and row.label in wanted:
             told["measured"] = _measured(console, row.run, effort)
-        elif row.label in before and before[row.label]["run"] == told["run"]:
+        elif row.label in before and _same(before[row.label]["run"], told["run"]):
             told["measured"] = before[row.label]["measured"]
         yield told
+
+
+def _same(before: Any, now: Any) -> bool:
+    """Were two runs set alike? What is new since and None makes no difference."""
+    return difference(before, now) is None
 
 
 def _measured(console: Console, run: Run, effort: Effort) -> dict[str, Any]:
@@ -121,12 +127,12 @@ def _measured(console: Console, run: Run, effort: Effort) -> dict[str, Any]:
 def _curves(
     console: Console, figure: Figure, effort: Effort, wanted: set[str], before: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    points = _by_turn if figure.kind == "turns" else _by_budget
+    points = {"turns": _by_turn, "budgets": _by_budget, "beliefs": _by_belief}[figure.kind]
     for curve in figure.curves:
         told = {"label": curve.label, "runs": describe(curve.runs)}
         if curve.label in wanted:
             yield told | {"points": list(points(console, curve, effort))}
-        elif curve.label in before and before[curve.label]["runs"] == told["runs"]:
+        elif curve.label in before and _same(before[curve.label]["runs"], told["runs"]):
             yield before[curve.label]
 
 
@@ -137,6 +143,13 @@ def _by_turn(console: Console, curve: Curve, effort: Effort) -> Iterator[dict[st
     for turn, values in enumerate(by_turn(lines), start=1):
         if values:
             yield {"x": turn, **average(values)}
+
+
+def _by_belief(console: Console, curve: Curve, effort: Effort) -> Iterator[dict[str, Any]]:
+    (run,) = curve.runs
+    with _progress(console, run, effort, predictions=True) as on_game:
+        lines = beliefs.qualities(run, effort, on_game)
+    yield from beliefs.by_turn(lines, curve.label)
 
 
 def _by_budget(console: Console, curve: Curve, effort: Effort) -> Iterator[dict[str, Any]]:

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hanabi_search_plugin.agent import Search, TeamSearch, upgrade
+from hanabi_search_plugin.belief_names import load_belief_model
 from hanabi_search_plugin.blueprints.registry import load_policy
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.learned_belief import Learned
 from hanabi_search_plugin.policy import Blueprint
 
 
@@ -22,6 +24,7 @@ class Run:
     search: Search | TeamSearch | None = None
     seats: tuple[int, ...] = ()  # that search
     uncertainty: float = 0.0  # of their beliefs
+    belief: str | None = None  # a learned one, as ``load_belief_model`` knows it; None: exact
 
     def line_up(self) -> tuple[HanabiGame, Blueprint]:
         """The game and who sits where."""
@@ -29,7 +32,11 @@ class Run:
         policy = load_policy(self.policy, self.config)
         if self.search is None:
             return game, (policy,) * game.num_players
-        agent = upgrade(policy, game, self.search, uncertainty=self.uncertainty)
+        learned = None
+        if self.belief is not None:
+            learned = Learned(load_belief_model(self.belief, game))
+        doubt = self.uncertainty
+        agent = upgrade(policy, game, self.search, uncertainty=doubt, belief=learned)
         return game, tuple(agent if p in self.seats else policy for p in range(game.num_players))
 
 
@@ -44,6 +51,7 @@ class Published:
     rollouts: float | None = None  # a game
     likelihoods: float | None = None  # a game: policy evaluations for beliefs
     depth: float | None = None  # of the tree of a decision: moves to its deepest node
+    seconds: float | None = None  # a game, on the paper's machines
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,11 +81,14 @@ class Curve:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """``"turns"``: the predicted score by turn, one run a curve. ``"budgets"``: a point a run."""
+    """``"turns"``: the predicted score by turn, one run a curve. ``"budgets"``: a point a run.
+
+    ``"beliefs"``: cross entropy by turn; a curve is one belief of its run, by its label.
+    """
 
     name: str
     title: str
-    kind: Literal["turns", "budgets"]
+    kind: Literal["turns", "budgets", "beliefs"]
     curves: tuple[Curve, ...]
     note: str = ""
 

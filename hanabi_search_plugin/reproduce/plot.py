@@ -37,6 +37,9 @@ def plot(content: dict[str, Any], file: IO[bytes]) -> None:
     if content["kind"] == "turns":
         axes.set_xlabel("turn")
         axes.set_ylabel("predicted score")
+    elif content["kind"] == "beliefs":
+        axes.set_xlabel("turn")
+        axes.set_ylabel("cross entropy, nats a card")
     else:
         axes.set_xscale("log")
         axes.set_xlabel("rollouts a searched move")

@@ -36,8 +36,8 @@ Cell = Callable[[dict[str, Any]], str]
 
 def _columns(content: dict[str, Any]) -> list[tuple[str, Cell]]:
     if "curves" in content:
-        x = "turn" if content["kind"] == "turns" else "rollouts a searched move"
-        names = ["curve", x, "score", "games"]
+        x = "rollouts a searched move" if content["kind"] == "budgets" else "turn"
+        names = ["curve", x, "nats a card" if content["kind"] == "beliefs" else "score", "games"]
         return [(name, str) for name in names]
     every: list[tuple[str, Cell]] = [
         ("", lambda row: str(row["label"])),
@@ -55,6 +55,8 @@ def _columns(content: dict[str, Any]) -> list[tuple[str, Cell]]:
         ("depth", _measured("depth", "{:.1f}")),
         ("depth, paper", _paper("depth", "{:.1f}")),
         ("CPU s", _measured("cpu_seconds_per_game", "{:.2f}")),
+        ("s, paper", _paper("seconds", "{:.0f}")),
+        ("fallback", _fallback),
         ("rollouts", _measured("rollouts_per_game", "{:,.0f}")),
         ("rollouts, paper", _paper("rollouts", "{:.1e}")),
         ("likelihoods", _measured("likelihoods_per_game", "{:,.0f}")),
@@ -99,6 +101,12 @@ def _ours(row: dict[str, Any]) -> str:
     if row["measured"] is None:
         return ABSENT if row["run"] is None else "not measured"
     return _error(_of(row, "mean"), _of(row, "sem"))
+
+
+def _fallback(row: dict[str, Any]) -> str:
+    """Share of games in which a search once had too few worlds, where there are any."""
+    share = _of(row, "fallback_games")
+    return f"{share:.1%}" if share else ""
 
 
 def _lost_as_zero(row: dict[str, Any]) -> str:

@@ -61,7 +61,7 @@ def belief(
     from hanabi_search_plugin.hanabi.config import HanabiConfig
     from hanabi_search_plugin.hanabi.game import HanabiGame
     from hanabi_search_plugin.jit import compile_progress
-    from hanabi_search_plugin.networks.belief_training import BeliefRun, BeliefSettings
+    from hanabi_search_plugin.networks.belief_training import BeliefRun, BeliefSettings, measured
     from hanabi_search_plugin.require import require_integer
 
     require_integer("threads", threads, 1)
@@ -90,7 +90,7 @@ def belief(
             )
             show(run.done)
         if evaluation_games:
-            found = run.measure(evaluation_games)
+            found = measured(run.game, blueprint, run.network, evaluation_games, seed)
             console.print(
                 f"on {evaluation_games} new games: {found['masked']:.4f} nats a card, grounded "
                 f"{found['grounded']:.4f}, without the mask {found['loss']:.4f}"

@@ -6,6 +6,7 @@ Letters: B worlds, M first actions, P players.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -114,6 +115,8 @@ def action_values(
 ) -> FloatArray:
     """[M, B] see ``Game.action_values``. Plays as many actions at a time as ``LOCKSTEP`` allows."""
     ahead = None if depth is None else depth - 1
+    if depth is not None:
+        combination(blueprint)  # before any game is played
     size = len(worlds)
     values = np.full((len(actions), size), np.nan)
     together = max(1, LOCKSTEP // max(size, 1))
@@ -142,8 +145,23 @@ def still_to_come(
     """[B] what ``seat`` may expect from here on, by the values of the blueprint.
 
     Those of all seats are added or averaged, as the policies declare; where one value is central,
-    it is that of ``seat``. Raises UnsupportedError where a policy has none, or they declare
-    different things.
+    it is that of ``seat``. Raises UnsupportedError as ``combination``.
+    """
+    combine = combination(blueprint)
+    asked = [seat] if combine == "central" else range(len(blueprint))
+    values = [
+        policy.value(worlds.view(p), memories[p])
+        for p, policy in enumerate(blueprint)
+        if p in asked and isinstance(policy, Value)
+    ]
+    total = np.sum(values, axis=0)
+    return np.asarray(total / len(values) if combine == "mean" else total, dtype=np.float64)
+
+
+def combination(blueprint: Blueprint) -> Literal["sum", "mean", "central"]:
+    """How the values of a blueprint make the team's.
+
+    Raises UnsupportedError where a policy has none, or they declare different things.
     """
     for policy in blueprint:
         if not isinstance(policy, Value):
@@ -157,11 +175,4 @@ def still_to_come(
             f"values of a blueprint must combine alike, got {' and '.join(sorted(kinds))}"
         )
     (combine,) = kinds
-    asked = [seat] if combine == "central" else range(len(blueprint))
-    values = [
-        policy.value(worlds.view(p), memories[p])
-        for p, policy in enumerate(blueprint)
-        if p in asked and isinstance(policy, Value)
-    ]
-    total = np.sum(values, axis=0)
-    return np.asarray(total / len(values) if combine == "mean" else total, dtype=np.float64)
+    return combine

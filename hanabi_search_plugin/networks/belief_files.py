@@ -49,18 +49,18 @@ class NetworkBelief(BeliefModel):
         self.device = device
         self.training = dict(training or {})  # the record of how it was trained
         self.digest = _digest(network)
-        self._network = network.to(device).eval()
+        self.network = network.to(device).eval()
 
     def start(self, view: View) -> Memory:
-        blank = self._network.blank(len(view)).cpu().numpy()
-        return self._remember(view, self._network.reader.start(view), blank)
+        blank = self.network.blank(len(view)).cpu().numpy()
+        return self._remember(view, self.network.reader.start(view), blank)
 
     def observe(self, view: View, event: Event, state: Memory) -> Memory:
-        heard = self._network.reader.observe(view, event, state["heard"])
+        heard = self.network.reader.observe(view, event, state["heard"])
         return self._remember(view, heard, state["network"])
 
     def sample(self, view: View, state: Memory, rng: np.random.Generator, n: int) -> IntArray:
-        many, network = view.select(np.zeros(n, dtype=np.int64)), self._network
+        many, network = view.select(np.zeros(n, dtype=np.int64)), self.network
         tokens = np.zeros((n, 0), dtype=np.int64)
         last = torch.full((n,), HIDDEN, device=self.device)
         with torch.inference_mode():
@@ -82,22 +82,22 @@ class NetworkBelief(BeliefModel):
         weights = self._tensor(weights_along(self.game, view, tokens)).float()
         with torch.inference_mode():
             context, seen = self._given(view, state)
-            logits = self._network.logits(context, seen, self._tensor(tokens), weights).double()
+            logits = self.network.logits(context, seen, self._tensor(tokens), weights).double()
             if self.mask:
                 logits = masked(logits, weights)
             return np.asarray(-cross_entropy(logits, self._tensor(tokens)).cpu().numpy())
 
     def _given(self, view: View, state: Memory) -> tuple[Any, Read]:
         """What the decoder reads: contexts [B, H], and the views."""
-        network = self._network
+        network = self.network
         numbers = network.reader.numbers(view, state["heard"])
         context = network.context(self._tensor(state["network"]))
         return context, network.reader.read(self._tensor(numbers))
 
     def _remember(self, view: View, heard: Memory, state: Any) -> Memory:
-        seen = self._tensor(self._network.reader.numbers(view, heard))
+        seen = self._tensor(self.network.reader.numbers(view, heard))
         with torch.inference_mode():
-            after = self._network.remember(seen, self._tensor(state)).cpu().numpy()
+            after = self.network.remember(seen, self._tensor(state)).cpu().numpy()
         return {"network": after, "heard": heard}
 
     def _tensor(self, array: Any) -> Any:

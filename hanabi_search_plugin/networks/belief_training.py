@@ -18,7 +18,7 @@ import torch
 
 from hanabi_search_plugin.belief_model import require_tokens
 from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.game import HIDDEN, Game
+from hanabi_search_plugin.game import HIDDEN, Game, PrivateTokens
 from hanabi_search_plugin.networks.belief_files import describe_game, save_belief
 from hanabi_search_plugin.networks.belief_games import Lessons, batch_of, collect
 from hanabi_search_plugin.networks.belief_net import BeliefNet, cross_entropy, masked
@@ -30,7 +30,7 @@ from hanabi_search_plugin.require import require_integer
 Tensor = Any  # torch.Tensor
 
 GAMES = 1 << 32  # what the generators of a round's games are told apart by from its steps'
-NEW = 1 << 31  # rounds of games that no run learns from
+NEW = 1 << 31  # what the generators of games are told apart by that no run learns from
 AT_ONCE = 100  # games measured at a time
 
 
@@ -107,25 +107,28 @@ class BeliefRun(TrainingRun):
         self.network.eval()
         return sums | {"score": float(self._buffer[-1].scores.mean())}
 
-    def measure(self, games: int) -> Row:
-        """The same cross entropies on new games, whatever was played so far."""
-        sums: dict[str, float] = {}
-        for first in range(0, games, AT_ONCE):
-            part = self._games(NEW + first, min(AT_ONCE, games - first))
-            with torch.inference_mode():
-                figures = lesson(self.network, part)
-            for name, value in figures.items():
-                sums[name] = sums.get(name, 0.0) + float(value) * len(part.scores) / games
-        return sums
-
     def write(self, path: Path, record: dict[str, Any]) -> None:
         save_belief(path, self.game, self.network, record)
 
-    def _games(self, round_: int, games: int | None = None) -> Lessons:
+    def _games(self, round_: int) -> Lessons:
         rng = np.random.default_rng([self.settings.seed, GAMES + round_])
-        games = self.settings.games if games is None else games
         with torch.inference_mode():
-            return collect(self.game, self.blueprint, self.network.reader, games, rng)
+            return collect(self.game, self.blueprint, self.network.reader, self.settings.games, rng)
+
+
+def measured(
+    game: PrivateTokens, blueprint: Blueprint, network: BeliefNet, games: int, seed: int
+) -> Row:
+    """The cross entropies of ``lesson`` on games that no run learns from."""
+    sums: dict[str, float] = {}
+    for first in range(0, games, AT_ONCE):
+        n = min(AT_ONCE, games - first)
+        with torch.inference_mode():
+            rng = np.random.default_rng([seed, NEW + first])
+            figures = lesson(network, collect(game, blueprint, network.reader, n, rng))
+        for name, value in figures.items():
+            sums[name] = sums.get(name, 0.0) + float(value) * n / games
+    return sums
 
 
 def lesson(network: BeliefNet, batch: Lessons) -> dict[str, Tensor]:

@@ -1,0 +1,132 @@
+"""How good are the learned beliefs of the package? Their figures and their cards in docs/lbs.md.
+
+python -m benchmarks.beliefs ship smartnet RUN   # a run's model, into the package, measured
+python -m benchmarks.beliefs cards               # docs/lbs.md from what was measured
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from benchmarks.pages import fill
+from hanabi_search_plugin import HanabiConfig, HanabiGame, load_policy
+from hanabi_search_plugin.belief_names import belief_models, load_belief_model
+from hanabi_search_plugin.files import atomic_write
+from hanabi_search_plugin.networks.belief_files import (
+    FORMAT,
+    NetworkBelief,
+    load_belief,
+    save_belief,
+)
+from hanabi_search_plugin.networks.belief_training import measured
+from hanabi_search_plugin.networks.checkpoint import read_file
+from hanabi_search_plugin.networks.training import METRICS, MODEL
+
+ROOT = Path(__file__).resolve().parents[1]
+MODELS = ROOT / "hanabi_search_plugin" / "networks" / "models"
+RESULTS = ROOT / "docs" / "results"
+PAGE = ROOT / "docs" / "lbs.md"
+ROUNDS = 10  # of a curve
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+console = Console(highlight=False)
+
+
+@app.command()
+def ship(
+    policy: str,
+    run: Annotated[Path, typer.Argument(help="The folder of a finished run.")],
+    games: int = 1_000,
+    seed: int = 1,
+) -> None:
+    """Put the model of a run into the package, in numbers of 16 bits, and measure it there."""
+    made_for = read_file(run / MODEL, FORMAT)[1]["game"]
+    default = HanabiConfig().to_dict()
+    config = {
+        k: v for k, v in made_for.items() if k in default and (k == "players" or v != default[k])
+    }
+    game = HanabiGame(**config)
+    model = load_belief(run / MODEL, game)
+    file = "-".join(["belief", policy, *(f"{key}-{value}" for key, value in config.items())])
+    save_belief(MODELS / f"{file}.safetensors", game, model.network, model.training, half=True)
+    shutil.copy(run / METRICS, RESULTS / f"{file}.jsonl")
+    model = load_belief(MODELS / f"{file}.safetensors", game)
+    blueprint = (load_policy(policy, game.config),) * game.num_players
+    found = measured(game, blueprint, model.network, games, seed)
+    entry = {
+        "file": f"{file}.safetensors", "config": config, "games": games, "seed": seed,
+        "cross_entropy": round(found["masked"], 4), "unmasked": round(found["loss"], 4),
+        "grounded": round(found["grounded"], 4),
+    }  # fmt: skip
+    models = dict(belief_models())
+    others = [m for m in models.get(policy, {}).get("models", []) if m["config"] != config]
+    description = f"learned from games of {policy}"
+    models[policy] = {"description": description, "models": [*others, entry]}
+    with atomic_write(MODELS / "beliefs.json") as out:
+        out.write(json.dumps(models, indent=1).encode() + b"\n")
+    belief_models.cache_clear()
+    cards()
+
+
+@app.command()
+def cards() -> None:
+    """Fill the page with the cards and curves of the models."""
+    PAGE.write_text(page(PAGE.read_text()))
+
+
+def page(text: str) -> str:
+    """The page with its cards and curves made anew."""
+    sections: dict[str, Iterable[str]] = {}
+    for policy, about in belief_models().items():
+        for model in about["models"]:
+            sections[f"card of {model['file']}"] = _card(policy, model)
+            sections[f"curve of {model['file']}"] = _curve(model)
+    return fill(text, sections)
+
+
+def _card(policy: str, model: dict[str, Any]) -> Iterable[str]:
+    loaded = load_belief_model(policy, HanabiGame(**model["config"]))
+    assert isinstance(loaded, NetworkBelief)
+    network, record = loaded.network, loaded.training
+    size = (MODELS / model["file"]).stat().st_size / 2**20
+    options = network.options
+    rows = {
+        "file": f"`{model['file']}`, {size:.2f} MB",
+        "games of": f"`{policy}`",
+        "network": f"hidden {options['hidden']}, decoder {options['decoder']}, embedding "
+        f"{options['embedding']}; {sum(p.numel() for p in network.parameters()):,} parameters",
+        "encoding": f"`{options['encoding']}`, listener `{options['listener']}`",
+        "cross entropy": f"**{model['cross_entropy']:.3f}** nats a card; grounded "
+        f"{model['grounded']:.3f}; without the mask {model['unmasked']:.3f} "
+        f"({model['games']:,} games, seed {model['seed']})",
+        "training": f"{record['iterations']} rounds of {record['games']} games and "
+        f"{record['steps']} steps on {record['batch']} seats' games, rate {record['rate']}, "
+        f"seed {record['seed']}",
+        "its cost": f"{record['cpu_seconds'] / 60:.0f} minutes of one core",
+    }
+    yield "| | |"
+    yield "|---|---|"
+    yield from (f"| {name} | {value} |" for name, value in rows.items())
+
+
+def _curve(model: dict[str, Any]) -> Iterable[str]:
+    """Means of rounds."""
+    path = RESULTS / f"{model['file'].removesuffix('.safetensors')}.jsonl"
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    yield "| round | nats a card | grounded | gained |"
+    yield "|---|---|---|---|"
+    for first in range(0, len(lines), -(-len(lines) // ROUNDS)):
+        part = lines[first : first + -(-len(lines) // ROUNDS)]
+        kept, known = (sum(row[k] for row in part) / len(part) for k in ("masked", "grounded"))
+        yield f"| {first + 1}-{first + len(part)} | {kept:.3f} | {known:.3f} | {known - kept:.3f} |"
+
+
+if __name__ == "__main__":
+    app()

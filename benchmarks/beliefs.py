@@ -106,8 +106,9 @@ def _card(policy: str, model: dict[str, Any]) -> Iterable[str]:
         "cross entropy": f"**{model['cross_entropy']:.3f}** nats a card; grounded "
         f"{model['grounded']:.3f}; without the mask {model['unmasked']:.3f} "
         f"({model['games']:,} games, seed {model['seed']})",
-        "training": f"{record['iterations']} rounds of {record['games']} games and "
-        f"{record['steps']} steps on {record['batch']} seats' games, rate {record['rate']}, "
+        "training": f"{record['done']} of {record['iterations']} rounds of "
+        f"{record['games']} games, "
+        f"{record['steps']} steps each on {record['batch']} seats' games, rate {record['rate']}, "
         f"seed {record['seed']}",
         "its cost": f"{record['cpu_seconds'] / 60:.0f} minutes of one core",
     }

@@ -105,22 +105,30 @@ def value_error(name: str, config: HanabiConfig, games: int, seed: int) -> dict[
 
     ``constant`` is the error of the mean at each turn of the game, ``mover`` that of the seat to
     move, ``watchers`` that of the others, ``mean`` that of all seats' mean; ``bias`` is how much
-    too high that mean is on average. A lost game counts 0.
+    too high that mean is on average. A lost game counts 0; ``kept_constant`` and ``kept_mean`` are
+    errors in the games that were not lost alone.
     """
     game = HanabiGame(replace(config, bomb="zero"))
     policy = load_policy(name, game.config)
     assert isinstance(policy, NetworkPolicy)
     said, ahead, turn, mover = values_said(game, policy, games, np.random.default_rng(seed))
-    means = np.bincount(turn, ahead) / np.bincount(turn)
-    moves = np.arange(game.num_players) == mover[:, None]
+    moves, kept = np.arange(game.num_players) == mover[:, None], ahead >= 0
     errors = {
-        "constant": means[turn] - ahead,
+        "constant": _off_the_mean(turn, ahead),
         "mover": said[moves] - ahead,
         "watchers": (said - ahead[:, None])[~moves],
         "mean": said.mean(axis=1) - ahead,
+        "kept_constant": _off_the_mean(turn[kept], ahead[kept]),
+        "kept_mean": (said.mean(axis=1) - ahead)[kept],
     }
     found = {key: round(float(np.sqrt((error**2).mean())), 4) for key, error in errors.items()}
     return found | {"games": games, "bias": round(float(errors["mean"].mean()), 4)}
+
+
+def _off_the_mean(turn: IntArray, ahead: FloatArray) -> FloatArray:
+    """By how much each of ``ahead`` misses the mean at its turn."""
+    means = np.bincount(turn, ahead) / np.maximum(np.bincount(turn), 1)
+    return np.asarray(means[turn] - ahead)
 
 
 def values_said(
@@ -188,6 +196,10 @@ def _card(model: dict[str, Any]) -> Iterable[str]:
     yield (
         f"| value's error, root mean square | {value['mean']:.2f} points; of the mean "
         f"at each turn {value['constant']:.2f} ({value['games']:,} games) |"
+    )
+    yield (
+        f"| the same in games not lost | {value['kept_mean']:.2f} points; of the mean "
+        f"at each turn {value['kept_constant']:.2f} |"
     )
     runs = [record]
     while runs[-1].get("start"):

@@ -29,7 +29,8 @@ from hanabi_search_plugin.mixture import Mixture
 from hanabi_search_plugin.policy import Blueprint, Memory, Policy
 from hanabi_search_plugin.require import require_share
 
-SAMPLED = 1_000  # worlds from which a posterior is estimated where they cannot be listed
+LISTED = 20_000  # worlds up to which a posterior is a sum over all of them
+SAMPLED = 4_000  # worlds from which it is estimated elsewhere: to 0.008 at most
 
 
 @dataclass(frozen=True)
@@ -118,10 +119,10 @@ class MixtureBelief(PartnersBelief):
     def posterior(self, player: int) -> FloatArray:
         """See ``PartnersBelief.posterior``.
 
-        Estimated from SAMPLED worlds where the inner belief cannot list its own.
+        Estimated from SAMPLED worlds where the inner belief cannot list its own, or has too many.
         """
         self.require_unknown(player)
-        if isinstance(self.inner, ExplicitBelief):
+        if isinstance(self.inner, ExplicitBelief) and self.inner.size <= LISTED:
             _, chance = self.inner.support()
             memories = self.inner.support_memories()
         else:

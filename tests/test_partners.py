@@ -10,6 +10,7 @@ import numpy as np
 import pyspiel
 import pytest
 
+from hanabi_search_plugin import unknown_partners
 from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms import MoIsmcts, Predictor, Sparta
 from hanabi_search_plugin.algorithms.guided import Guided
@@ -382,6 +383,14 @@ def unknown_of(game):
 
 def known_of(game):
     return lambda view: game.belief(named(game, *BOTS[: game.num_players]), view)
+
+
+def test_a_posterior_of_many_worlds_is_estimated(monkeypatch) -> None:
+    belief = later(THREE, Sparta(), unknown_of(THREE), 1, 5)
+    partner = (belief.seat + 1) % 3
+    listed = belief.posterior(partner)
+    monkeypatch.setattr(unknown_partners, "LISTED", 0)
+    assert 0 < np.abs(belief.posterior(partner) - listed).max() < 0.04
 
 
 def test_mixed_tables_are_played_as_the_plain_loops_play_them() -> None:

@@ -250,7 +250,9 @@ def test_anything_else_is_refused_in_a_sentence(tmp_path: Path) -> None:
         assert "\n" not in str(caught.value)
 
     refused(b"no file of tensors", "expected a network of this package, a state dict")
-    refused(pickle.dumps(Stranger(), protocol=2), "expected a network of this package, a state dict")
+    refused(
+        pickle.dumps(Stranger(), protocol=2), "expected a network of this package, a state dict"
+    )
     refused({"a": Stranger()}, "expected a network of this package, a state dict")
     refused({"a": 3}, "expected a state dict of tensors alone, got a dict")
     refused(state | {"net.0.weight": np.zeros(3)}, r"got a network with net\.0\.weight")

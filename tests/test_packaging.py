@@ -141,6 +141,16 @@ def test_the_citation_names_this_version() -> None:
     assert f"version: {__version__}" in (ROOT / "CITATION.cff").read_text().splitlines()
 
 
+def test_the_oldest_versions_tested_are_the_oldest_allowed() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lines = (ROOT / "tests" / "oldest.txt").read_text().splitlines()
+    tested = dict(line.split("==") for line in lines if "==" in line)
+    allowed = dict(requirement.split(">=") for requirement in project["dependencies"])
+    assert {
+        name: version.removesuffix(".0").removesuffix(".0") for name, version in tested.items()
+    } == {name: version.removesuffix(".0").removesuffix(".0") for name, version in allowed.items()}
+
+
 def test_the_package_is_typed() -> None:
     assert (ROOT / PACKAGE / "py.typed").exists()
 

@@ -194,7 +194,10 @@ def evaluate(
 @app.command()
 def replay(
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Recorded games (JSON lines, .gz).")],
+    file: Annotated[
+        Path,
+        typer.Argument(path_type=Path, metavar="FILE", help="Recorded games (JSON lines, .gz)."),
+    ],
     policy: Annotated[
         str | None,
         typer.Option(
@@ -278,6 +281,7 @@ def reproduce(
     out: Annotated[
         Path,
         typer.Option(
+            path_type=Path,
             metavar="DIR",
             help="For NAME.json, NAME.png and finished games, which are not replayed.",
         ),
@@ -308,6 +312,7 @@ def evalfn(
     out: Annotated[
         Path,
         typer.Option(
+            path_type=Path,
             metavar="DIR",
             help="For networks, the record and the games, which are not played again.",
         ),
@@ -335,7 +340,7 @@ def partners(
     ] = "2,3,4,5",
     seed: option.Seed = 0,
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="For the network and the record.")
+        Path, typer.Option(path_type=Path, metavar="DIR", help="For the network and the record.")
     ] = Path("runs/partners"),
 ) -> None:
     """Train the network that recognises partners by their moves (--likelihoods)."""

@@ -16,6 +16,7 @@ def belief(
     out: Annotated[
         Path,
         typer.Option(
+            path_type=Path,
             metavar="DIR",
             help="For state.safetensors, metrics.jsonl and model.safetensors; a run that was "
             "stopped goes on from there.",

@@ -20,6 +20,7 @@ def distill(
     out: Annotated[
         Path,
         typer.Option(
+            path_type=Path,
             metavar="DIR",
             help="For state.safetensors, metrics.jsonl and model.safetensors; a run that was "
             "stopped goes on from there.",
@@ -51,6 +52,7 @@ def distill(
     start: Annotated[
         Path | None,
         typer.Option(
+            path_type=Path,
             metavar="FILE",
             help="Go on from this network, which then plays all moves from the first round.",
         ),

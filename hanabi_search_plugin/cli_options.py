@@ -275,6 +275,7 @@ Threads = Annotated[
 Resume = Annotated[
     Path | None,
     typer.Option(
+        path_type=Path,
         metavar="FILE",
         help="Keep finished games in FILE, and go on with those already there.",
         rich_help_panel=_RUN,
@@ -292,6 +293,7 @@ JsonFile = Annotated[
 Trace = Annotated[
     Path | None,
     typer.Option(
+        path_type=Path,
         metavar="FILE",
         help="Write every searched decision: JSON lines.",
         rich_help_panel=_OUT,
@@ -300,6 +302,7 @@ Trace = Annotated[
 Save = Annotated[
     Path | None,
     typer.Option(
+        path_type=Path,
         metavar="FILE",
         help="Write the games (JSON lines, .gz too); `hanabi-search replay` reads them.",
         rich_help_panel=_OUT,

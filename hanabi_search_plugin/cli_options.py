@@ -272,6 +272,7 @@ Seed = Annotated[
 Threads = Annotated[
     int, typer.Option(help="Threads; results do not depend on them.", rich_help_panel=_RUN)
 ]
+# Commands read the context: there older versions of typer leave texts without a path_type.
 Resume = Annotated[
     Path | None,
     typer.Option(

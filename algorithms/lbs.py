@@ -19,15 +19,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hanabi_search_plugin.algorithms.one_ply import OnePly
+from hanabi_search_plugin.algorithms.sparta import Sparta
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lbs(OnePly):
+class Lbs(Sparta):
     """LBS: ``upgrade(policy, game, Lbs(depth=16), belief=Learned(model))``.
 
     ``depth`` is from 1, the searched move alone, to None, the end of the game; one needs a
-    blueprint with values (``policy.Value``). The other parameters are those of ``OnePly``.
+    blueprint with values (``policy.Value``). The other parameters are those of ``Sparta``.
     """
 
     depth: int | None = 16  # moves, the searched one among them; best in the paper (Table 2)

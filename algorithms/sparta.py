@@ -1,19 +1,243 @@
 """Single-agent SPARTA (Lerer, Hu, Foerster and Brown, 2020; Algorithm 1): one-ply search.
 
-For every legal move, play it in worlds drawn from the exact belief and let everybody follow the
-blueprint to the end; play the move with the best mean return.
+For every legal move, play it in worlds drawn from the belief and let everybody follow the blueprint
+to the end; play the move with the best mean return. Moves that are clearly behind are dropped on
+the way ("Estimating Action Expected Values via UCB"), and the blueprint's move is left only for a
+gain above a threshold. M = legal moves, n = worlds of a round.
 """
 
 from __future__ import annotations
 
+import logging
+import math
+import time
 from dataclasses import dataclass
+from functools import cache
+from typing import Literal, get_args
 
-from hanabi_search_plugin.algorithms.one_ply import OnePly
+import numpy as np
+
+from hanabi_search_plugin.algorithms import sums
+from hanabi_search_plugin.belief import Belief
+from hanabi_search_plugin.errors import ConfigError, TooFewWorldsError
+from hanabi_search_plugin.game import BoolArray, FloatArray, IntArray
+from hanabi_search_plugin.require import require_integer, require_positive_or_0
+from hanabi_search_plugin.result import Reason, SearchResult
+from hanabi_search_plugin.streams import Streams
+
+_logger = logging.getLogger("hanabi_search_plugin")
+
+Pruning = Literal["paired", "independent", "off"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sparta(OnePly):
+class Sparta:
     """Single-agent SPARTA: ``Sparta(rollouts=10_000)(rng, belief)`` is one decision.
 
-    The parameters are those of ``OnePly``.
+    Every move is tried in the same worlds with the same future chance, so moves are compared by
+    paired differences. ``pruning`` drops a move that is behind the leader by more than
+    ``deviations`` standard errors of their difference (``"paired"``), or whose interval of that
+    many standard errors of its mean lies below the leader's (``"independent"``: the paper and its
+    program), or none (``"off"``). In both the blueprint's move is credited ``threshold``.
+
+    ``rollouts`` is shared equally by the legal moves; what a dropped move did not use goes to the
+    others, or with ``reallocate=False`` to none. ``seconds`` ends the search after the round in
+    which they are used up, and with them decisions depend on the machine's speed; without them
+    the same ``rng`` gives the same decision for any number of ``threads``. Raises ConfigError.
+
+    ``depth`` cuts rollouts short, as LBS does: the blueprint's values (``policy.Value``) stand for
+    the rest. Where the belief cannot find as many worlds as a round needs, the blueprint's move is
+    played for the reason "belief_too_small".
     """
+
+    rollouts: int = 10_000  # of one decision, over all moves; as the SPARTA program
+    seconds: float | None = None  # of one decision, wall clock; None is no limit
+    threshold: float = 0.05  # score points a move must gain over the blueprint's (paper, Method)
+    pruning: Pruning = "paired"
+    deviations: float = 2.0  # standard errors (paper, Method)
+    min_rollouts: int = 100  # a move, before any is dropped (paper, Method)
+    reallocate: bool = True
+    # Worlds between two prunings; a quarter of those before, if more. The first round needs no more
+    # than ``min_rollouts``.
+    round_size: int = 100
+    depth: int | None = None  # moves of a rollout before the blueprint's values; None: to the end
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("rollouts", "min_rollouts", "round_size", "threads"):
+            require_integer(name, getattr(self, name), 1)
+        if self.depth is not None:
+            require_integer("depth", self.depth, 1)
+        for name in ("threshold", "deviations"):
+            require_positive_or_0(name, getattr(self, name))
+        if self.seconds is not None and not (math.isfinite(self.seconds) and self.seconds > 0):
+            raise ConfigError(f"seconds must be a number above 0 or None, got {self.seconds!r}")
+        if self.pruning not in get_args(Pruning):
+            raise ConfigError(
+                f"pruning must be one of {', '.join(get_args(Pruning))}, got {self.pruning!r}"
+            )
+
+    def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult:
+        """Decide for ``belief.seat``, which is to move.
+
+        Takes one draw from ``rng`` for the blueprint's own move, then what the rounds take.
+        """
+        started = time.monotonic()
+        legal = belief.view.legal
+        actions = np.flatnonzero(legal[0])
+        policy = belief.blueprint[belief.seat]
+        choice = policy.act(belief.view, legal, belief.memory, Streams.spawn(rng, 1))
+        base = int(np.searchsorted(actions, choice[0]))
+        tally = Tally(len(actions))
+        notes = belief.caveats()
+        share = self.rollouts // len(actions)
+        if len(actions) == 1:
+            return _result(belief, actions, base, base, "single_move", tally, notes)
+        if share < 1:
+            return _result(belief, actions, base, base, "budget_too_small", tally, notes)
+        if self.pruning != "off" and share < self.min_rollouts:
+            _warn_of_noise(self.rollouts, self.min_rollouts)
+            notes.append(
+                f"{self.rollouts} rollouts are {share} a move, below min_rollouts="
+                f"{self.min_rollouts}: no move was dropped"
+            )
+        alive = np.ones(len(actions), dtype=np.bool_)
+        while n := self._worlds_next(tally, alive, share):
+            try:
+                worlds, memories = belief.sample(rng, n)
+            except TooFewWorldsError as error:
+                notes.append(str(error))
+                return _result(belief, actions, base, base, "belief_too_small", tally, notes)
+            values = belief.game.action_values(
+                worlds, actions[alive], belief.blueprint, memories, belief.seat,
+                Streams.spawn(rng, n), depth=self.depth, threads=self.threads,
+            )  # fmt: skip
+            tally.add(np.flatnonzero(alive), values)
+            alive &= ~self._behind(tally, alive, base)
+            if alive.sum() == 1:
+                break
+            if self.seconds is not None and time.monotonic() - started >= self.seconds:
+                notes.append(f"stopped after {self.seconds} seconds")
+                break
+        best, reason = self._choose(tally, alive, base)
+        return _result(belief, actions, base, best, reason, tally, notes)
+
+    def _worlds_next(self, tally: Tally, alive: BoolArray, share: int) -> int:
+        """Worlds of the next round, 0 when the budget is spent."""
+        left = share - int(tally.count[alive].max())
+        if self.reallocate:
+            left = (self.rollouts - int(tally.count.sum())) // int(alive.sum())
+        done = int(tally.count.max())
+        size = max(self.round_size, done // 4) if done else min(self.round_size, self.min_rollouts)
+        return min(size, left)
+
+    def _behind(self, tally: Tally, alive: BoolArray, base: int) -> BoolArray:
+        """[M] moves to drop now. Never the leader."""
+        behind = np.zeros(len(alive), dtype=np.bool_)
+        if self.pruning == "off" or tally.count[alive].min() < self.min_rollouts:
+            return behind
+        credit = np.where(np.arange(len(alive)) == base, self.threshold, 0.0)
+        leader = _leader(tally.mean + credit, alive, base)
+        if self.pruning == "paired":
+            lead, error = tally.difference(leader)
+            behind = lead + credit[leader] - credit > self.deviations * error
+        else:
+            mean, margin = tally.mean + credit, self.deviations * tally.stderr
+            behind = mean + margin < mean[leader] - margin[leader]
+        behind[leader] = False
+        return np.asarray(behind & alive)
+
+    def _choose(self, tally: Tally, alive: BoolArray, base: int) -> tuple[int, Reason]:
+        """The move to play, as an index, and why. A dropped blueprint move has lost already."""
+        best = _leader(tally.mean, alive, base)
+        if best != base and (not alive[base] or tally.difference(best)[0][base] > self.threshold):
+            return best, "improved"
+        better = (tally.difference(base)[0] < 0).any()
+        return base, "below_threshold" if better else "blueprint_best"
+
+
+@cache
+def _warn_of_noise(rollouts: int, min_rollouts: int) -> None:
+    """Once for each pair of numbers: the SearchResult says it every time."""
+    _logger.warning(
+        "%d rollouts are fewer than min_rollouts=%d for each legal move: moves are compared by "
+        "noise, and such a search can score below its blueprint",
+        rollouts,
+        min_rollouts,
+    )
+
+
+class Tally:
+    """Running sums of the returns of M moves, and of their differences in the worlds they share.
+
+    Returns are integers in most games: then all sums are exact.
+    """
+
+    def __init__(self, moves: int) -> None:
+        self.count: IntArray = np.zeros(moves, dtype=np.int64)
+        self._sum = np.zeros(moves)
+        self._squares = np.zeros(moves)
+        self._pairs = np.zeros((moves, moves))  # worlds in which both moves were tried
+        self._lead = np.zeros((moves, moves))  # sum of return of row - return of column
+        self._lead_squares = np.zeros((moves, moves))
+
+    def add(self, moves: IntArray, values: FloatArray) -> None:
+        """The returns [len(moves), n] of some moves in n more worlds."""
+        total, squares = values.sum(axis=1), (values * values).sum(axis=1)
+        self.count[moves] += values.shape[1]
+        self._sum[moves] += total
+        self._squares[moves] += squares
+        both = np.ix_(moves, moves)
+        self._pairs[both] += values.shape[1]
+        self._lead[both] += total[:, None] - total
+        self._lead_squares[both] += squares[:, None] + squares - 2 * (values @ values.T)
+
+    @property
+    def mean(self) -> FloatArray:
+        """[M] nan where never tried."""
+        return sums.mean(self._sum, self.count)
+
+    @property
+    def stderr(self) -> FloatArray:
+        """[M] standard error of the mean, nan below two rollouts."""
+        return sums.stderr(self._sum, self._squares, self.count)
+
+    def difference(self, move: int) -> tuple[FloatArray, FloatArray]:
+        """[M] mean return of ``move`` minus that of each, in shared worlds, and standard errors."""
+        pairs = self._pairs[move]
+        lead = self._lead[move]
+        return sums.mean(lead, pairs), sums.stderr(lead, self._lead_squares[move], pairs)
+
+
+def _leader(score: FloatArray, alive: BoolArray, base: int) -> int:
+    """The best move alive; the blueprint's where it is as good."""
+    score = np.where(alive, score, -np.inf)
+    best = int(score.argmax())
+    return base if score[base] == score[best] else best
+
+
+def _result(
+    belief: Belief,
+    actions: IntArray,
+    base: int,
+    best: int,
+    reason: Reason,
+    tally: Tally,
+    notes: list[str],
+) -> SearchResult:
+    gain, error = tally.difference(best)
+    return SearchResult(
+        action=int(actions[best]),
+        blueprint_action=int(actions[base]),
+        reason=reason,
+        actions=actions,
+        mean=tally.mean,
+        stderr=tally.stderr,
+        count=tally.count,
+        gain=0.0 if best == base else float(gain[base]),
+        gain_stderr=0.0 if best == base else float(error[base]),
+        rollouts=int(tally.count.sum()),
+        belief_size=belief.size,
+        likelihoods=belief.likelihoods,
+        note="; ".join(notes),
+    )

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hanabi_search_plugin.agent import upgrade
-from hanabi_search_plugin.algorithms.sparta import Tally
-from hanabi_search_plugin.algorithms.sparta import Sparta
+from hanabi_search_plugin.algorithms.sparta import Sparta, Tally
 from hanabi_search_plugin.belief import EnumeratedBelief
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.policy import Policy, UniformPolicy

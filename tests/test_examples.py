@@ -24,6 +24,7 @@ SAYS = {
     "11_ris_mcts.py": r"vdb (\d+\.\d+), RIS-MCTS (\d+\.\d+)\n$",
     "12_unknown_partners.py": r"SmartBot\): (\d+\.\d+) at first, (\d+\.\d+) at the end\n$",
     "13_train_ppo.py": r"before (\d+\.\d+) \+- \S+, trained (\d+\.\d+) ",
+    "14_a_pomdp.py": r"hasty (-?\d+\.\d+), upgraded (-?\d+\.\d+)\n$",
     "03_other_games.py": r"blueprint (\d+\.\d+), upgraded (\d+\.\d+)\ngain \+",
 }
 NEEDS = {

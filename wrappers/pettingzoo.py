@@ -87,7 +87,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # untyped; the name is PettingZoo'
         self.possible_agents = [f"player_{p}" for p in range(players)]
         self.agents: list[AgentID]  # there from the first reset on, as all that changes
         size = observation_size(self.config)
-        self.action_spaces = {
+        self.action_spaces: dict[AgentID, spaces.Space[Any]] = {
             agent: spaces.Discrete(self.config.num_actions) for agent in self.possible_agents
         }
         self.observation_spaces = {

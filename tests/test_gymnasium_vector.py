@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
+from packaging.version import Version
 
 from hanabi_search_plugin import SmartBot, Sparta, UniformPolicy, upgrade
 from hanabi_search_plugin.callables import from_callable
@@ -163,12 +164,28 @@ def test_copies_go_on_identically(case: str) -> None:
                 assert_same(one, other)
 
 
-def test_gymnasiums_vector_wrappers_take_it() -> None:
-    env = HanabiVectorEnv(20, partners="random", bomb="keep", autoreset_mode="SameStep", **SMALL)
+SAME_STEP_STATISTICS = Version(gymnasium.__version__) >= Version("1.4")
+
+
+@pytest.mark.parametrize(
+    "mode",
+    [
+        "NextStep",
+        pytest.param(
+            "SameStep",
+            marks=pytest.mark.skipif(
+                not SAME_STEP_STATISTICS,
+                reason="before Gymnasium 1.4 RecordEpisodeStatistics counts SameStep wrong",
+            ),
+        ),
+    ],
+)
+def test_gymnasiums_vector_wrappers_take_it(mode: str) -> None:
+    env = HanabiVectorEnv(20, partners="random", bomb="keep", autoreset_mode=mode, **SMALL)
     wrapped = RecordEpisodeStatistics(env)
     _, info = wrapped.reset(seed=0)
     rng, totals, ended = np.random.default_rng(0), np.zeros(20), 0
-    for _ in range(30):
+    for _ in range(60):
         _, rewards, over, _, info = wrapped.step(actions_for(info["action_mask"], rng, 0.0))
         totals += rewards
         if over.any():

@@ -71,13 +71,17 @@ class Encoding(ABC):
             raise UnsupportedError(
                 f"networks play native Hanabi (HanabiGame), got a view of {view.game.name}"
             )
-        different = difference_of(self.config, view.game.config)
+        self.require(view.game.config)
+        return view
+
+    def require(self, config: HanabiConfig) -> None:
+        """Raises UnsupportedError unless the encoding is one for games of ``config``."""
+        different = difference_of(self.config, config)
         if different is not None:
             name, value, given = different
             raise UnsupportedError(
                 f"a network for games with {name} {value} cannot play one with {given}"
             )
-        return view
 
 
 def difference_of(made_for: HanabiConfig, config: HanabiConfig) -> tuple[str, Any, Any] | None:

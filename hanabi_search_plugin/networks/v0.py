@@ -5,6 +5,7 @@ Letters: B worlds, N bytes, V identities.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -67,13 +68,24 @@ class V0(Encoding):
     def _copies_left(self, bits: Tensor) -> Tensor:
         """[B, V] copies of each identity that are neither discarded nor on the fireworks."""
         config, batch = self.config, len(bits)
-        copies = torch.tensor(config.copies, device=bits.device)
+        copies, rank_of = _copies(config, bits.device)
         gone = bits[:, self.parts["discards"]].reshape(batch, config.colors, -1)
-        rank_of = torch.repeat_interleave(torch.arange(config.ranks, device=bits.device), copies)
-        discarded = gone @ torch.nn.functional.one_hot(rank_of, config.ranks).float()
+        discarded = gone @ rank_of
         tops = bits[:, self.parts["fireworks"]].reshape(batch, config.colors, config.ranks)
         played = tops.flip(-1).cumsum(-1).flip(-1)  # every rank up to the top
         return (copies - discarded - played).flatten(1)
+
+
+@functools.lru_cache(maxsize=64)
+def _copies(config: HanabiConfig, device: torch.device) -> tuple[Tensor, Tensor]:
+    """float32 [R] the copies of each rank, and [their sum, R] one-hot which rank each has.
+
+    Kept, so that a device is told once.
+    """
+    ranks = np.repeat(np.arange(config.ranks), config.copies)
+    one_hot = ranks[:, None] == np.arange(config.ranks)
+    copies = torch.tensor(config.copies, dtype=torch.float32, device=device)
+    return copies, torch.tensor(one_hot, dtype=torch.float32, device=device)
 
 
 def _unpacked(packed: Tensor, size: int) -> Tensor:

@@ -1,6 +1,7 @@
 """How fast is a network in search? Compiled features and equal inputs asked once, against tensors.
 
 python -m benchmarks.networks_search --policy smartnet --repeats 3
+python -m benchmarks.networks_search --largest    # instead: the largest update of a belief there is
 """
 
 from __future__ import annotations
@@ -38,12 +39,18 @@ def main(
     policy: Annotated[str, typer.Option(help="A network of masks.")] = "smartnet",
     repeats: Annotated[int, typer.Option(help="Of each measurement, both ways in turn.")] = 3,
     seed: Annotated[int, typer.Option(help="Of the game.")] = 7,
+    largest: Annotated[
+        bool, typer.Option("--largest", help="The largest update of a belief there is, once.")
+    ] = False,
 ) -> None:
     """Decisions, rollouts and hands a second of one core, CPU time, medians."""
     torch.set_num_threads(1)
     player = load_policy(policy)
     assert isinstance(player, NetworkPolicy) and isinstance(player.network, MaskNet)
     game, team = HanabiGame(players=2), (player, player)
+    if largest:
+        _largest_update(game, player, seed)
+        return
     seat, belief = _position(game, player, seed)
     rng = np.random.default_rng(0)
     many, theirs = belief.sample(rng, WORLDS)
@@ -81,8 +88,26 @@ def main(
         table.add_row(name, f"{fast:,.0f}", f"{slow:,.0f}", f"{fast / slow:.1f} x")
     console = Console()
     console.print(table)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    console.print(f"belief of {belief.size:,} hands, exact: {belief.exact}; peak {peak:,.0f} MiB")
+    console.print(f"belief of {belief.size:,} hands, exact: {belief.exact}; {_peak()}")
+
+
+def _peak() -> str:
+    return f"peak {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MiB"
+
+
+def _largest_update(game: HanabiGame, player: NetworkPolicy, seed: int) -> None:
+    """A partner's play at its first move tells nothing by the rules: every hand is asked about."""
+    worlds, _ = deal_game(game, 1, seed)
+    belief = HandBelief.start(game, (player, player), worlds.view(1))
+    play = np.array([game.config.hand_size])
+    event = worlds.step(play)
+    began = time.process_time()
+    after = belief.update(event, worlds.view(1))
+    spent = time.process_time() - began
+    Console().print(
+        f"{belief.size:,} hands, {after.size:,} left, exact: {after.exact}; "
+        f"{spent:.1f} CPU seconds, {_peak()}"
+    )
 
 
 def _position(game: HanabiGame, player: NetworkPolicy, seed: int) -> tuple[int, HandBelief]:

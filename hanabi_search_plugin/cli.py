@@ -192,6 +192,61 @@ def evaluate(
 
 
 @app.command()
+def record(
+    context: typer.Context,
+    out: Annotated[
+        Path,
+        typer.Option(
+            path_type=Path,
+            metavar="DIR",
+            help="For the games; a run that was stopped, or with more --games, goes on from there.",
+        ),
+    ],
+    policy: option.PolicyName = "smartbot",
+    search: option.SearchName = "sparta",
+    belief: option.BeliefName = None,
+    search_seats: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SEAT[,SEAT...]",
+            help="Seats that search. Default: one seat a game, in turn; all in a joint search.",
+        ),
+    ] = None,
+    rollouts: option.Rollouts = 10_000,
+    depth: option.Depth = None,
+    iterations: option.Iterations = 1_000,
+    seconds: option.Seconds = None,
+    exploration: option.Exploration = 0.1,
+    rules: option.RulesName = "all",
+    convention: option.ConventionName = "off",
+    evaluation: option.EvaluationName = "none",
+    leaves: option.LeavesKind = "rollouts",
+    threshold: option.Threshold = 0.05,
+    pruning: option.PruningName = "paired",
+    deviations: option.Deviations = 2.0,
+    min_rollouts: option.MinRollouts = 100,
+    reallocate: option.Reallocate = True,
+    max_range: option.MaxRange = 2000,
+    epsilon: option.Epsilon = 0.0,
+    uncertainty: option.Uncertainty = 0.0,
+    players: option.Players = 2,
+    colors: option.Colors = 5,
+    ranks: option.Ranks = 5,
+    hand_size: option.HandSize = 0,
+    information_tokens: option.InformationTokens = 8,
+    life_tokens: option.LifeTokens = 3,
+    bomb: option.BombOption = "zero",
+    games: option.Games = 100,
+    seed: option.Seed = 0,
+    threads: option.Threads = 1,
+) -> None:
+    """Searched games, and what every move was worth, in files to learn from (train clone)."""
+    from hanabi_search_plugin import cli_record
+
+    cli_record.record(context.params)
+
+
+@app.command()
 def replay(
     context: typer.Context,
     file: Annotated[

@@ -7,6 +7,7 @@ from typing import Any
 
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.networks.advised import AdvisedLSTM, AdvisedMasks
 from hanabi_search_plugin.networks.foreign import PublicQ
 from hanabi_search_plugin.networks.mask_net import MaskNet
 from hanabi_search_plugin.networks.modules import Network
@@ -18,6 +19,8 @@ ARCHITECTURES: dict[str, Callable[..., Network]] = {
     "feed-forward": FeedForward,
     "recurrent": Recurrent,
     "public-q": PublicQ,
+    "advised-lstm": AdvisedLSTM,
+    "advised-masks": AdvisedMasks,
 }
 
 

@@ -20,6 +20,7 @@ from hanabi_search_plugin.blueprints.registry import load_policy
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.networks.advised import Advised
 from hanabi_search_plugin.networks.architectures import make_network
 from hanabi_search_plugin.networks.checkpoint import load_network, save_network
 from hanabi_search_plugin.networks.collect import collect
@@ -85,6 +86,10 @@ class Run(TrainingRun):
         with torch.random.fork_rng([]):
             torch.manual_seed(settings.seed)
             network = make_network(settings.architecture, settings.config, settings.options)
+        if isinstance(network, Advised):
+            raise ConfigError(
+                f"architecture must be one without an adviser, got {settings.architecture!r}"
+            )
         self.start: dict[str, Any] = {}  # the record of the network it began with
         if settings.start:
             self.start = self._begin_with(network)

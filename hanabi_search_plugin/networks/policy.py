@@ -15,6 +15,7 @@ from hanabi_search_plugin.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View
 from hanabi_search_plugin.hanabi.layout import PLAYED
 from hanabi_search_plugin.hanabi.worlds import HanabiView
+from hanabi_search_plugin.networks.advised import Advised
 from hanabi_search_plugin.networks.modules import Network, Output
 from hanabi_search_plugin.policy import Estimates, Memory, Policy, Value, sample_actions
 from hanabi_search_plugin.streams import Streams
@@ -80,9 +81,7 @@ class NetworkPolicy(Policy, Value):
 
     def value(self, view: View, memory: Memory) -> FloatArray:
         if not self.network.values:
-            raise UnsupportedError(
-                "the network's file has no value head (fc_v), so it has no values"
-            )
+            raise UnsupportedError("the network has no value head (fc_v), so it has no values")
         view = self.network.encoding.native(view)
         if len(view) == 0:
             return np.zeros(0)
@@ -97,6 +96,13 @@ class NetworkPolicy(Policy, Value):
 
         return np.where(view.current_player < 0, 0.0, self._decide(view, memory, read))
 
+    def inputs(self, view: View, memory: Memory) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """What the network decides on: its public part [B, N], private part and memory [B, M]."""
+        encoding = self.network.encoding
+        if memory is None:
+            memory = np.zeros((len(view), 0), dtype=np.float32)
+        return encoding.public(view), encoding.private(view), memory
+
     def _logits(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
         """[B, A], -inf where a move is not legal."""
         logits = self._decide(view, memory, lambda output, part: output.logits)
@@ -106,11 +112,8 @@ class NetworkPolicy(Policy, Value):
         self, view: View, memory: Memory, read: Callable[[Output, slice], Tensor]
     ) -> FloatArray:
         """What ``read`` takes from the output at a decision, float64."""
-        encoding = self.network.encoding
-        public, private = encoding.public(view), encoding.private(view)
-        if memory is None:
-            memory = np.zeros((len(view), 0), dtype=np.float32)
-        shared = self.public_memory and _one_row(public) and _one_row(memory)
+        public, private, memory = self.inputs(view, memory)
+        shared = self.network.public_memory and _one_row(public) and _one_row(memory)
         if shared:
             public, memory = public[:1], memory[:1]
         if len(view) == 0:
@@ -168,6 +171,10 @@ def network_policy(
     network: Network, *, temperature: float = 0.0, device: str = "cpu"
 ) -> NetworkPolicy:
     """The policy of a network; an ``EstimatingPolicy`` where its memory serves every seat."""
+    if isinstance(network, Advised):
+        from hanabi_search_plugin.networks.advised_policy import AdvisedPolicy
+
+        return AdvisedPolicy(network, temperature=temperature, device=device)
     shared = network.public_memory and not network.encoding.seat_relative
     kind = EstimatingPolicy if shared else NetworkPolicy
     return kind(network, temperature=temperature, device=device)

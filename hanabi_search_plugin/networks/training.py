@@ -32,7 +32,7 @@ Row = dict[str, float]
 
 
 class TrainingRun(ABC):
-    """``network`` learns for ``rounds`` rounds by Adam, at a rate that falls by a cosine.
+    """``network`` learns for ``rounds`` rounds, at a rate that falls by a cosine.
 
     The folder gets the state, a line of metrics a round, and the network. ``settings``, plain JSON
     types, are what the run was begun with. Raises ConfigError where the folder holds a run with
@@ -51,11 +51,12 @@ class TrainingRun(ABC):
         rate: float,
         seed: int,
         device: str,
+        optimizer: type[torch.optim.Adam | torch.optim.RMSprop] = torch.optim.Adam,
     ) -> None:
         self.folder, self.device = Path(folder), device
         self.folder.mkdir(parents=True, exist_ok=True)
         self.network = network.to(device)
-        self.optimizer = torch.optim.Adam(self.network.parameters(), lr=rate)
+        self.optimizer = optimizer(self.network.parameters(), lr=rate)
         self.done = 0  # rounds
         self.seconds = 0.0  # CPU seconds of the process in finished rounds
         self._settings = json.loads(json.dumps(settings))

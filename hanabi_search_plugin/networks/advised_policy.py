@@ -1,0 +1,75 @@
+"""The policy of a network that has an adviser. Letters: B worlds, A actions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.blueprints.compiled import MaskBot
+from hanabi_search_plugin.blueprints.registry import load_policy
+from hanabi_search_plugin.errors import ConfigError
+from hanabi_search_plugin.game import Event, View
+from hanabi_search_plugin.hanabi.layout import ALL
+from hanabi_search_plugin.networks.advised import Advised, AdvisedMasks
+from hanabi_search_plugin.networks.policy import NetworkPolicy
+from hanabi_search_plugin.policy import Memory, take
+from hanabi_search_plugin.streams import Streams
+
+
+class AdvisedPolicy(NetworkPolicy):
+    """What an ``Advised`` network plays, greedily or by chance.
+
+    The adviser follows the game as it would by itself, whoever made the moves. Memory: a dict of
+    the adviser's and the network's, a row a world each; it is not public. Raises ConfigError for
+    an adviser that plays by chance, or is no bot of masks where the network needs one.
+    """
+
+    network: Advised
+
+    def __init__(self, network: Advised, *, temperature: float = 0.0, device: str = "cpu") -> None:
+        super().__init__(network, temperature=temperature, device=device)
+        self.public_memory = False
+        self.adviser = load_policy(network.adviser, network.config)
+        if not self.adviser.deterministic:
+            raise ConfigError(f"adviser must not play by chance, got {network.adviser!r}")
+        if isinstance(network, AdvisedMasks) and not isinstance(self.adviser, MaskBot):
+            raise ConfigError(f"adviser must be a bot of masks, got {network.adviser!r}")
+
+    def start(self, view: View) -> Memory:
+        blank = self.network.blank(len(view)).cpu().numpy()
+        return self._after(view, self.adviser.start(view), blank)
+
+    def observe(self, view: View, event: Event, memory: Memory) -> Memory:
+        adviser = self.adviser.observe(view, event, memory["adviser"])
+        return self._after(view, adviser, memory["own"])
+
+    def inputs(self, view: View, memory: Memory) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        public, private, _ = super().inputs(view, None)
+        private = np.column_stack([private, self._advice(view, memory["adviser"], private.dtype)])
+        if isinstance(self.network, AdvisedMasks):
+            return (
+                public,
+                private,
+                memory["adviser"] & self.network.encoding.native(view).game.template[ALL],
+            )
+        return public, private, memory["own"]
+
+    def _after(self, view: View, adviser: Memory, own: NDArray[Any]) -> Memory:
+        memory = {"adviser": adviser, "own": own}
+        if not own.shape[1] or not len(view):
+            return memory
+        public, private, _ = self.inputs(view, memory)
+        seen = np.concatenate([public, private], axis=1)
+        return memory | {"own": self._brought_over(seen, own)}
+
+    def _advice(self, view: View, memory: Memory, dtype: Any) -> NDArray[Any]:
+        """[B] the advised move, A where the seat is not to move."""
+        advice = np.full(len(view), view.game.num_actions, dtype=dtype)
+        rows = np.flatnonzero(view.current_player == view.player)
+        if len(rows):
+            mine = view.select(rows)
+            rng = Streams(np.zeros(len(rows), dtype=np.uint64))  # it draws nothing
+            advice[rows] = self.adviser.act(mine, mine.legal, take(memory, rows), rng)
+        return advice

@@ -23,8 +23,10 @@ COMMAND_LINE = (
     *("__main__", "bench", "cli", "cli_commands", "cli_game", "cli_options", "cli_run"),
     *(
         "cli_belief",
+        "cli_clone",
         "cli_decode",
         "cli_distill",
+        "cli_record",
         "cli_reproduce",
         "cli_searches",
         "cli_train",

@@ -8,7 +8,8 @@ memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -22,6 +23,8 @@ from hanabi_search_plugin.networks.tensor_streams import TensorStreams
 from hanabi_search_plugin.policy import Policy, UniformPolicy, as_blueprint
 
 Tensor = Any  # torch.Tensor
+
+FEW = 0.75  # share of the games still played at which the others are laid aside
 
 
 @dataclass
@@ -60,6 +63,21 @@ class TensorPlayers:
                 if isinstance(player.policy, NetworkPolicy):
                     _start(player, player.policy, worlds, memories)
 
+    def select(self, index: Tensor) -> TensorPlayers:
+        """The players with copies of the memories at ``index``, int64 [N]."""
+        part = copy(self)
+        part._players = [
+            replace(each, memory=None if each.memory is None else each.memory[:, index])
+            for each in self._players
+        ]
+        return part
+
+    def put(self, index: Tensor, part: TensorPlayers) -> None:
+        """Take the memories of ``part``, which ``select`` gave, at ``index``."""
+        for player, other in zip(self._players, part._players, strict=True):
+            if player.memory is not None:
+                player.memory = player.memory.index_copy(1, index, other.memory)
+
     def observe(self, worlds: TensorWorlds) -> None:
         """Bring every memory over the event that led to ``worlds``."""
         with torch.no_grad():
@@ -95,12 +113,23 @@ def play_out(
 ) -> None:
     """Play worlds on in place, to the end or for ``moves`` moves. Players and streams go along.
 
-    Every ``check_every`` moves it waits for the device to say whether all games are over.
+    Every ``check_every`` moves it waits for the device to say which games are not over, and goes on
+    with those alone where they are few.
     """
     longest = worlds.game.max_length if moves is None else moves
     for move in range(longest):
-        if move % check_every == 0 and bool(worlds.terminal.all()):
-            return
+        if move % check_every == 0:
+            alive = (~worlds.terminal).nonzero().squeeze(1)
+            if len(alive) == 0:
+                return
+            if len(alive) <= FEW * len(worlds):
+                rest, group = worlds.select(alive), players.select(alive)
+                part = TensorStreams(streams.state[alive])
+                play_out(rest, group, part, moves=longest - move, check_every=check_every)
+                worlds.words[:, alive] = rest.words
+                players.put(alive, group)
+                streams.state = streams.state.index_copy(0, alive, part.state)
+                return
         worlds.step(players.choose(worlds, streams))
         players.observe(worlds)
 

@@ -299,8 +299,11 @@ def test_what_plays_by_chance_draws_the_same(device: str) -> None:
 def test_what_cannot_play_is_refused(device: str) -> None:
     game = HanabiGame(TINY)
     tensors = TensorWorlds.deal(game, TensorStreams.spawn(np.random.default_rng(0), 2, device))
-    with pytest.raises(UnsupportedError, match="got a SmartBot"):
+    with pytest.raises(UnsupportedError, match="got SmartBot"):
         TensorPlayers(SmartBot(), tensors)
+    with pytest.raises(UnsupportedError, match="got AdvisedPolicy"):
+        advised = make_network("advised-masks", TINY, {"adviser": "smartbot"})
+        TensorPlayers(network_policy(advised, device=device), tensors)
     with pytest.raises(UnsupportedError, match="games with colors 5"):
         TensorPlayers(network_of("feed-forward", HanabiConfig(), device, hidden=4), tensors)
     with pytest.raises(UnsupportedError, match="on meta cannot play worlds on"):

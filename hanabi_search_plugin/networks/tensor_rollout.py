@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.errors import UnsupportedError
-from hanabi_search_plugin.networks.policy import NetworkPolicy
+from hanabi_search_plugin.networks.policy import EstimatingPolicy, NetworkPolicy
 from hanabi_search_plugin.networks.tensor_encoding import encoded
 from hanabi_search_plugin.networks.tensor_hanabi import TensorWorlds
 from hanabi_search_plugin.networks.tensor_streams import TensorStreams
@@ -141,11 +141,17 @@ def uniform_moves(legal: Tensor, streams: TensorStreams) -> Tensor:
     return (legal.cumsum(1) > k.unsqueeze(1)).int().argmax(1)
 
 
+def plays_on_device(policy: Policy) -> bool:
+    """Can ``TensorPlayers`` play it? What changes how a network plays, by inheriting, it cannot."""
+    return type(policy) in (NetworkPolicy, EstimatingPolicy, UniformPolicy)
+
+
 def _require(policy: Policy, worlds: TensorWorlds) -> NetworkPolicy | UniformPolicy:
-    if not isinstance(policy, NetworkPolicy | UniformPolicy):
+    if not plays_on_device(policy):
         raise UnsupportedError(
-            f"on a device play networks and UniformPolicy, got a {type(policy).__name__}"
+            f"on a device play NetworkPolicy and UniformPolicy, got {type(policy).__name__}"
         )
+    assert isinstance(policy, NetworkPolicy | UniformPolicy)
     if isinstance(policy, NetworkPolicy):
         policy.network.encoding.require(worlds.game.config)
         home = next(policy.network.parameters()).device

@@ -166,8 +166,10 @@ def main(
             label = f"{count} players, {n:,} games as tensors"
             table.add_row(label, *(f"{x:,.0f}" for x in found))
     Console().print(table)
+    if not networks:
+        return
     table = Table("games a second by a network", "tensors", "views and arrays", "ratio", box=None)
-    for each in networks.split(",") if networks else ():
+    for each in networks.split(","):
         ours, theirs = network_games(each, 2, network_batch, device)
         table.add_row(each, f"{ours:,.0f}", f"{theirs:,.0f}", f"{ours / theirs:.1f} x")
     Console().print(table)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from hanabi_search_plugin import cli_belief, cli_clone, cli_distill
+from hanabi_search_plugin import cli_belief, cli_clone, cli_distill, cli_rl
 from hanabi_search_plugin import cli_options as option
 from hanabi_search_plugin.errors import HanabiSearchError
 
@@ -72,6 +72,7 @@ training = typer.Typer(
 training.command()(cli_distill.distill)
 training.command()(cli_belief.belief)
 training.command()(cli_clone.clone)
+training.command()(cli_rl.rl)
 app.add_typer(training, name="train")
 
 

@@ -17,6 +17,12 @@ def require_integer(name: str, value: Any, least: int) -> None:
         raise ConfigError(f"{name} must be an integer of at least {least}, got {value!r}")
 
 
+def require_positive(name: str, value: float) -> None:
+    """Raises ConfigError unless ``value`` is a finite number above 0."""
+    if not 0 < value < math.inf:
+        raise ConfigError(f"{name} must be a positive number, got {value!r}")
+
+
 def require_positive_or_0(name: str, value: float) -> None:
     """Raises ConfigError unless ``value`` is a finite number of at least 0."""
     if not (math.isfinite(value) and value >= 0):

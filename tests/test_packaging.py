@@ -28,6 +28,7 @@ COMMAND_LINE = (
         "cli_distill",
         "cli_record",
         "cli_reproduce",
+        "cli_rl",
         "cli_searches",
         "cli_train",
         "human",

@@ -15,7 +15,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
-from hanabi_search_plugin.errors import CheckpointError, HanabiSearchError
+from hanabi_search_plugin.errors import CheckpointError, ConfigError, HanabiSearchError
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.networks.architectures import ARCHITECTURES, name_of
@@ -89,6 +89,22 @@ def load_network(
                 f"got {given}"
             )
     return Loaded(network.to(device).eval(), training)
+
+
+def begin_with(network: Network, path: str | Path) -> dict[str, Any]:
+    """Take over the weights of the network in a file; returns the record of its training.
+
+    Raises as ``load_network``, and ConfigError where its architecture or options are others.
+    """
+    loaded = load_network(path, network.config)
+    other = loaded.network
+    if type(other) is not type(network) or other.options != network.options:
+        raise ConfigError(
+            f"start must be a network like this run's, {name_of(network)} of {network.options}, "
+            f"got one of {other.options}"
+        )
+    network.load_state_dict(other.state_dict())
+    return loaded.training
 
 
 def is_ours(path: str | Path) -> bool:

@@ -6,7 +6,6 @@ learns from every decision in them (``lessons``).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -22,13 +21,13 @@ from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.networks.advised import Advised
 from hanabi_search_plugin.networks.architectures import make_network
-from hanabi_search_plugin.networks.checkpoint import load_network, save_network
+from hanabi_search_plugin.networks.checkpoint import begin_with, save_network
 from hanabi_search_plugin.networks.collect import collect
 from hanabi_search_plugin.networks.lessons import VALUE_LOSSES, batches, lesson
 from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.policy import network_policy
 from hanabi_search_plugin.networks.training import Row, TrainingRun
-from hanabi_search_plugin.require import require_integer
+from hanabi_search_plugin.require import require_integer, require_positive
 
 FORMAT = "hanabi-search-plugin training 1"
 BOT_UNTIL = 0.3  # share of a run after which the network plays all moves
@@ -60,9 +59,7 @@ class Distillation:
             require_integer(name, getattr(self, name), 1)
         require_integer("seed", self.seed, 0)
         for name in ("rate", "value_weight"):
-            value = getattr(self, name)
-            if not 0 < value < math.inf:
-                raise ConfigError(f"{name} must be a positive number, got {value!r}")
+            require_positive(name, getattr(self, name))
         if not isinstance(load_policy(self.policy, self.config), CompiledBot):
             raise ConfigError(f"policy must be a compiled bot, got {self.policy!r}")
 
@@ -92,7 +89,7 @@ class Run(TrainingRun):
             )
         self.start: dict[str, Any] = {}  # the record of the network it began with
         if settings.start:
-            self.start = self._begin_with(network)
+            self.start = begin_with(network, settings.start)
         super().__init__(
             network, folder, settings=settings.to_dict(), rounds=settings.iterations,
             rate=settings.rate, seed=settings.seed, device=device,
@@ -129,18 +126,6 @@ class Run(TrainingRun):
 
     def write(self, path: Path, record: dict[str, Any]) -> None:
         save_network(path, self.network, record | {"start": self.start})
-
-    def _begin_with(self, network: Network) -> dict[str, Any]:
-        """Take over the weights of ``settings.start``; returns its record."""
-        loaded = load_network(self.settings.start, self.settings.config)
-        same = type(loaded.network) is type(network) and loaded.network.options == network.options
-        if not same:
-            raise ConfigError(
-                f"start must be a network like this run's, {self.settings.architecture} of "
-                f"{network.options}, got one of {loaded.network.options}"
-            )
-        network.load_state_dict(loaded.network.state_dict())
-        return loaded.training
 
 
 def distill(

@@ -89,14 +89,24 @@ class Split(nn.Module):
         self.private = layers(reads, *(hidden,) * depth)
         self.join = layers(2 * hidden, hidden) if fuse == "concatenate" else None
 
-    def forward(self, encoding: Encoding, public: Tensor, private: Tensor, state: Tensor) -> Tensor:
+    def forward(
+        self,
+        encoding: Encoding,
+        public: Tensor,
+        private: Tensor,
+        state: Tensor,
+        expanded: Tensor | None = None,
+    ) -> Tensor:
+        """[B, H] of a ``state``; ``expanded``: the public part, where it was expanded before."""
         # The first layer in two parts: the public one is often one row for all worlds.
         first, alone = self.private[0], encoding.expand_alone(public, private)
         if self.sees_public:
             at = encoding.alone
             rest = torch.cat([first.weight[:, : at.start], first.weight[:, at.stop :]], 1)
             own = linear(alone, first.weight[:, at])
-            own = own + linear(encoding.expand_public(public), rest, first.bias)
+            if expanded is None:
+                expanded = encoding.expand_public(public)
+            own = own + linear(expanded, rest, first.bias)
         else:
             own = first(alone)
         own = self.private[1:](own)
@@ -179,8 +189,9 @@ class FeedForward(Network):
         return memory
 
     def decide(self, public: Tensor, private: Tensor, memory: Tensor) -> Output:
-        state = self.public(self.encoding.expand_public(public))
-        output: Output = self.head(self.split(self.encoding, public, private, state))
+        expanded = self.encoding.expand_public(public)
+        state = self.public(expanded)
+        output: Output = self.head(self.split(self.encoding, public, private, state, expanded))
         return output
 
 

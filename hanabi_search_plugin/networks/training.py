@@ -25,6 +25,7 @@ from hanabi_search_plugin.networks.checkpoint import read_file
 
 STATE, METRICS, MODEL = "state.safetensors", "metrics.jsonl", "model.safetensors"
 LAST_RATE = 0.03  # of the learning rate, at the end of its cosine
+LASTING = "lasting"  # of names in the state file
 CLIP = 1.0  # of the gradient's norm
 
 Tensor = Any  # torch.Tensor
@@ -73,6 +74,13 @@ class TrainingRun(ABC):
     def write(self, path: Path, record: dict[str, Any]) -> None:
         """Write the network and the record of its training."""
 
+    def lasting(self) -> dict[str, Tensor]:
+        """What a round leaves to the next one besides the network, by name."""
+        return {}
+
+    def go_on(self, lasting: dict[str, Tensor]) -> None:  # noqa: B027
+        """Go on from what ``lasting`` said; raises KeyError or ValueError for what does not fit."""
+
     @property
     def finished(self) -> bool:
         return self.done >= self._rounds
@@ -108,6 +116,7 @@ class TrainingRun(ABC):
         content = {f"model.{name}": x for name, x in self.network.state_dict().items()}
         for parameter, state in self.optimizer.state.items():
             content |= {f"{key}.{names[parameter]}": x for key, x in state.items()}
+        content |= {f"{LASTING}.{name}": x for name, x in self.lasting().items()}
         about = {"settings": self._settings, "done": self.done, "seconds": self.seconds}
         metadata = {"format": self.form, "about": json.dumps(about)}
         tensors = {name: x.detach().cpu().contiguous() for name, x in content.items()}
@@ -130,6 +139,7 @@ class TrainingRun(ABC):
                 kind, _, rest = name.partition(".")
                 parts.setdefault(kind, {})[rest] = x.to(self.device)
             self.network.load_state_dict(parts.pop("model"))
+            self.go_on(parts.pop(LASTING, {}))
             for name, parameter in self.network.named_parameters():
                 state = {kind: named[name] for kind, named in parts.items() if name in named}
                 if state:

@@ -1,0 +1,120 @@
+"""Many games side by side, for training: the seam between what learns and what plays by the rules.
+
+A trainer needs no more of a game than ``Simulator`` says, in tensors of its device. ``EngineGames``
+is the compiled engine on the processor behind it. Letters: G games, P players, A actions.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.hanabi.layout import PLAYED
+from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
+from hanabi_search_plugin.networks.encoding import Encoding
+from hanabi_search_plugin.selfplay import lives_left
+
+Tensor = Any  # torch.Tensor
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the seats see of the games, as an encoding has it before it is expanded."""
+
+    mover: Tensor  # int64 [G] the seat to move
+    legal: Tensor  # bool [G, A] its moves
+    public: Tensor  # [P or 1, G, ...] by seat; one where it is the same for all
+    private: Tensor  # [P, G, ...]
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """What a move brought."""
+
+    points: Tensor  # float32 [G] cards that came onto the fireworks
+    forfeit: Tensor  # float32 [G] what of its points a lost game loses, by the game's rule ``bomb``
+    ended: Tensor  # bool [G] the game is over, and another one was dealt in its place
+    lost: Tensor  # bool [G] it ended with no life left
+
+
+class Simulator(ABC):
+    """G games of one configuration, seen through one encoding; one that ends is dealt anew."""
+
+    @abstractmethod
+    def begin(self, seed: int) -> None:
+        """All chance from here on follows from ``seed`` and the games as they stand."""
+
+    @abstractmethod
+    def observe(self) -> Seen:
+        """The games as they stand."""
+
+    @abstractmethod
+    def step(self, actions: Tensor) -> Stepped:
+        """Play actions, int64 [G]. Raises IllegalActionError for one that is not legal."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Tensor]:
+        """All that the games are, by name, for ``restore``."""
+
+    @abstractmethod
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Go on from a ``state``; raises KeyError or ValueError for one that does not fit."""
+
+
+class EngineGames(Simulator):
+    """``size`` games in the compiled engine; what they show is copied to ``device``."""
+
+    def __init__(self, game: HanabiGame, encoding: Encoding, size: int, device: str) -> None:
+        self.game, self.encoding, self.device = game, encoding, device
+        self.rng = np.random.default_rng(0)
+        self.worlds = game.deal(self.rng, size)
+        self.seats = range(game.num_players)
+
+    def begin(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+
+    def observe(self) -> Seen:
+        worlds, encoding = self.worlds, self.encoding
+        views = [worlds.view(p) for p in self.seats]
+        apart = views if encoding.seat_relative else views[:1]
+        return Seen(
+            self._tensor(worlds.current_player),
+            self._tensor(worlds.legal),
+            self._tensor(np.stack([encoding.public(view) for view in apart])),
+            self._tensor(np.stack([encoding.private(view) for view in views])),
+        )
+
+    def step(self, actions: Tensor) -> Stepped:
+        worlds = self.worlds
+        before = _points(worlds)
+        worlds.step(actions.cpu().numpy())
+        points, ended = _points(worlds), worlds.terminal
+        forfeit = points - worlds.returns[:, 0].astype(np.float32)
+        lives = lives_left(worlds)
+        assert lives is not None
+        worlds.rows[ended] = self.game.deal(self.rng, int(ended.sum())).rows
+        brought = (points - before, forfeit, ended, lives == 0)
+        return Stepped(*(self._tensor(array) for array in brought))
+
+    def state(self) -> dict[str, Tensor]:
+        return {"rows": torch.from_numpy(self.worlds.rows)}
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        rows = state["rows"].cpu().numpy()
+        if rows.shape != self.worlds.rows.shape:
+            raise ValueError(f"expected rows {self.worlds.rows.shape}, got {rows.shape}")
+        self.worlds.rows[:] = rows
+
+    def _tensor(self, array: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+
+
+def _points(worlds: HanabiWorlds) -> NDArray[np.float32]:
+    """[G] cards on the fireworks."""
+    return np.bitwise_count(worlds.rows[:, PLAYED]).astype(np.float32)

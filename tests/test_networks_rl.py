@@ -1,0 +1,326 @@
+"""Learning by self-play: what it learns from, that it learns, resumes, and runs by command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from safetensors.torch import load_file, save_file  # noqa: E402
+from typer.testing import CliRunner  # noqa: E402
+
+from hanabi_search_plugin import (  # noqa: E402
+    ConfigError,
+    HanabiConfig,
+    HanabiGame,
+    evaluate,
+    load_policy,
+)
+from hanabi_search_plugin.cli import app  # noqa: E402
+from hanabi_search_plugin.errors import CheckpointError, IllegalActionError  # noqa: E402
+from hanabi_search_plugin.networks.architectures import make_network  # noqa: E402
+from hanabi_search_plugin.networks.checkpoint import load_network  # noqa: E402
+from hanabi_search_plugin.networks.distill import Distillation, distill  # noqa: E402
+from hanabi_search_plugin.networks.policy import network_policy  # noqa: E402
+from hanabi_search_plugin.networks.ppo import (  # noqa: E402
+    Loss,
+    batches,
+    lambda_returns,
+    losses,
+    of_movers,
+)
+from hanabi_search_plugin.networks.self_play import (  # noqa: E402
+    SelfPlay,
+    SelfPlayRun,
+    learn_by_self_play,
+)
+from hanabi_search_plugin.networks.selfplay_games import Player, Stretch, of_seat  # noqa: E402
+from hanabi_search_plugin.networks.simulator import EngineGames  # noqa: E402
+from hanabi_search_plugin.networks.training import METRICS, MODEL, STATE  # noqa: E402
+
+TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
+SIZES = {
+    "feed-forward": {"hidden": 16},
+    "public-lstm": {"hidden": 16, "lstm_layers": 1},
+    "recurrent": {"hidden": 16, "lstm_layers": 1},
+    "masks": {"hidden": 16, "context": 8, "scorer": 8},
+}
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+def player_of(architecture: str, games: int, config: HanabiConfig = TINY) -> Player:
+    torch.manual_seed(0)
+    network = make_network(architecture, config, SIZES[architecture]).eval()
+    simulator = EngineGames(HanabiGame(config), network.encoding, games, "cpu")
+    simulator.begin(5)
+    return Player(network, simulator, games, "cpu")
+
+
+def chance(seed: int = 1) -> Any:
+    return torch.Generator().manual_seed(seed)
+
+
+# --------------------------------------------------------------------------------------- playing
+
+
+def test_games_begin_anew_and_bring_their_returns() -> None:
+    player = player_of("feed-forward", 64)
+    stretch = player.play(40, chance())
+    assert stretch.fresh[0].all() and (stretch.fresh[1:] == stretch.ended[:-1]).all()
+    assert 64 < stretch.ended.sum() < 640
+    # What a game brings between two ends is its score: nothing where it was lost.
+    brought, scores = torch.zeros(64), []
+    for t in range(40):
+        brought += stretch.points[t] - stretch.forfeit[t]
+        scores += brought[stretch.ended[t]].tolist()
+        assert (brought[stretch.lost[t]] == 0).all()
+        brought[stretch.ended[t]] = 0
+    assert set(scores) <= set(range(7)) and len(set(scores)) > 1
+    assert (stretch.forfeit[~stretch.lost] == 0).all() and stretch.lost.any()
+    legal = stretch.legal.gather(2, stretch.action.unsqueeze(2))
+    assert legal.all() and (stretch.chance <= 0).all()
+
+
+def test_a_move_that_is_not_legal_is_refused() -> None:
+    player = player_of("feed-forward", 2)
+    legal = player.simulator.observe().legal
+    with pytest.raises(IllegalActionError):
+        player.simulator.step((~legal).int().argmax(1))
+
+
+@pytest.mark.parametrize("architecture", SIZES)
+def test_a_stretch_goes_on_where_the_last_one_ended(architecture: str) -> None:
+    """What is learned from is what was played, and memories reach over the stretch's border."""
+    player = player_of(architecture, 6)
+    player.play(5, chance())
+    stretch = player.play(7, chance(2))
+    seen = 0
+    for rows in batches(player.network, stretch, 16, chance()):
+        mover = stretch.mover[rows.turn, rows.game]
+        parts = (stretch.public, stretch.private)
+        given = [part[rows.turn, :, rows.game].transpose(0, 1) for part in parts]
+        with torch.no_grad():
+            output = player.network.decide(
+                *(of_seat(part, mover) for part in (*given, rows.memory))
+            )
+        legal = stretch.legal[rows.turn, rows.game]
+        logits = output.logits.masked_fill(~legal, -1e9).log_softmax(1)
+        action = stretch.action[rows.turn, rows.game].unsqueeze(1)
+        expected = stretch.chance[rows.turn, rows.game]
+        assert torch.allclose(logits.gather(1, action).squeeze(1), expected, atol=1e-5)
+        seen += len(rows.turn)
+    assert seen == 42
+
+
+# -------------------------------------------------------------------------------------- learning
+
+
+def stretch_of(mover: list[int], value: list[float], ended: list[bool]) -> Stretch:
+    """One game of two players, as far as returns go."""
+    nothing = torch.zeros(len(mover), 1)
+    rest = dict.fromkeys(Stretch.__dataclass_fields__, nothing)
+    return Stretch(
+        **rest
+        | {
+            "mover": torch.tensor(mover).unsqueeze(1),
+            "value": torch.tensor(value).unsqueeze(1),
+            "ended": torch.tensor(ended).unsqueeze(1),
+            "after": torch.tensor([[0.5], [0.25]]),
+        }
+    )
+
+
+def test_returns_of_a_seat_run_from_its_own_decisions_to_its_own() -> None:
+    """By hand. Seat 0 moves at 0, 2, 4, seat 1 at 1, 3, 5; a game ends with move 3."""
+    values = [3.0, 2.0, 2.5, 1.0, 4.0, 5.0]
+    stretch = stretch_of([0, 1, 0, 1, 0, 1], values, [False, False, False, True, False, False])
+    reward = torch.tensor([[1.0], [0.0], [2.0], [4.0], [0.0], [8.0]])
+    found = lambda_returns(stretch, reward, 0.75)[:, :, 0]
+    at = {5: 8 + 0.25, 4: 0 + 8 + 0.5, 3: 4.0, 2: 2.0 + 4.0}
+    at[1] = 0 + 2 + 0.25 * 1.0 + 0.75 * at[3]  # up to its own decision at 3
+    at[0] = 1 + 0 + 0.25 * 2.5 + 0.75 * at[2]
+    movers = of_movers(found.unsqueeze(2), stretch.mover)[:, 0]
+    assert torch.allclose(movers, torch.tensor([at[t] for t in range(6)]))
+    assert found[1, 0] == pytest.approx(0 + 0.25 * 2.5 + 0.75 * at[2])  # seat 0, not to move
+    assert found[2, 1] == pytest.approx(2 + 0.25 * 1.0 + 0.75 * at[3])
+
+
+@pytest.mark.parametrize("architecture", SIZES)
+def test_moves_that_brought_more_become_likelier(architecture: str) -> None:
+    """Nothing else is learned: a step raises the chance of half the moves, which gained a point."""
+    player = player_of(architecture, 32)
+    stretch = player.play(8, chance())
+    gained = torch.rand(8, 32, generator=chance()) < 0.5
+    returns = (stretch.value + gained.float()).unsqueeze(1).expand(8, 2, 32)
+    optimizer = torch.optim.SGD(player.network.parameters(), lr=0.1)
+    after = {}
+    for _ in range(2):
+        (rows,) = batches(player.network, stretch, 256, chance())
+        total, figures = losses(
+            player.network, stretch, returns, rows, Loss(0.2, 0.0, 1e-9), chance()
+        )
+        after[len(after)] = float(figures["policy_loss"].detach())
+        optimizer.zero_grad()
+        total.backward()
+        optimizer.step()
+    assert after[0] == pytest.approx(0, abs=1e-5) and after[1] < -1e-4
+
+
+def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(tmp_path: Path) -> None:
+    settings = SelfPlay(
+        config=TINY, architecture="public-lstm", options=SIZES["public-lstm"], iterations=3,
+        games=6, moves=5, batch=16, epochs=1,
+    )  # fmt: skip
+    whole, parts, again = tmp_path / "whole", tmp_path / "parts", tmp_path / "again"
+    learn_by_self_play(settings, whole)
+    learn_by_self_play(settings, again)
+    first = SelfPlayRun(settings, parts)
+    first.iterate()
+    kept = (parts / STATE).read_bytes()
+    first.iterate()
+    (parts / STATE).write_bytes(kept)  # it was stopped after the metrics, before the state
+    learn_by_self_play(settings, parts)
+    for name in (STATE, MODEL):
+        one = load_file(whole / name)
+        for folder in (parts, again):
+            other = load_file(folder / name)
+            assert one.keys() == other.keys()
+            assert all(torch.equal(one[key], other[key]) for key in one)
+    rows = [json.loads(line) for line in (parts / METRICS).read_text().splitlines()]
+    assert [row["iteration"] for row in rows] == [1, 2, 3]
+    with pytest.raises(ConfigError, match=r"its settings: games is 6 in .*, 7 here"):
+        SelfPlayRun(SelfPlay(**settings.__dict__ | {"games": 7}), parts)
+    other = load_file(parts / STATE)
+    other["lasting.rows"] = other["lasting.rows"][1:]
+    with pytest.raises(CheckpointError, match="expected the whole state of a run"):
+        damaged(parts, other)
+        SelfPlayRun(settings, parts)
+
+
+def damaged(folder: Path, tensors: dict[str, Any]) -> None:
+    """The state of a run with other tensors in it."""
+    from safetensors import safe_open
+
+    with safe_open(str(folder / STATE), framework="pt") as file:
+        metadata = file.metadata()
+    save_file(tensors, folder / STATE, metadata)
+
+
+@pytest.fixture(scope="module")
+def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a short run from nothing."""
+    torch.set_num_threads(1)
+    folder = tmp_path_factory.mktemp("learned")
+    settings = SelfPlay(
+        config=TINY, architecture="masks", options={"hidden": 64, "context": 32, "scorer": 32},
+        iterations=12, games=128, batch=512, rate=2e-3, lenient=0.3,
+    )  # fmt: skip
+    learn_by_self_play(settings, folder)
+    return folder
+
+
+def score_of(folder: Path) -> float:
+    policy = load_policy(f"network:file={folder / MODEL}", TINY)
+    return float(evaluate(HanabiGame(TINY), policy, games=500, seed=1).scores.mean())
+
+
+def test_a_network_learns_to_play_from_nothing(learned: Path) -> None:
+    """SmartBot has 5.6 of 6 points here, uniform play 0.6; four seeds had 4.7 to 4.9."""
+    assert score_of(learned) > 4
+    rows = [json.loads(line) for line in (learned / METRICS).read_text().splitlines()]
+    assert rows[0]["score"] < 2 < 4 < rows[-1]["greedy_score"]
+    assert rows[-1]["decisions"] == 12 * 128 * 32
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ["feed-forward", "public-lstm"])
+def test_plain_networks_learn_to_play_from_nothing(tmp_path: Path, architecture: str) -> None:
+    settings = SelfPlay(
+        config=TINY, architecture=architecture, options={"hidden": 64, "encoding": "status-1"},
+        iterations=20, games=256, batch=512, rate=2e-3, lenient=0.3,
+    )  # fmt: skip
+    learn_by_self_play(settings, tmp_path)
+    assert score_of(tmp_path) > 4
+
+
+def test_values_tell_what_its_games_still_bring(learned: Path) -> None:
+    """In score points, of either seat; better than what games bring on average from that turn."""
+    benchmarks = pytest.importorskip("benchmarks.networks")
+    policy = network_policy(load_network(learned / MODEL).network, temperature=1.0)
+    found = benchmarks.values_said(HanabiGame(TINY), policy, 600, np.random.default_rng(5))
+    said, ahead, turn, mover = found
+    constant = ahead - (np.bincount(turn, ahead) / np.bincount(turn))[turn]
+    for seat in (mover, 1 - mover):
+        error = said[np.arange(len(said)), seat] - ahead
+        assert (error**2).mean() < 0.9 * (constant**2).mean()
+        assert abs(error.mean()) < 0.4
+
+
+def test_a_run_goes_on_from_a_distilled_network(tmp_path: Path) -> None:
+    first = tmp_path / "first"
+    network = distill(
+        Distillation(config=TINY, options=SIZES["masks"], iterations=1, games=8), first
+    )
+    start = str(first / MODEL)
+    settings = SelfPlay(
+        config=TINY, architecture="masks", options=SIZES["masks"], iterations=1, games=8, moves=4,
+        start=start,
+    )  # fmt: skip
+    run = SelfPlayRun(settings, tmp_path / "second")
+    for name, tensor in run.network.state_dict().items():
+        assert torch.equal(tensor, network.state_dict()[name])
+    run.iterate()
+    record = load_network(tmp_path / "second" / MODEL).training
+    assert record["start"]["policy"] == "smartbot" and record["done"] == 1
+    with pytest.raises(ConfigError, match="start must be a network like this run's, feed-forward"):
+        SelfPlayRun(SelfPlay(config=TINY, start=start), tmp_path / "third")
+
+
+def test_three_players_learn_too(tmp_path: Path) -> None:
+    config = HanabiConfig(players=3, colors=2, ranks=2, hand_size=2, random_start_player=True)
+    settings = SelfPlay(
+        config=config, options={"hidden": 16, "encoding": "v0-1"}, iterations=1, games=8, moves=9
+    )
+    rows: list[dict[str, float]] = []
+    learn_by_self_play(settings, tmp_path, on_iteration=rows.append)
+    assert np.isfinite(list(rows[0].values())).all() and 0 <= rows[0]["greedy_score"] <= 4
+
+
+def test_the_command_trains_and_its_network_plays(tmp_path: Path) -> None:
+    small = ["--colors", "2", "--ranks", "2", "--hand-size", "2"]
+    out = tmp_path / "run"
+    words = ["train", "rl", "--out", str(out), *small, "--iterations", "2", "--games", "8"]
+    words += ["--moves", "6", "--set", "hidden=16", "--evaluation-games", "4"]
+    result = CliRunner().invoke(app, [*words, "--baseline", "smartbot"])
+    assert result.exit_code == 0, (result.output, result.exception)
+    assert "decisions a second" in result.output and "gain" in result.output
+    words = ["evaluate", "--policy", f"network:file={out / MODEL}", *small, "--games", "4"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    record = load_network(out / MODEL).training
+    assert record["done"] == 2 and record["options"] == {"hidden": 16}
+
+
+def test_settings_are_checked(tmp_path: Path) -> None:
+    for changes, reason in (
+        ({"games": 0}, "games must be an integer of at least 1, got 0"),
+        ({"rate": 0.0}, "rate must be a positive number, got 0.0"),
+        ({"trace": 1.5}, "trace must be from 0 to 1, got 1.5"),
+        ({"lenient": -0.1}, "lenient must be from 0 to 1, got -0.1"),
+    ):
+        with pytest.raises(ConfigError, match=reason):
+            SelfPlay(**changes)
+    with pytest.raises(ConfigError, match=r"architecture must be one of .*, got 'tree'"):
+        SelfPlayRun(SelfPlay(architecture="tree"), tmp_path)
+    options = {"hidden": 8, "depth": 1, "lstm_layers": 1, "values": True, "waits": True}
+    foreign = SelfPlay(architecture="public-q", options=options | {"combine": "sum"})
+    with pytest.raises(ConfigError, match="architecture must be one with a policy"):
+        SelfPlayRun(foreign, tmp_path)

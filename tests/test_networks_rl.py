@@ -26,6 +26,7 @@ from hanabi_search_plugin.errors import CheckpointError, IllegalActionError  # n
 from hanabi_search_plugin.networks.architectures import make_network  # noqa: E402
 from hanabi_search_plugin.networks.checkpoint import load_network  # noqa: E402
 from hanabi_search_plugin.networks.distill import Distillation, distill  # noqa: E402
+from hanabi_search_plugin.networks.encodings import make_encoding  # noqa: E402
 from hanabi_search_plugin.networks.policy import network_policy  # noqa: E402
 from hanabi_search_plugin.networks.ppo import (  # noqa: E402
     Loss,
@@ -40,7 +41,7 @@ from hanabi_search_plugin.networks.self_play import (  # noqa: E402
     learn_by_self_play,
 )
 from hanabi_search_plugin.networks.selfplay_games import Player, Stretch, of_seat  # noqa: E402
-from hanabi_search_plugin.networks.simulator import EngineGames  # noqa: E402
+from hanabi_search_plugin.networks.simulator import EngineGames, TensorGames  # noqa: E402
 from hanabi_search_plugin.networks.training import METRICS, MODEL, STATE  # noqa: E402
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
@@ -95,6 +96,44 @@ def test_a_move_that_is_not_legal_is_refused() -> None:
     legal = player.simulator.observe().legal
     with pytest.raises(IllegalActionError):
         player.simulator.step((~legal).int().argmax(1))
+
+
+@pytest.mark.parametrize("encoding", ["status-1", "v0-1"])
+@pytest.mark.parametrize("bomb", ["zero", "keep", "minus_one"])
+def test_games_on_a_device_are_those_of_the_engine(encoding: str, bomb: Any) -> None:
+    """The same games show the same and bring the same, until they end."""
+    game = HanabiGame(HanabiConfig(**TINY.to_dict() | {"bomb": bomb}))
+    made = make_encoding(encoding, game.config)
+    engine, tensors = (kind(game, made, 40, "cpu") for kind in (EngineGames, TensorGames))
+    tensors.restore(engine.state())
+    alive, rng = torch.ones(40, dtype=torch.bool), np.random.default_rng(0)
+    for _ in range(30):
+        one, other = engine.observe(), tensors.observe()
+        for name in ("mover", "legal", "public", "private"):
+            mine, theirs = getattr(one, name), getattr(other, name)
+            assert mine.shape == theirs.shape and mine.dtype == theirs.dtype
+            across = alive if mine.ndim < 3 else (slice(None), alive)
+            assert torch.equal(mine[across], theirs[across])
+        noise = torch.from_numpy(rng.random(one.legal.shape))
+        stepped = [
+            each.step((noise * legal).argmax(1))
+            for each, legal in ((engine, one.legal), (tensors, other.legal))
+        ]
+        for name in ("points", "forfeit", "ended", "lost"):
+            mine, theirs = (getattr(part, name)[alive] for part in stepped)
+            assert mine.dtype == theirs.dtype and torch.equal(mine, theirs)
+        alive = alive & ~stepped[0].ended
+    assert not alive.any()
+    tensors.begin(3)
+    before = tensors.state()["rows"].clone()
+    tensors.step((noise * tensors.observe().legal).argmax(1))
+    after = tensors.state()["rows"].clone()
+    tensors.begin(3)
+    tensors.restore({"rows": before})
+    tensors.step((noise * tensors.observe().legal).argmax(1))
+    assert torch.equal(tensors.state()["rows"], after)
+    with pytest.raises(ValueError, match="expected words"):
+        tensors.restore({"rows": before[1:]})
 
 
 @pytest.mark.parametrize("architecture", SIZES)
@@ -318,9 +357,8 @@ def test_settings_are_checked(tmp_path: Path) -> None:
     ):
         with pytest.raises(ConfigError, match=reason):
             SelfPlay(**changes)
-    with pytest.raises(ConfigError, match=r"architecture must be one of .*, got 'tree'"):
-        SelfPlayRun(SelfPlay(architecture="tree"), tmp_path)
-    options = {"hidden": 8, "depth": 1, "lstm_layers": 1, "values": True, "waits": True}
-    foreign = SelfPlay(architecture="public-q", options=options | {"combine": "sum"})
-    with pytest.raises(ConfigError, match="architecture must be one with a policy"):
-        SelfPlayRun(foreign, tmp_path)
+    for name in ("tree", "public-q", "advised-masks"):
+        with pytest.raises(ConfigError, match=f"architecture must be one of .*, got '{name}'"):
+            SelfPlay(architecture=name)
+    with pytest.raises(ConfigError, match="unexpected keyword argument 'width'"):
+        SelfPlayRun(SelfPlay(options={"width": 8}), tmp_path)

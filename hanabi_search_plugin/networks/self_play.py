@@ -19,7 +19,6 @@ from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.networks.architectures import make_network
 from hanabi_search_plugin.networks.checkpoint import begin_with, save_network
-from hanabi_search_plugin.networks.foreign import PublicQ
 from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.policy import network_policy
 from hanabi_search_plugin.networks.ppo import (
@@ -31,7 +30,7 @@ from hanabi_search_plugin.networks.ppo import (
     of_movers,
 )
 from hanabi_search_plugin.networks.selfplay_games import Player, Stretch
-from hanabi_search_plugin.networks.simulator import EngineGames
+from hanabi_search_plugin.networks.simulator import EngineGames, TensorGames
 from hanabi_search_plugin.networks.training import Row, TrainingRun
 from hanabi_search_plugin.require import require_integer, require_positive, require_share
 from hanabi_search_plugin.selfplay import self_play
@@ -39,6 +38,7 @@ from hanabi_search_plugin.streams import Streams
 
 FORMAT = "hanabi-search-plugin self-play 1"
 CURVE_GAMES = 500  # on decks that are the same for every network
+LEARNERS = ("feed-forward", "public-lstm", "recurrent", "masks")
 LENIENT = 0.5  # share of a run from nothing after which lost games count as they do in the end
 
 Tensor = Any  # torch.Tensor
@@ -52,8 +52,8 @@ class SelfPlay:
     first it keeps its points, after a share of the run, ``lenient``, the rule holds in full. None
     stands for 0.5, or 0 where the run goes on from a network. Every ``evaluate_every`` rounds, and
     after the last one, the network plays ``CURVE_GAMES`` greedily.
-    Raises ConfigError for numbers out of range; the run, for an architecture or options that are
-    not known.
+    Raises ConfigError for numbers out of range, or an architecture that is not one of ``LEARNERS``;
+    the run, for options that are not known.
     """
 
     config: HanabiConfig = field(default_factory=HanabiConfig)
@@ -75,6 +75,9 @@ class SelfPlay:
     start: str = ""  # the file of a network to go on from
 
     def __post_init__(self) -> None:
+        if self.architecture not in LEARNERS:
+            known = ", ".join(LEARNERS)
+            raise ConfigError(f"architecture must be one of {known}, got {self.architecture!r}")
         for name in ("iterations", "games", "moves", "epochs", "batch", "evaluate_every"):
             require_integer(name, getattr(self, name), 1)
         require_integer("seed", self.seed, 0)
@@ -102,12 +105,11 @@ class SelfPlayRun(TrainingRun):
         with torch.random.fork_rng([]):
             torch.manual_seed(settings.seed)
             network = make_network(settings.architecture, settings.config, settings.options)
-        if isinstance(network, PublicQ):
-            raise ConfigError("architecture must be one with a policy, got 'public-q'")
         self.start: dict[str, Any] = {}  # the record of the network it began with
         if settings.start:
             self.start = begin_with(network, settings.start)
-        games = EngineGames(self.game, network.encoding, settings.games, device)
+        kind = EngineGames if device == "cpu" else TensorGames
+        games = kind(self.game, network.encoding, settings.games, device)
         games.begin(settings.seed)
         self.player = Player(network, games, settings.games, device)
         self.loss = Loss(settings.clip, settings.entropy, settings.value_weight)

@@ -1,7 +1,8 @@
 """Many games side by side, for training: the seam between what learns and what plays by the rules.
 
-A trainer needs no more of a game than ``Simulator`` says, in tensors of its device. ``EngineGames``
-is the compiled engine on the processor behind it. Letters: G games, P players, A actions.
+A trainer needs no more of a game than ``Simulator`` says, in tensors of its device. Behind it
+stands the compiled engine on the processor (``EngineGames``), or the rules as tensors on any device
+(``TensorGames``). Letters: G games, P players, A actions.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ import torch
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import PLAYED
+from hanabi_search_plugin.hanabi.layout import LIVES, PLAYED
 from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
 from hanabi_search_plugin.networks.encoding import Encoding
+from hanabi_search_plugin.networks.tensor_encoding import encoded
+from hanabi_search_plugin.networks.tensor_hanabi import TensorWorlds
+from hanabi_search_plugin.networks.tensor_streams import TensorStreams
 from hanabi_search_plugin.selfplay import lives_left
 
 Tensor = Any  # torch.Tensor
@@ -56,7 +60,7 @@ class Simulator(ABC):
 
     @abstractmethod
     def step(self, actions: Tensor) -> Stepped:
-        """Play actions, int64 [G]. Raises IllegalActionError for one that is not legal."""
+        """Play legal actions, int64 [G]."""
 
     @abstractmethod
     def state(self) -> dict[str, Tensor]:
@@ -68,7 +72,10 @@ class Simulator(ABC):
 
 
 class EngineGames(Simulator):
-    """``size`` games in the compiled engine; what they show is copied to ``device``."""
+    """``size`` games in the compiled engine; what they show is copied to ``device``.
+
+    ``step`` raises IllegalActionError for a move that is not legal.
+    """
 
     def __init__(self, game: HanabiGame, encoding: Encoding, size: int, device: str) -> None:
         self.game, self.encoding, self.device = game, encoding, device
@@ -113,6 +120,50 @@ class EngineGames(Simulator):
 
     def _tensor(self, array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+
+
+class TensorGames(Simulator):
+    """``size`` games on ``device``; nothing waits for the processor, and illegal moves go unseen.
+
+    Takes a number of a game's stream for each card of a deck, a move.
+    """
+
+    def __init__(self, game: HanabiGame, encoding: Encoding, size: int, device: str) -> None:
+        self.game, self.encoding, self.size, self.device = game, encoding, size, device
+        self.begin(0)
+        self.worlds = TensorWorlds.deal(game, self.streams)
+
+    def begin(self, seed: int) -> None:
+        rng = np.random.default_rng(seed)
+        self.streams = TensorStreams.spawn(rng, self.size, self.device)
+
+    def observe(self) -> Seen:
+        worlds = self.worlds
+        parts = [encoded(self.encoding, worlds, p) for p in range(self.game.num_players)]
+        apart = parts if self.encoding.seat_relative else parts[:1]
+        return Seen(
+            worlds.current_player,
+            worlds.legal,
+            torch.stack([public for public, _ in apart]),
+            torch.stack([private for _, private in parts]),
+        )
+
+    def step(self, actions: Tensor) -> Stepped:
+        worlds = self.worlds
+        before = worlds.points
+        reward = worlds.step(actions)
+        points, ended = (worlds.points - before).float(), worlds.terminal
+        lost = worlds.words[LIVES] == 0
+        worlds.restart(ended, self.streams)
+        return Stepped(points, points - reward, ended, lost)
+
+    def state(self) -> dict[str, Tensor]:
+        return {"rows": self.worlds.words.t()}
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        if state["rows"].t().shape != self.worlds.words.shape:
+            raise ValueError(f"expected words {self.worlds.words.shape}")
+        self.worlds.words.copy_(state["rows"].t())
 
 
 def _points(worlds: HanabiWorlds) -> NDArray[np.float32]:

@@ -8,14 +8,25 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.errors import UnsupportedError
-from hanabi_search_plugin.game import BoolArray, Event, FloatArray, History, IntArray, View
+from hanabi_search_plugin.game import (
+    BoolArray,
+    Event,
+    FloatArray,
+    History,
+    IntArray,
+    View,
+    Worlds,
+)
 from hanabi_search_plugin.streams import Streams
+
+if TYPE_CHECKING:
+    from hanabi_search_plugin.rollout import Rollout
 
 Memory = Any  # None, an array with a row a world, or a tuple, list or dict of memories
 
@@ -114,6 +125,26 @@ class Value(ABC):
     @abstractmethod
     def value(self, view: View, memory: Memory) -> FloatArray:
         """[B] expected remaining return in score points."""
+
+
+class PlaysOn(ABC):
+    """A policy that can play worlds on where it computes, quicker than view by view."""
+
+    @property
+    @abstractmethod
+    def at_once(self) -> int:
+        """Worlds that it likes to play on at a time; 0 where it has no wish."""
+
+    @abstractmethod
+    def play_on(
+        self,
+        worlds: Worlds,
+        blueprint: Blueprint,
+        memories: tuple[Memory, ...],
+        rng: Streams,
+        depth: int | None,
+    ) -> Rollout | None:
+        """What ``rollout.rollout`` returns; None where it had better play view by view."""
 
 
 class Proposes(Policy):

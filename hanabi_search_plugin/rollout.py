@@ -12,7 +12,7 @@ import numpy as np
 
 from hanabi_search_plugin.errors import UnsupportedError
 from hanabi_search_plugin.game import HIDDEN, Event, FloatArray, IntArray, Worlds
-from hanabi_search_plugin.policy import Blueprint, Memory, Value, take
+from hanabi_search_plugin.policy import Blueprint, Memory, PlaysOn, Value, take
 from hanabi_search_plugin.streams import Streams
 
 LOCKSTEP = 1_000  # worlds that are played on at a time, or those of one action if they are more
@@ -79,8 +79,13 @@ def rollout(
 ) -> Rollout:
     """Play ``worlds`` on by the blueprint, to the end or for ``depth`` moves.
 
-    ``worlds`` and ``rng`` are left as they were.
+    ``worlds`` and ``rng`` are left as they were. A policy may do it all by itself (``PlaysOn``).
     """
+    for policy in blueprint:
+        if isinstance(policy, PlaysOn):
+            played = policy.play_on(worlds, blueprint, memories, rng, depth)
+            if played is not None:
+                return played
     returns = worlds.returns.copy()
     alive = np.flatnonzero(~worlds.terminal)
     worlds, rng = worlds.select(alive), rng.select(alive)
@@ -113,13 +118,17 @@ def action_values(
     *,
     depth: int | None = None,
 ) -> FloatArray:
-    """[M, B] see ``Game.action_values``. Plays as many actions at a time as ``LOCKSTEP`` allows."""
+    """[M, B] see ``Game.action_values``.
+
+    Plays as many actions at a time as ``LOCKSTEP`` allows, or a policy that ``PlaysOn`` likes.
+    """
     ahead = None if depth is None else depth - 1
     if depth is not None:
         combination(blueprint)  # before any game is played
     size = len(worlds)
     values = np.full((len(actions), size), np.nan)
-    together = max(1, LOCKSTEP // max(size, 1))
+    at_once = max(policy.at_once if isinstance(policy, PlaysOn) else 0 for policy in blueprint)
+    together = max(1, max(at_once, LOCKSTEP) // max(size, 1))
     for first in range(0, len(actions), together):
         part = [np.broadcast_to(action, size) for action in actions[first : first + together]]
         played = np.stack(part)

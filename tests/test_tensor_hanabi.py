@@ -14,19 +14,25 @@ torch = pytest.importorskip("torch")
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 from hanabi_search_plugin import HanabiConfig, HanabiGame, UnsupportedError  # noqa: E402
+from hanabi_search_plugin import rollout as lockstep  # noqa: E402
 from hanabi_search_plugin.blueprints.compiled import SmartBot  # noqa: E402
 from hanabi_search_plugin.errors import IllegalActionError  # noqa: E402
-from hanabi_search_plugin.game import Event  # noqa: E402
+from hanabi_search_plugin.game import HIDDEN, Event  # noqa: E402
 from hanabi_search_plugin.hanabi.layout import HANDS, NO_CARD  # noqa: E402
 from hanabi_search_plugin.hanabi.worlds import HanabiWorlds  # noqa: E402
 from hanabi_search_plugin.networks.architectures import make_network  # noqa: E402
 from hanabi_search_plugin.networks.encodings import make_encoding  # noqa: E402
-from hanabi_search_plugin.networks.policy import network_policy  # noqa: E402
+from hanabi_search_plugin.networks.policy import (  # noqa: E402
+    ON_GPU,
+    NetworkPolicy,
+    network_policy,
+)
 from hanabi_search_plugin.networks.tensor_encoding import encoded, observation  # noqa: E402
 from hanabi_search_plugin.networks.tensor_hanabi import TensorWorlds  # noqa: E402
 from hanabi_search_plugin.networks.tensor_rollout import (  # noqa: E402
     TensorPlayers,
     play_out,
+    rollout_on_device,
     uniform_moves,
 )
 from hanabi_search_plugin.networks.tensor_streams import TensorStreams  # noqa: E402
@@ -296,14 +302,78 @@ def test_what_plays_by_chance_draws_the_same(device: str) -> None:
         np.testing.assert_array_equal(tensors.returns.cpu(), expected)
 
 
+@pytest.mark.parametrize("depth", [None, 0, 4])
+def test_a_search_gets_the_rollouts_that_it_gets_view_by_view(
+    depth: int | None, device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game, rng = HanabiGame(TINY), np.random.default_rng(10)
+    greedy = network_of("public-lstm", TINY, device, hidden=8)
+    masks = network_of("masks", TINY, device, hidden=16, context=8, scorer=8)
+    soft = network_policy(greedy.network, temperature=2.0, device=device)
+    for team in ((greedy, greedy), (masks, soft), (soft, UniformPolicy())):
+        worlds, streams = game.deal(rng, 30), Streams.spawn(rng, 30)
+        state, rows = streams.state.copy(), worlds.rows.copy()
+        memories = start_memories(worlds, team)
+        ours = rollout_on_device(worlds, team, memories, streams, depth)
+        np.testing.assert_array_equal(streams.state, state)
+        np.testing.assert_array_equal(worlds.rows, rows)
+        with monkeypatch.context() as patch:
+            patch.setattr(NetworkPolicy, "at_once", 0)  # view by view, on a GPU, too
+            plain = rollout(worlds, team, memories, streams, depth=depth)
+        assert ours is not None
+        np.testing.assert_array_equal(ours.returns, plain.returns)
+        np.testing.assert_array_equal(ours.alive, plain.alive)
+        np.testing.assert_array_equal(ours.worlds.rows, plain.worlds.rows)
+        np.testing.assert_array_equal(ours.rng.state, plain.rng.state)
+        for one, other in zip(ours.memories, plain.memories, strict=True):
+            assert (one is None) == (other is None)
+            if one is not None:
+                np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_a_search_plays_on_where_the_networks_are(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Switched on by ``at_once``, which says so on a GPU; its values are those of views."""
+    game, rng = HanabiGame(TINY), np.random.default_rng(11)
+    team = (network_of("public-lstm", TINY, device, hidden=8),) * 2
+    assert team[0].at_once == (0 if device == "cpu" else ON_GPU)
+    worlds, streams = play_on(game.deal(rng, 20), rng, 2), Streams.spawn(rng, 20)
+    memories = start_memories(worlds, team)
+    actions = np.where(worlds.legal.T, np.arange(TINY.num_actions)[:, None], HIDDEN)
+    batches = []
+    deal = TensorWorlds.of.__func__
+
+    def counted(kind: Any, worlds: Any, device: Any) -> Any:
+        batches.append(len(worlds))
+        return deal(kind, worlds, device)
+
+    monkeypatch.setattr(TensorWorlds, "of", classmethod(counted))
+    for depth in (None, 3):
+        values = []
+        for at_once in (0, 10_000):
+            monkeypatch.setattr(NetworkPolicy, "at_once", at_once)
+            monkeypatch.setattr(lockstep, "LOCKSTEP", 20)
+            values.append(
+                game.action_values(worlds, actions, team, memories, 0, streams, depth=depth)
+            )
+        np.testing.assert_allclose(values[1], values[0], rtol=1e-5, atol=1e-5)
+    assert batches == [int(worlds.legal.sum())] * 2  # all together, without views alone
+
+
 def test_what_cannot_play_is_refused(device: str) -> None:
     game = HanabiGame(TINY)
     tensors = TensorWorlds.deal(game, TensorStreams.spawn(np.random.default_rng(0), 2, device))
     with pytest.raises(UnsupportedError, match="got SmartBot"):
         TensorPlayers(SmartBot(), tensors)
+    network = make_network("advised-masks", TINY, {"adviser": "smartbot"})
+    advised = network_policy(network, device=device)
     with pytest.raises(UnsupportedError, match="got AdvisedPolicy"):
-        advised = make_network("advised-masks", TINY, {"adviser": "smartbot"})
-        TensorPlayers(network_policy(advised, device=device), tensors)
+        TensorPlayers(advised, tensors)
+    native = game.deal(np.random.default_rng(0), 2)
+    for other in (UniformPolicy(), advised):  # nobody says where, or cannot
+        rng = Streams(np.zeros(2, dtype=np.uint64))
+        assert rollout_on_device(native, (other, other), (None, None), rng) is None
     with pytest.raises(UnsupportedError, match="games with colors 5"):
         TensorPlayers(network_of("feed-forward", HanabiConfig(), device, hidden=4), tensors)
     with pytest.raises(UnsupportedError, match="on meta cannot play worlds on"):

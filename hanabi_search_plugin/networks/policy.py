@@ -5,27 +5,39 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.errors import ConfigError, UnsupportedError
-from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View
+from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View, Worlds
 from hanabi_search_plugin.hanabi.layout import PLAYED
 from hanabi_search_plugin.hanabi.worlds import HanabiView
 from hanabi_search_plugin.networks.advised import Advised
 from hanabi_search_plugin.networks.modules import Network, Output
-from hanabi_search_plugin.policy import Estimates, Memory, Policy, Value, sample_actions
+from hanabi_search_plugin.policy import (
+    Blueprint,
+    Estimates,
+    Memory,
+    PlaysOn,
+    Policy,
+    Value,
+    sample_actions,
+)
 from hanabi_search_plugin.streams import Streams
+
+if TYPE_CHECKING:
+    from hanabi_search_plugin.rollout import Rollout
 
 Tensor = Any  # torch.Tensor
 
 BATCH = 4096  # worlds a network is asked about at a time
+ON_GPU = 32_768  # worlds played on at a time where that is one
 
 
-class NetworkPolicy(Policy, Value):
+class NetworkPolicy(Policy, Value, PlaysOn):
     """What ``network`` plays at one seat of native Hanabi, greedily or by chance.
 
     The network is moved to ``device`` and set to evaluation.
@@ -95,6 +107,26 @@ class NetworkPolicy(Policy, Value):
             return (q * (logits / self.temperature).softmax(1)).sum(1)
 
         return np.where(view.current_player < 0, 0.0, self._decide(view, memory, read))
+
+    @property
+    def at_once(self) -> int:
+        """On a processor it plays view by view, since compiled features serve it there."""
+        return 0 if torch.device(self.device).type == "cpu" else ON_GPU
+
+    def play_on(
+        self,
+        worlds: Worlds,
+        blueprint: Blueprint,
+        memories: tuple[Memory, ...],
+        rng: Streams,
+        depth: int | None,
+    ) -> Rollout | None:
+        """As tensors on the network's device, if everybody plays there."""
+        if not self.at_once:
+            return None
+        from hanabi_search_plugin.networks.tensor_rollout import rollout_on_device
+
+        return rollout_on_device(worlds, blueprint, memories, rng, depth)
 
     def inputs(self, view: View, memory: Memory) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """What the network decides on: its public part [B, N], private part and memory [B, M]."""

@@ -12,15 +12,27 @@ from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.errors import UnsupportedError
+from hanabi_search_plugin.game import Worlds
+from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
 from hanabi_search_plugin.networks.policy import EstimatingPolicy, NetworkPolicy
 from hanabi_search_plugin.networks.tensor_encoding import encoded
 from hanabi_search_plugin.networks.tensor_hanabi import TensorWorlds
 from hanabi_search_plugin.networks.tensor_streams import TensorStreams
-from hanabi_search_plugin.policy import Policy, UniformPolicy, as_blueprint
+from hanabi_search_plugin.policy import (
+    Blueprint,
+    Memory,
+    Policy,
+    UniformPolicy,
+    as_blueprint,
+    take,
+)
+from hanabi_search_plugin.rollout import Rollout
+from hanabi_search_plugin.streams import Streams
 
 Tensor = Any  # torch.Tensor
 
@@ -78,6 +90,15 @@ class TensorPlayers:
             if player.memory is not None:
                 player.memory = player.memory.index_copy(1, index, other.memory)
 
+    def memory(self, seat: int) -> NDArray[Any] | None:
+        """[B, M] a seat's memory as its policy keeps it; waits for the device."""
+        (player,) = (player for player in self._players if seat in player.seats)
+        if player.memory is None:
+            return None
+        at = 0 if len(player.memory) == 1 else player.seats.index(seat)
+        memory: NDArray[Any] = player.memory[at].cpu().numpy()
+        return memory
+
     def observe(self, worlds: TensorWorlds) -> None:
         """Bring every memory over the event that led to ``worlds``."""
         with torch.no_grad():
@@ -134,6 +155,39 @@ def play_out(
         players.observe(worlds)
 
 
+def rollout_on_device(
+    worlds: Worlds,
+    blueprint: Blueprint,
+    memories: tuple[Memory, ...],
+    rng: Streams,
+    depth: int | None = None,
+) -> Rollout | None:
+    """``rollout.rollout``, all moves of which are played where the networks are.
+
+    None where not every policy can play there, networks are in several places, or worlds are not of
+    native Hanabi.
+    """
+    networks = [policy for policy in blueprint if isinstance(policy, NetworkPolicy)]
+    homes = {_home(policy) for policy in networks}
+    if len(homes) != 1 or not all(plays_on_device(policy) for policy in blueprint):
+        return None
+    if not isinstance(worlds, HanabiWorlds):
+        return None
+    (device,) = homes
+    tensors, streams = TensorWorlds.of(worlds, device), TensorStreams.of(rng, device)
+    players = TensorPlayers(blueprint, tensors, memories)
+    play_out(tensors, players, streams, moves=depth)
+    ended = tensors.to_worlds()
+    on = np.flatnonzero(~ended.terminal)
+    return Rollout(
+        returns=ended.returns,
+        alive=on,
+        worlds=ended.select(on),
+        memories=tuple(take(players.memory(seat), on) for seat in range(len(blueprint))),
+        rng=Streams(streams.state.cpu().numpy().view(np.uint64)[on]),
+    )
+
+
 def uniform_moves(legal: Tensor, streams: TensorStreams) -> Tensor:
     """int64 [B] the moves of ``UniformPolicy``; 0 where nothing is legal. One draw a world."""
     count = legal.sum(1)
@@ -154,10 +208,16 @@ def _require(policy: Policy, worlds: TensorWorlds) -> NetworkPolicy | UniformPol
     assert isinstance(policy, NetworkPolicy | UniformPolicy)
     if isinstance(policy, NetworkPolicy):
         policy.network.encoding.require(worlds.game.config)
-        home = next(policy.network.parameters()).device
-        if home != worlds.device:
-            raise UnsupportedError(f"a network on {home} cannot play worlds on {worlds.device}")
+        if _home(policy) != worlds.device:
+            raise UnsupportedError(
+                f"a network on {_home(policy)} cannot play worlds on {worlds.device}"
+            )
     return policy
+
+
+def _home(policy: NetworkPolicy) -> torch.device:
+    device: torch.device = next(policy.network.parameters()).device
+    return device
 
 
 def _start(

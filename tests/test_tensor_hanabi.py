@@ -421,12 +421,18 @@ def never_waiting(device: str) -> Iterator[Operations]:
 
 
 @pytest.mark.parametrize("players", [2, 5])
+@pytest.mark.parametrize("device", ["cpu", "meta", "cuda"], indirect=True)
 def test_nothing_waits_for_the_device(players: int, device: str) -> None:
-    """A step of training: what is legal, what is seen, a move, a reward, games begun anew."""
+    """A step of training: what is legal, what is seen, a move, a reward, games begun anew.
+
+    On "meta" there are no numbers to be asked for, and nothing that is elsewhere is let in.
+    """
     game = HanabiGame(players=players)
     # On a processor PyTorch asks what numbers it is to turn to one-hot, and masks do so.
-    names = ("recurrent", "masks" if device == "cuda" else "public-lstm")
-    networks = [network_of(name, game.config, device, hidden=8) for name in names]
+    names = ("recurrent", "public-lstm" if device == "cpu" else "masks")
+    networks = [network_of(name, game.config, "cpu", hidden=8) for name in names]
+    for policy in networks:
+        policy.network.to(device)
     streams = TensorStreams.spawn(np.random.default_rng(0), 16, device)
     worlds = TensorWorlds.deal(game, streams)
     group = TensorPlayers((*networks, *networks, networks[0])[:players], worlds)

@@ -176,7 +176,7 @@ def _without_hands(encoding: V0, device: torch.device) -> Tensor:
 def _status_public(worlds: TensorWorlds) -> Tensor:
     """int32 [B, K] see ``Status``: the header, hint knowledge, and which slots hold cards."""
     constants = constants_of(worlds.game, worlds.device)
-    present = (worlds.hands != NO_CARD) << constants.slots  # [P, H, B]
+    present = (worlds.hands != NO_CARD).int() << constants.slots  # [P, H, B]
     parts = [
         torch.stack([worlds.words[word] for word in HEADER]),
         worlds.knowledge.flatten(0, 1),

@@ -117,6 +117,37 @@ def test_games_are_those_of_the_engine_word_by_word(config: HanabiConfig, device
     np.testing.assert_array_equal(scored, worlds.returns[:, 0])
 
 
+def test_games_of_any_configuration_are_those_of_the_engine(device: str) -> None:
+    """Random ones, and what every seat sees of them on the way."""
+    rng = np.random.default_rng(12)
+    for _ in range(25):
+        config = HanabiConfig(
+            players=int(rng.integers(2, 6)),
+            colors=int(rng.integers(3, 6)),
+            ranks=int(rng.integers(2, 6)),
+            hand_size=int(rng.integers(1, 4)),
+            information_tokens=int(rng.integers(0, 10)),
+            life_tokens=int(rng.integers(1, 5)),
+            random_start_player=bool(rng.integers(2)),
+            bomb=("zero", "keep", "minus_one")[rng.integers(3)],
+        )
+        worlds = HanabiGame(config).deal(rng, 8)
+        tensors = TensorWorlds.of(worlds, device)
+        while len(playing := np.flatnonzero(~worlds.terminal)):
+            np.testing.assert_array_equal(tensors.legal.cpu(), worlds.legal)
+            actions = np.zeros(8, dtype=np.int64)
+            part = worlds.select(playing)
+            actions[playing] = random_legal(part, rng)
+            part.step(actions[playing])
+            worlds.rows[playing] = part.rows
+            tensors.step(on(device, actions))
+            np.testing.assert_array_equal(tensors.to_worlds().rows, worlds.rows)
+            np.testing.assert_array_equal(tensors.returns.cpu(), worlds.returns[:, 0])
+            seat = int(rng.integers(config.players))
+            seen = worlds.view(seat).observation("openspiel")
+            np.testing.assert_array_equal(observation(tensors, seat).cpu(), seen)
+
+
 def test_good_games_end_as_the_engine_s_do(device: str) -> None:
     """SmartBot's moves: hints and plays to the last card, and perfect games."""
     game, rng = HanabiGame(), np.random.default_rng(2)

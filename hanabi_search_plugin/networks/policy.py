@@ -111,7 +111,7 @@ class NetworkPolicy(Policy, Value, PlaysOn):
     @property
     def at_once(self) -> int:
         """On a processor it plays view by view, since compiled features serve it there."""
-        return 0 if torch.device(self.device).type == "cpu" else ON_GPU
+        return ON_GPU if torch.device(self.device).type == "cuda" else 0
 
     def play_on(
         self,

@@ -127,22 +127,22 @@ def _last_action(worlds: TensorWorlds, constants: Constants, seats: Tensor) -> l
     config, words = worlds.game.config, worlds.words
     action, players = words[LAST_ACTION], constants.players
     made = torch.where(action >= 0, action, config.num_actions)
-    play, discard, hint, slot, offset, hinted, *_ = constants.moves[:, made].unbind(0)
+    move = constants.move(made)
     who = (words[LAST_PLAYER] - seats) % config.players
-    target = (who + offset) % config.players
+    target = (who + move.offset) % config.players
     attributes = torch.arange(config.colors + config.ranks, device=worlds.device).unsqueeze(1)
-    attribute = attributes == hinted  # [C + R, B]
+    attribute = attributes == move.attribute  # [C + R, B]
     of_color, of_rank = attribute.split([config.colors, config.ranks])
     return [
         (players == who) & (action >= 0),
-        torch.stack([play == 1, discard == 1, of_color.any(0), of_rank.any(0)]),
-        (players == target) & (hint == 1),
+        torch.stack([move.play == 1, move.discard == 1, of_color.any(0), of_rank.any(0)]),
+        (players == target) & (move.hint == 1),
         attribute,
-        ((words[LAST_TOUCHED] >> constants.slots) & hint).bool(),
-        constants.slots == slot,
+        ((words[LAST_TOUCHED] >> constants.slots) & move.hint).bool(),
+        constants.slots == move.slot,
         constants.identities == words[LAST_CARD],
         torch.stack([words[LAST_FLAGS] & flag for flag in (SCORED, GAINED_INFO)]).bool()
-        & (play == 1),
+        & (move.play == 1),
     ]
 
 

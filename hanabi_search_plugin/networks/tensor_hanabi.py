@@ -42,7 +42,7 @@ from hanabi_search_plugin.hanabi.layout import (
 )
 from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
 from hanabi_search_plugin.networks.tensor_streams import TensorStreams
-from hanabi_search_plugin.networks.tensor_tables import Tensor, constants_of
+from hanabi_search_plugin.networks.tensor_tables import Constants, Move, Tensor, constants_of
 
 
 class TensorWorlds:
@@ -210,68 +210,69 @@ class TensorWorlds:
         does is not defined, and ``require_legal`` alone tells.
         """
         config, constants = self.game.config, constants_of(self.game, self.device)
-        words, size = self.words, config.hand_size
-        turn, info, lives = words[TURN], words[INFO], words[LIVES]
-        played, next_card = words[PLAYED], words[DECK_NEXT]
+        words, turn, info = self.words, self.words[TURN], self.words[INFO]
         playing = turn >= 0
-        made = torch.where(playing, actions, config.num_actions)  # the last one is no move
-        play, discard, hint, slot, offset, _, plane, kept, missed, told = constants.moves[
-            :, made
-        ].unbind(0)
-        moves_card = play + discard  # 0 or 1, as all that follows
+        made = torch.where(playing, actions, config.num_actions)  # A is no move
+        move = constants.move(made)
+        leaves = move.play + move.discard  # 1 where a card leaves the hand; such flags are int32
 
-        # The card that leaves the hand: where it goes, and what that does to tokens.
-        place = (turn * size + slot) * moves_card
+        place = (turn * config.hand_size + move.slot) * leaves
         card = words[HANDS : HANDS + self._cards].gather(0, place.long().unsqueeze(0))[0]
-        bit = moves_card << card
-        scored = play & (words[PLAYABLE] >> card)
+        bit = leaves << card
+        scored = move.play & (words[PLAYABLE] >> card)
         goal = scored << card
-        lost = play - scored
-        gained = discard | (scored & (words[TOP] >> card) & (info < words[MAX_INFO]))
+        gained = scored & (words[TOP] >> card) & (info < words[MAX_INFO]) | move.discard
+        lives = words[LIVES] - (move.play - scored)
+        played = words[PLAYED] | goal
         left = words[LEFT0 : LEFT2 + 1]
         left = left | (torch.cat([left[1:], bit.unsqueeze(0)]) & bit)
-        countdown = words[COUNTDOWN] - (playing & (next_card == config.deck_size)).int()
-        lives, played = lives - lost, played | goal
-        over = (lives == 0) | (played == words[ALL]) | (countdown == 0) | ~playing
 
-        # The card that comes in its place.
-        drew = (moves_card & (next_card < config.deck_size) & ~over).int()
+        next_card = words[DECK_NEXT]
+        more = next_card < config.deck_size
+        countdown = words[COUNTDOWN] - (playing & ~more).int()
+        over = (lives == 0) | (played == words[ALL]) | (countdown == 0) | ~playing
+        drew = leaves & more & ~over
         at = next_card.clamp(max=config.deck_size - 1).long().unsqueeze(0)
         drawn = torch.where(drew == 1, words[self._deck :].gather(0, at)[0], NO_CARD)
 
-        # Hints.
-        players = constants.players  # [P, 1]
-        is_target = (players == (turn + offset) % config.players) & (hint == 1)  # [P, B]
-        hit = (torch.where(is_target, plane, 0).unsqueeze(1) >> self.hands) & 1  # [P, H, B]
-        missed = torch.where(is_target, missed, -1).unsqueeze(1)
-        known = (self.knowledge & torch.where(hit == 1, kept, missed)) | (hit * told)
-        touched = (hit << constants.slots).sum((0, 1), dtype=torch.int32)
-
-        # Cards after the one that left move up.
-        both = torch.stack([self.hands, known])  # [2, P, H, B]
-        new = torch.stack([drawn, torch.full_like(drawn, constants.nothing_known)])
-        new = new[:, None, None].expand(-1, config.players, -1, -1)
-        moved = (players == turn).unsqueeze(1) & (constants.slots >= slot)  # [P, H, B]
-        both = torch.where(moved, torch.cat([both[:, :, 1:], new], 2), both)
-
+        known, touched = self._hinted(move, turn, constants)
+        cards = self._moved_up(move, turn, drawn, known, constants)
         flags = SCORED * scored + GAINED_INFO * gained + DREW * drew
-        last_card = torch.where(moves_card == 1, card, -1)
-        last = torch.stack([turn, made.int(), last_card, touched, flags])
-        words[LAST_PLAYER : LAST_FLAGS + 1] = torch.where(
-            playing, last, words[LAST_PLAYER : LAST_FLAGS + 1]
-        )
-        words[HANDS : self._deck] = both.flatten(0, 2)
+        last = [turn, made.int(), torch.where(leaves == 1, card, -1), touched, flags]
+        before = words[LAST_PLAYER : LAST_FLAGS + 1]
+        points_lost = (move.play - scored) * (lives == 0) * self._lost(self.points)
+
+        words[LAST_PLAYER : LAST_FLAGS + 1] = torch.where(playing, torch.stack(last), before)
+        words[HANDS : self._deck] = cards.flatten(0, 2)
         words[TURN] = torch.where(over, -1, (turn + 1) % config.players)
         words[LIVES] = lives
-        words[INFO] = info + gained - hint
+        words[INFO] = info + gained - move.hint
         words[DECK_NEXT] = next_card + drew
         words[COUNTDOWN] = countdown
         words[PLAYABLE] = (words[PLAYABLE] & ~goal) | ((goal << 1) & words[ABOVE0])
         words[PLAYED] = played
         words[LEFT0 : LEFT2 + 1] = left
         words[MOVES] += playing.int()
-        bombed = lost * (lives == 0)
-        return (scored - bombed * self._lost(self.points)).float()
+        return (scored - points_lost).float()
+
+    def _hinted(self, move: Move, turn: Tensor, constants: Constants) -> tuple[Tensor, Tensor]:
+        """Hint knowledge [P, H, B] after the hints among the moves, and what they touched [B]."""
+        target = (turn + move.offset) % self.game.num_players
+        told = (constants.players == target) & (move.hint == 1)  # [P, B]
+        hit = (torch.where(told, move.plane, 0).unsqueeze(1) >> self.hands) & 1  # [P, H, B]
+        missed = torch.where(told, move.missed, -1).unsqueeze(1)
+        known = (self.knowledge & torch.where(hit == 1, move.kept, missed)) | (hit * move.told)
+        return known, (hit << constants.slots).sum((0, 1), dtype=torch.int32)
+
+    def _moved_up(
+        self, move: Move, turn: Tensor, drawn: Tensor, known: Tensor, constants: Constants
+    ) -> Tensor:
+        """[2, P, H, B] hands and knowledge: cards behind the one that left move up."""
+        both = torch.stack([self.hands, known])
+        new = torch.stack([drawn, torch.full_like(drawn, constants.nothing_known)])
+        new = new[:, None, None].expand(-1, self.game.num_players, -1, -1)
+        moved = (constants.players == turn).unsqueeze(1) & (constants.slots >= move.slot)
+        return torch.where(moved, torch.cat([both[:, :, 1:], new], 2), both)
 
     def restart(self, which: Tensor, streams: TensorStreams) -> None:
         """Deal new games in place of the worlds ``which``, bool [B], from their own streams.

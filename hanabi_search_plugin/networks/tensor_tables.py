@@ -1,14 +1,14 @@
 """What tensors look up about a game of Hanabi: planes, what actions do, where copies stand.
 
 Letters: W words of a row, P players, H slots of a hand, A actions, C colours, R ranks,
-V identities, D cards of the deck, M numbers about an action.
+V identities, D cards of the deck, M numbers about an action, B worlds.
 """
 
 from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -17,6 +17,21 @@ from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.layout import TOLD_COLOR, TOLD_RANK
 
 Tensor = Any  # torch.Tensor
+
+
+class Move(NamedTuple):
+    """What an action does, a number each; or what many do, int32 [B] each."""
+
+    play: Any  # 1 or 0, as the next two
+    discard: Any
+    hint: Any
+    slot: Any  # H for a hint
+    offset: Any  # how many seats on the hinted player sits
+    attribute: Any  # the hinted colour, or rank from C on; -1 for none
+    plane: Any  # the identities of that
+    kept: Any  # what stays of the hint knowledge of a card that the hint touches
+    missed: Any  # and of one that it misses
+    told: Any  # what a touched card is told outright
 
 
 @dataclass(frozen=True)
@@ -35,6 +50,10 @@ class Constants:
     copy: Tensor  # int32 [D, 1] and which of its copies the place stands for
     bytes_: Tensor  # uint8 [8, 1] what the bits of a byte are worth, the first one most
     nothing_known: int  # hint knowledge of a card that was just drawn
+
+    def move(self, actions: Tensor) -> Move:
+        """What ``actions`` [B] do; A is no move."""
+        return Move(*self.moves[:, actions].unbind(0))
 
 
 @functools.lru_cache(maxsize=64)
@@ -72,25 +91,25 @@ def attribute_planes(config: HanabiConfig) -> list[int]:
     return by_color + by_rank
 
 
-def moves_of(config: HanabiConfig) -> list[tuple[int, ...]]:
-    """What every action does, and last what no move does.
-
-    Is it a play, a discard, a hint (0 or 1); its slot, H for a hint; how many seats on the hinted
-    player sits; which colour is hinted, or rank from C on, -1 for none, and its plane; what stays
-    of the knowledge of a card that the hint touches, and of one that it misses; and what a touched
-    card is told besides.
-    """
+def moves_of(config: HanabiConfig) -> list[Move]:
+    """What every action does, and last what no move does."""
     h, c, r, p = config.hand_size, config.colors, config.ranks, config.players
     planes = attribute_planes(config)
 
-    def hint(offset: int, attribute: int) -> tuple[int, ...]:
+    def card(slot: int, play: int, discard: int) -> Move:
+        return Move(play, discard, 0, slot, 0, -1, 0, -1, -1, 0)
+
+    def hint(offset: int, attribute: int) -> Move:
         of_rank = attribute >= c
         one = 1 << (5 + attribute - c if of_rank else attribute)
         group, told = (31 << 5, TOLD_RANK) if of_rank else (31, TOLD_COLOR)
-        return (0, 0, 1, h, offset, attribute, planes[attribute], ~(group & ~one), ~one, told)
+        plane = planes[attribute]
+        return Move(0, 0, 1, h, offset, attribute, plane, ~(group & ~one), ~one, told)
 
-    discards = [(0, 1, 0, slot, 0, -1, 0, -1, -1, 0) for slot in range(h)]
-    plays = [(1, 0, 0, slot, 0, -1, 0, -1, -1, 0) for slot in range(h)]
-    colors = [hint(offset, color) for offset in range(1, p) for color in range(c)]
-    ranks = [hint(offset, c + rank) for offset in range(1, p) for rank in range(r)]
-    return [*discards, *plays, *colors, *ranks, (0, 0, 0, h, 0, -1, 0, -1, -1, 0)]
+    return [
+        *(card(slot, 0, 1) for slot in range(h)),
+        *(card(slot, 1, 0) for slot in range(h)),
+        *(hint(offset, color) for offset in range(1, p) for color in range(c)),
+        *(hint(offset, c + rank) for offset in range(1, p) for rank in range(r)),
+        card(h, 0, 0),
+    ]

@@ -3,7 +3,8 @@
     python -m benchmarks.tensor_steps --device cuda
 
 A step is one move in one game, uniformly drawn from the legal ones; games that end begin anew. The
-second column also encodes what the seat to move sees, as "v0-1" for a network. Games by a network
+second column also encodes what the seat to move sees, as "v0-1" for a network. Then what each part
+of a step costs, at the largest number of games. Games by a network
 are dealt and played to their end. A processor is measured by the CPU time of one thread, a GPU by
 the clock; best of several rounds.
 """
@@ -119,6 +120,30 @@ def engine_steps(game: HanabiGame, seen: bool) -> Callable[[], int]:
     return work
 
 
+def parts(game: HanabiGame, n: int, device: str, seconds: float) -> dict[str, float]:
+    """Games a second of each part of a step by itself."""
+    streams = TensorStreams.spawn(np.random.default_rng(0), n, device)
+    worlds, encoding = TensorWorlds.deal(game, streams), make_encoding("v0-1", game.config)
+    actions = uniform_moves(worlds.legal, streams)
+    calls: dict[str, Callable[[], object]] = {
+        "legal moves": lambda: worlds.legal,
+        "uniform draws": lambda: uniform_moves(worlds.legal, streams),
+        "encoding v0-1": lambda: encoded(encoding, worlds, worlds.current_player),
+        "restart": lambda: worlds.restart(worlds.terminal, streams),
+        "step": lambda: worlds.step(actions),  # the last one, since games end by it
+    }
+
+    def counted(call: Callable[[], object]) -> Callable[[], int]:
+        def work() -> int:
+            for _ in range(STEPS):
+                call()
+            return STEPS * n
+
+        return work
+
+    return {name: rate(counted(call), device, seconds) for name, call in calls.items()}
+
+
 def network_games(name: str, players: int, n: int, device: str) -> tuple[float, float]:
     """Games a second on the device, and through the processor, of a network of the package."""
     game, rng = HanabiGame(players=players), np.random.default_rng(0)
@@ -159,12 +184,16 @@ def main(
         engine = [rate(engine_steps(game, seen), "cpu", seconds) for seen in (False, True)]
         table.add_row(f"{count} players, engine, one core", *(f"{x:,.0f}" for x in engine))
         for n in sizes:
-            found = [
+            tensors = [
                 rate(tensor_steps(game, n, device, seen, compiled), device, seconds)
                 for seen in (False, True)
             ]
             label = f"{count} players, {n:,} games as tensors"
-            table.add_row(label, *(f"{x:,.0f}" for x in found))
+            table.add_row(label, *(f"{x:,.0f}" for x in tensors))
+    Console().print(table)
+    table = Table(f"{sizes[-1]:,} games, 2 players", "nanoseconds a game", box=None)
+    for part, found in parts(HanabiGame(), sizes[-1], device, seconds).items():
+        table.add_row(part, f"{1e9 / found:,.1f}")
     Console().print(table)
     if not networks:
         return

@@ -50,8 +50,10 @@ def clone(
         str,
         typer.Option(metavar="NAME", help="reward (the paper's), cross-entropy or values."),
     ] = "reward",
-    rounds: Annotated[int, typer.Option(help="Lines of metrics.")] = 40,
-    steps: Annotated[int, typer.Option(help="Of the optimiser, a round.")] = 100,
+    rounds: Annotated[int, typer.Option(help="Lines of metrics.")] = 20,
+    passes: Annotated[
+        float, typer.Option(help="How often each decision is learned from, on average.")
+    ] = 3.0,
     batch: Annotated[int, typer.Option(help="Decisions of a step.")] = 256,
     rate: Annotated[float, typer.Option(help="Of learning, at first.")] = 5e-4,
     seed: option.Seed = 0,
@@ -86,7 +88,7 @@ def clone(
         start=start,
         objective=objective,
         rounds=rounds,
-        steps=steps,
+        passes=passes,
         batch=batch,
         rate=rate,
         seed=seed,

@@ -205,7 +205,7 @@ def test_measures_are_those_of_the_moves_chosen(data: Path) -> None:
 def run_of(data: Path, folder: Path, **changes: Any) -> Run:
     given = {
         "data": str(data), "held_out": str(data), "architecture": "advised-masks",
-        "options": MASKS, "rounds": 3, "steps": 2, "batch": 16, "seed": 4,
+        "options": MASKS, "rounds": 3, "passes": 0.3, "batch": 16, "seed": 4,
     } | changes  # fmt: skip
     return Run(Cloning(**given), folder)
 
@@ -276,7 +276,7 @@ def test_what_is_refused(data: Path, tmp_path: Path) -> None:
 def test_by_command(data: Path, tmp_path: Path) -> None:
     arguments = [
         "train", "clone", "--data", str(data), "--held-out", str(data), "--out", str(tmp_path),
-        "--set", "hidden=16", "--rounds", "2", "--steps", "1", "--batch", "16", "--games", "20",
+        "--set", "hidden=16", "--rounds", "2", "--passes", "0.1", "--batch", "16", "--games", "20",
         "--evaluation-games", "10",
     ]  # fmt: skip
     run = CliRunner().invoke(app, arguments)

@@ -53,19 +53,21 @@ class Cloning:
     options: dict[str, Any] = field(default_factory=dict)
     start: str = ""  # a network by name or file, whose weights are taken over where they fit
     objective: str = "reward"
-    rounds: int = 40
-    steps: int = 100  # a round
+    rounds: int = 20
+    passes: float = 3.0  # how often each decision is learned from, on average
     batch: int = 256  # decisions of a step (paper)
     rate: float = 5e-4  # of RMSprop (paper), at first
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("rounds", "steps", "batch"):
+        for name in ("rounds", "batch"):
             require_integer(name, getattr(self, name), 1)
         for name in ("games", "seed"):
             require_integer(name, getattr(self, name), 0)
-        if not 0 < self.rate < math.inf:
-            raise ConfigError(f"rate must be a positive number, got {self.rate!r}")
+        for name in ("rate", "passes"):
+            value = getattr(self, name)
+            if not 0 < value < math.inf:
+                raise ConfigError(f"{name} must be a positive number, got {value!r}")
         if self.objective not in OBJECTIVES:
             known = ", ".join(OBJECTIVES)
             raise ConfigError(f"objective must be one of {known}, got {self.objective!r}")
@@ -112,15 +114,16 @@ class Run(TrainingRun):
 
     def learn(self, share: float, rng: np.random.Generator) -> Row:
         """Steps over decisions drawn anew, then what the network would play in other games."""
-        losses = []
+        settings, losses = self.settings, []
+        steps = settings.passes * len(self.lessons) / (settings.batch * settings.rounds)
         self.network.train()
-        for _ in range(self.settings.steps):
-            rows = drawn(self.network, self.lessons, self.settings.batch, rng)
-            loss = loss_of(self.settings.objective, self.network, self.lessons, rows)
+        for _ in range(max(1, round(steps))):
+            rows = drawn(self.network, self.lessons, settings.batch, rng)
+            loss = loss_of(settings.objective, self.network, self.lessons, rows)
             self.step(loss)
             losses.append(float(loss.detach()))
         self.network.eval()
-        row = {"loss": sum(losses) / len(losses)}
+        row = {"loss": sum(losses) / len(losses), "steps": len(losses)}
         return row if self.held_out is None else row | measured(self.network, self.held_out)
 
     def write(self, path: Path, record: dict[str, Any]) -> None:

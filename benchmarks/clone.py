@@ -199,7 +199,8 @@ def _card() -> Iterable[str]:
     yield f"| encoding | `{network.encoding.name}` |"
     games = f"{played['games']:,} games, seed {played['seed']}"
     for key, words in (("zero", "a lost game counts 0"), ("keep", "it keeps its points")):
-        yield "| score, {} | **{:.3f} ± {:.3f}** ({}) |".format(words, *played[key], games)
+        score, sem = played[key]
+        yield f"| score, {words} | **{score:.3f} ± {sem:.3f}** ({games}) |"
     yield f"| more than its adviser on the same decks | {-more:.3f} ± {error:.3f} |"
     yield f"| perfect / lost games | {played['perfect']:.2%} / {played['bombs']:.2%} |"
     yield (

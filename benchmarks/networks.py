@@ -26,6 +26,7 @@ from hanabi_search_plugin.blueprints.registry import network_models
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.game import FloatArray, IntArray
 from hanabi_search_plugin.hanabi.layout import PLAYED
+from hanabi_search_plugin.networks.advised import Advised
 from hanabi_search_plugin.networks.checkpoint import load_network, save_network
 from hanabi_search_plugin.networks.policy import NetworkPolicy
 from hanabi_search_plugin.networks.training import METRICS, MODEL
@@ -77,9 +78,11 @@ def measure(games: int = 10_000, seed: int = 1, only: str = "") -> None:
             if only not in ("", model["file"]):
                 continue
             game = HanabiGame(HanabiConfig(**model["config"], bomb="keep"))
-            record = load_network(MODELS / model["file"]).training
+            loaded = load_network(MODELS / model["file"])
+            network = loaded.network
+            bot = network.adviser if isinstance(network, Advised) else loaded.training["policy"]
             zero = []
-            for policy in (name, record["policy"]):
+            for policy in (name, bot):
                 result = evaluate(game, load_policy(policy, game.config), games=games, seed=seed)
                 lives = np.array([played.lives_left for played in result.games])
                 zero.append(np.where(lives > 0, result.scores, 0.0))
@@ -93,7 +96,8 @@ def measure(games: int = 10_000, seed: int = 1, only: str = "") -> None:
                         "bombs": round(float((lives == 0).mean()), 5),
                     }
             model["self_play"]["less_than_bot"] = mean_and_error(zero[1] - zero[0])
-            model["self_play"]["value"] = value_error(name, game.config, VALUED, seed)
+            if network.values:
+                model["self_play"]["value"] = value_error(name, game.config, VALUED, seed)
             console.print(model)
     _write(models)
     network_models.cache_clear()
@@ -164,10 +168,10 @@ def cards() -> None:
 
 
 def page(text: str) -> str:
-    """docs/models.md with its cards made anew."""
+    """docs/models.md with its cards made anew; docs/clone.md has that of the clone."""
     sections = {}
-    for entry in network_models().values():
-        for model in entry["models"]:
+    for name, entry in network_models().items():
+        for model in entry["models"] if name != "clonebot" else ():
             sections[f"card of {model['file']}"] = _card(model)
             sections[f"curve of {model['file']}"] = _curve(model)
     return fill(text, sections)

@@ -41,6 +41,7 @@ from hanabi_search_plugin.networks.distill import Distillation  # noqa: E402
 from hanabi_search_plugin.networks.distill import Run as Distill  # noqa: E402
 from hanabi_search_plugin.networks.policy import network_policy  # noqa: E402
 from hanabi_search_plugin.networks.training import METRICS, MODEL, STATE  # noqa: E402
+from hanabi_search_plugin.policy import take  # noqa: E402
 from hanabi_search_plugin.searched_games import read_searched, record_games  # noqa: E402
 from hanabi_search_plugin.selfplay import self_play  # noqa: E402
 from hanabi_search_plugin.testing import check_belief, check_policy  # noqa: E402
@@ -80,7 +81,8 @@ def network_of(kind: str, seed: int = 0, trust: float | None = None) -> Any:
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_that_trusts_its_adviser_plays_as_it(kind: str) -> None:
     policy = network_policy(network_of(kind, trust=1e3))
-    assert isinstance(policy, AdvisedPolicy) and not policy.public_memory
+    assert isinstance(policy, AdvisedPolicy)
+    assert policy.public_memory == (kind == "advised-masks")
     worlds, streams = deal_block(GAME, 1, 0)
     rows = np.arange(60)
     moves = [
@@ -283,3 +285,22 @@ def test_by_command(data: Path, tmp_path: Path) -> None:
     assert run.exit_code == 0, run.output
     assert "agreement" in run.output and "blueprint" in run.output
     assert load_network(tmp_path / MODEL).training["games"] == 20
+
+
+def test_a_memory_that_is_called_public_is_the_same_for_both_seats() -> None:
+    """After any moves: where SmartBot's seats read a discard differently, these do not."""
+    policy, bot = network_policy(network_of("advised-masks")), SmartBot()
+    rng, differ = np.random.default_rng(0), 0
+    worlds = GAME.deal(rng, 2_000)
+    shared = [policy.start(worlds.view(p)) for p in range(2)]
+    own = [bot.start(worlds.view(p)) for p in range(2)]
+    for _ in range(12):
+        noise = np.where(worlds.legal, rng.random(worlds.legal.shape), -1.0)
+        event = worlds.step(noise.argmax(axis=1))
+        on = np.flatnonzero(~worlds.terminal)
+        worlds, event = worlds.select(on), event.select(on)
+        shared = [policy.observe(worlds.view(p), event, take(shared[p], on)) for p in range(2)]
+        own = [bot.observe(worlds.view(p), event, take(own[p], on)) for p in range(2)]
+        np.testing.assert_array_equal(shared[0]["adviser"], shared[1]["adviser"])
+        differ += int((own[0] != own[1]).any(axis=1).sum())
+    assert differ > 0

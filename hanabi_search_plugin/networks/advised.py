@@ -114,6 +114,6 @@ class AdvisedMasks(Advised, MaskNet):
 
     def decide(self, public: Tensor, private: Tensor, memory: Tensor) -> Output:
         """``memory`` are the adviser's masks."""
-        found = super().decide(public, private[:, :-1], memory)
+        found = super().decide(public, private[:, :-1].contiguous(), memory)
         logits = found.logits + self.advice(self.advised(private))
         return Output(logits, found.advantage, found.value)

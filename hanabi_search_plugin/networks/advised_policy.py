@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.blueprints.compiled import MaskBot
+from hanabi_search_plugin.blueprints import kernels
+from hanabi_search_plugin.blueprints.compiled import MaskBot, SmartBot, script_of
 from hanabi_search_plugin.blueprints.registry import load_policy
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.game import Event, View
@@ -22,27 +23,38 @@ class AdvisedPolicy(NetworkPolicy):
     """What an ``Advised`` network plays, greedily or by chance.
 
     The adviser follows the game as it would by itself, whoever made the moves. Memory: a dict of
-    the adviser's and the network's, a row a world each; it is not public. Raises ConfigError for
-    an adviser that plays by chance, or is no bot of masks where the network needs one.
+    the adviser's and the network's, a row a world each.
+
+    It is public for ``AdvisedMasks`` with SmartBot and two players. SmartBot's masks follow from
+    what everybody sees, but for one move: who discards a card known to be playable sees whether the
+    partner's newest card is another of it, as the convention says. Here both take it to be, as the
+    partner does.
+
+    Raises ConfigError for an adviser that plays by chance, or is no bot of masks where the network
+    needs one.
     """
 
     network: Advised
 
     def __init__(self, network: Advised, *, temperature: float = 0.0, device: str = "cpu") -> None:
         super().__init__(network, temperature=temperature, device=device)
-        self.public_memory = False
         self.adviser = load_policy(network.adviser, network.config)
         if not self.adviser.deterministic:
             raise ConfigError(f"adviser must not play by chance, got {network.adviser!r}")
         if isinstance(network, AdvisedMasks) and not isinstance(self.adviser, MaskBot):
             raise ConfigError(f"adviser must be a bot of masks, got {network.adviser!r}")
+        pair = isinstance(self.adviser, SmartBot) and network.config.players == 2
+        self.public_memory = pair and isinstance(network, AdvisedMasks)
 
     def start(self, view: View) -> Memory:
         blank = self.network.blank(len(view)).cpu().numpy()
         return self._after(view, self.adviser.start(view), blank)
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
-        adviser = self.adviser.observe(view, event, memory["adviser"])
+        if self.public_memory:
+            adviser = self._read_by_the_partner(view, event, memory["adviser"])
+        else:
+            adviser = self.adviser.observe(view, event, memory["adviser"])
         return self._after(view, adviser, memory["own"])
 
     def inputs(self, view: View, memory: Memory) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -55,6 +67,22 @@ class AdvisedPolicy(NetworkPolicy):
                 memory["adviser"] & self.network.encoding.native(view).game.template[ALL],
             )
         return public, private, memory["own"]
+
+    def _read_by_the_partner(
+        self, view: View, event: Event, memory: NDArray[np.int32]
+    ) -> NDArray[np.int32]:
+        """[B, words] SmartBot's memory as the seat has it that did not move."""
+        native = self.network.encoding.native(view)
+        script = script_of(self.adviser, native.game)
+        after = np.array(memory, order="C")
+        for actor in np.unique(event.player).tolist():
+            rows = np.flatnonzero(event.player == actor)
+            mine = after[rows]
+            kernels.observe_rows(
+                native.game.dims, script, native.select(rows).rows, 1 - actor, mine
+            )
+            after[rows] = mine
+        return after
 
     def _after(self, view: View, adviser: Memory, own: NDArray[Any]) -> Memory:
         memory = {"adviser": adviser, "own": own}

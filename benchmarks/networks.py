@@ -80,7 +80,8 @@ def measure(games: int = 10_000, seed: int = 1, only: str = "") -> None:
             game = HanabiGame(HanabiConfig(**model["config"], bomb="keep"))
             loaded = load_network(MODELS / model["file"])
             network = loaded.network
-            bot = network.adviser if isinstance(network, Advised) else loaded.training["policy"]
+            advised = isinstance(network, Advised)
+            bot = network.adviser if advised else _taught_by(loaded.training)
             zero = []
             for policy in (name, bot):
                 result = evaluate(game, load_policy(policy, game.config), games=games, seed=seed)
@@ -183,10 +184,12 @@ def _card(model: dict[str, Any]) -> Iterable[str]:
     network, record = loaded.network, loaded.training
     (zero, zero_sem), (keep, keep_sem) = played["zero"], played["keep"]
     less, less_sem = played["less_than_bot"]
+    runs = _runs(record)
     yield "| | |"
     yield "|---|---|"
     yield f"| file | `{model['file']}`, {path.stat().st_size / 2**20:.2f} MB |"
-    yield f"| imitates | `{record['policy']}` |"
+    how = "imitates" if "policy" in record else "began as a network that imitates"
+    yield f"| {how} | `{_taught_by(record)}` |"
     count = sum(parameter.numel() for parameter in network.parameters())
     sizes = ", ".join(f"{key} {value}" for key, value in network.options.items())
     yield f"| network | `{record['architecture']}` ({sizes}), {count:,} parameters |"
@@ -194,7 +197,8 @@ def _card(model: dict[str, Any]) -> Iterable[str]:
     games = f"{played['games']:,} games, seed {played['seed']}"
     yield f"| score, a lost game counts 0 | **{zero:.3f} ± {zero_sem:.3f}** ({games}) |"
     yield f"| score, it keeps its points | {keep:.3f} ± {keep_sem:.3f} |"
-    yield f"| less than the bot on the same decks | {less:.3f} ± {less_sem:.3f} |"
+    more = "more" if less < 0 else "less"
+    yield f"| {more} than the bot on the same decks | {abs(less):.3f} ± {less_sem:.3f} |"
     yield f"| perfect / lost games | {played['perfect']:.2%} / {played['bombs']:.2%} |"
     value = played["value"]
     yield (
@@ -205,17 +209,28 @@ def _card(model: dict[str, Any]) -> Iterable[str]:
         f"| the same in games not lost | {value['kept_mean']:.2f} points; of the mean "
         f"at each turn {value['kept_constant']:.2f} |"
     )
-    runs = [record]
-    while runs[-1].get("start"):
-        runs.append(runs[-1]["start"])
     yield f"| training | {', then '.join(_training(run) for run in reversed(runs))} |"
     seconds = sum(run["cpu_seconds"] for run in runs)
     yield f"| its cost | {seconds / 60:.0f} minutes of one core |"
 
 
+def _runs(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """The records of a network's runs, the last one first."""
+    runs = [record]
+    while runs[-1].get("start"):
+        runs.append(runs[-1]["start"])
+    return runs
+
+
+def _taught_by(record: dict[str, Any]) -> str:
+    """The bot that the network imitated, before it learned by itself if it did."""
+    return str(next(run["policy"] for run in _runs(record) if "policy" in run))
+
+
 def _training(record: dict[str, Any]) -> str:
+    moves = f"{record['moves']} moves of " if "moves" in record else ""
     return (
-        f"{record['done']} rounds of {record['games']} games, {record['epochs']} passes, "
+        f"{record['done']} rounds of {moves}{record['games']} games, {record['epochs']} passes, "
         f"batches of {record['batch']}, rate {record['rate']}, seed {record['seed']}"
     )
 
@@ -223,6 +238,9 @@ def _training(record: dict[str, Any]) -> str:
 def _curve(model: dict[str, Any]) -> Iterable[str]:
     file = RESULTS / Path(model["file"]).with_suffix(".jsonl").name
     rows = [json.loads(line) for line in file.read_text().splitlines()]
+    if "entropy" in rows[0]:
+        yield from _curve_alone([row for row in rows if "greedy_score" in row])
+        return
     yield "| round | the bot's share | agreement | score | lost games |"
     yield "|---|---|---|---|---|"
     edges = np.linspace(0, len(rows), min(LINES, len(rows)) + 1).astype(int).tolist()
@@ -234,6 +252,18 @@ def _curve(model: dict[str, Any]) -> Iterable[str]:
         )
         span = f"{part[0]['iteration']}-{part[-1]['iteration']}"
         yield f"| {span} | {share:.0%} | {agree:.1%} | {score:.2f} | {bombed:.1%} |"
+
+
+def _curve_alone(rows: list[dict[str, float]]) -> Iterable[str]:
+    """Of a network that learned by self-play: where it played without chance."""
+    yield "| round | decisions | score without chance | lost games |"
+    yield "|---|---|---|---|"
+    at = np.linspace(0, len(rows) - 1, min(LINES, len(rows))).round().astype(int)
+    for row in (rows[i] for i in at.tolist()):
+        yield (
+            f"| {row['iteration']} | {row['decisions']:,.0f} | {row['greedy_score']:.2f} | "
+            f"{row['greedy_bombed']:.1%} |"
+        )
 
 
 def _write(models: dict[str, Any]) -> None:

@@ -83,6 +83,7 @@ def test_games_begin_anew_and_bring_their_returns() -> None:
     for t in range(40):
         brought += stretch.points[t] - stretch.forfeit[t]
         scores += brought[stretch.ended[t]].tolist()
+        assert torch.equal(brought, stretch.score[t])
         assert (brought[stretch.lost[t]] == 0).all()
         brought[stretch.ended[t]] = 0
     assert set(scores) <= set(range(7)) and len(set(scores)) > 1
@@ -119,7 +120,7 @@ def test_games_on_a_device_are_those_of_the_engine(encoding: str, bomb: Any) -> 
             each.step((noise * legal).argmax(1))
             for each, legal in ((engine, one.legal), (tensors, other.legal))
         ]
-        for name in ("points", "forfeit", "ended", "lost"):
+        for name in ("points", "forfeit", "ended", "lost", "score"):
             mine, theirs = (getattr(part, name)[alive] for part in stepped)
             assert mine.dtype == theirs.dtype and torch.equal(mine, theirs)
         alive = alive & ~stepped[0].ended
@@ -276,7 +277,7 @@ def test_a_network_learns_to_play_from_nothing(learned: Path) -> None:
     """SmartBot has 5.6 of 6 points here, uniform play 0.6; four seeds had 4.7 to 4.9."""
     assert score_of(learned) > 4
     rows = [json.loads(line) for line in (learned / METRICS).read_text().splitlines()]
-    assert rows[0]["score"] < 2 < 4 < rows[-1]["greedy_score"]
+    assert 0 < rows[0]["score"] < 2 < 4 < rows[-1]["greedy_score"]
     assert rows[-1]["decisions"] == 12 * 128 * 32
 
 

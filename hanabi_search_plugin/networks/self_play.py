@@ -162,19 +162,18 @@ class SelfPlayRun(TrainingRun):
 
 
 def _played(stretch: Stretch, returns: Tensor) -> Row:
-    """How the games went that ended: how many, their score, the share that was lost.
+    """How the games went that ended: how many, their mean score, the share that was lost.
 
-    The score is all that the stretch brought, a share of it in games that have not ended, over the
-    games that ended in it; ``kept`` is the same where lost games keep their points.
+    ``kept`` is the score where lost games keep their points; all three are 0 where none ended.
     ``explained``: the share of the variance of returns that the values foretold.
     """
-    ended = float(stretch.ended.sum())
+    ended, games = stretch.ended, max(float(stretch.ended.sum()), 1.0)
     told = advantages(stretch, returns).var() / of_movers(returns, stretch.mover).var()
     return {
-        "ended": ended,
-        "score": float((stretch.points - stretch.forfeit).sum()) / max(ended, 1.0),
-        "kept": float(stretch.points.sum()) / max(ended, 1.0),
-        "bombed": float(stretch.lost.sum()) / max(ended, 1.0),
+        "ended": float(ended.sum()),
+        "score": float(stretch.score[ended].sum()) / games,
+        "kept": float((stretch.score + stretch.forfeit)[ended].sum()) / games,
+        "bombed": float(stretch.lost.sum()) / games,
         "explained": 1.0 - float(told),
     }
 

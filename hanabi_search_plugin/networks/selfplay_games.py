@@ -37,6 +37,7 @@ class Stretch:
     forfeit: Tensor  # float32 [T, G] what of its points a lost game loses
     ended: Tensor  # bool [T, G] the move ended the game
     lost: Tensor  # bool [T, G] and no life was left
+    score: Tensor  # float32 [T, G] the return of the game up to here
 
 
 def is_replayed(network: Network) -> bool:
@@ -124,6 +125,7 @@ class Player:
             "action": action, "chance": log_chance.gather(1, action.unsqueeze(1)).squeeze(1),
             "value": expected(output, seen.legal), "points": stepped.points,
             "forfeit": stepped.forfeit, "ended": stepped.ended, "lost": stepped.lost,
+            "score": stepped.score,
         }  # fmt: skip
         self.memory, self.fresh = memory, stepped.ended
         return step

@@ -45,6 +45,7 @@ class Stepped:
     forfeit: Tensor  # float32 [G] what of its points a lost game loses, by the game's rule ``bomb``
     ended: Tensor  # bool [G] the game is over, and another one was dealt in its place
     lost: Tensor  # bool [G] it ended with no life left
+    score: Tensor  # float32 [G] the return of the game so far
 
 
 class Simulator(ABC):
@@ -102,11 +103,11 @@ class EngineGames(Simulator):
         before = _points(worlds)
         worlds.step(actions.cpu().numpy())
         points, ended = _points(worlds), worlds.terminal
-        forfeit = points - worlds.returns[:, 0].astype(np.float32)
+        score = worlds.returns[:, 0].astype(np.float32)
         lives = lives_left(worlds)
         assert lives is not None
         worlds.rows[ended] = self.game.deal(self.rng, int(ended.sum())).rows
-        brought = (points - before, forfeit, ended, lives == 0)
+        brought = (points - before, points - score, ended, lives == 0, score)
         return Stepped(*(self._tensor(array) for array in brought))
 
     def state(self) -> dict[str, Tensor]:
@@ -153,9 +154,9 @@ class TensorGames(Simulator):
         before = worlds.points
         reward = worlds.step(actions)
         points, ended = (worlds.points - before).float(), worlds.terminal
-        lost = worlds.words[LIVES] == 0
+        lost, score = worlds.words[LIVES] == 0, worlds.returns
         worlds.restart(ended, self.streams)
-        return Stepped(points, points - reward, ended, lost)
+        return Stepped(points, points - reward, ended, lost, score)
 
     def state(self) -> dict[str, Tensor]:
         return {"rows": self.worlds.words.t()}

@@ -363,3 +363,9 @@ def test_settings_are_checked(tmp_path: Path) -> None:
             SelfPlay(architecture=name)
     with pytest.raises(ConfigError, match="unexpected keyword argument 'width'"):
         SelfPlayRun(SelfPlay(options={"width": 8}), tmp_path)
+
+
+def test_the_documented_curves_are_those_kept() -> None:
+    benchmarks = pytest.importorskip("benchmarks.self_play")
+    text = Path(benchmarks.PAGE).read_text()
+    assert benchmarks.page(text) == text

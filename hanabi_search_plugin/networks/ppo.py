@@ -9,6 +9,7 @@ Letters: T moves, G games, P players, A actions, N decisions.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -115,7 +116,7 @@ def losses(
     """The loss of a batch (Schulman et al., 2017, equation 9) and figures that tell how it goes.
 
     ``returns`` [T, P, G] as of ``lambda_returns``. Errors of values count in units of the spread of
-    the stretch's advantages, as these do. Takes 2 N numbers of ``rng``.
+    the stretch's advantages, as these do. Takes N numbers of ``rng`` and a quarter as many.
     """
     turn, game = rows.turn, rows.game
     whole = advantages(stretch, returns)
@@ -135,21 +136,21 @@ def losses(
 
     played = output.q(legal).gather(1, action).squeeze(1)
     value_loss = ((played - returns[turn, mover, game]) ** 2).mean()
-    some = torch.rand(len(turn), generator=rng, device=turn.device) < WATCHED
-    draw = torch.rand(len(turn), generator=rng, device=turn.device)
-    watcher = mover + 1 + (draw * (len(private) - 1)).long()
-    watcher = (watcher % len(private))[some]
+    count = math.ceil(WATCHED * len(turn))
+    some = torch.randperm(len(turn), generator=rng, device=turn.device)[:count]
+    others = torch.rand(count, generator=rng, device=turn.device) * (len(private) - 1)
+    watcher = (mover[some] + 1 + others.long()) % len(private)
     seen = (of_seat(part[:, some], watcher) for part in (public, private, rows.memory))
     said = network.decide(*seen).value
-    watch_loss = ((said - returns[turn[some], watcher, game[some]]) ** 2).sum() / len(turn)
+    watch_loss = ((said - returns[turn[some], watcher, game[some]]) ** 2).mean()
 
     total = policy_loss - weights.entropy * entropy
-    total = total + weights.value_weight * (value_loss + watch_loss) / spread**2
+    total = total + weights.value_weight * (value_loss + WATCHED * watch_loss) / spread**2
     with torch.no_grad():
         figures = {
             "policy_loss": policy_loss,
             "value_loss": value_loss,
-            "watch_loss": watch_loss / WATCHED,
+            "watch_loss": watch_loss,
             "entropy": entropy,
             "divergence": (ratio - 1 - change).mean(),  # of the policy before: k3 of J. Schulman
             "clipped": ((ratio - 1).abs() > weights.clip).float().mean(),

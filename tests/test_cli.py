@@ -296,7 +296,7 @@ def test_list_names_what_can_be_named() -> None:
         ("evaluate --threads 0", "threads must be an integer of at least 1"),
         ("evaluate --json /no/such/folder/a.json", "json must lie in a folder that exists"),
         ("evaluate --save .", "save must name a file, got the folder"),
-        ("evaluate --sing", "No such option: --sing"),
+        ("evaluate --sing", "No such option"),
         ("play --seed -1", "seed must be an integer of at least 0"),
         ("play --seats human,random,random", "seats must be one name or 2"),
         ("replay x --seed -1", "seed must be an integer of at least 0"),

@@ -117,7 +117,8 @@ class SpielPolicyOf(spiel_policy.Policy):  # type: ignore[misc]
     def __init__(self, policy: Policy, game: Any, seed: int = 0) -> None:
         self._mind = Mind(policy, game, seed)
         players = list(range(self._mind.game.num_players))
-        super().__init__(self._mind.spiel, players, np.random.RandomState(seed))
+        super().__init__(self._mind.spiel, players)
+        self._random_state = np.random.RandomState(seed)  # what later OpenSpiel draws from
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SpielPolicyOf, (self._mind.policy, self._mind.game, self._mind.seed)

@@ -154,6 +154,18 @@ def test_the_oldest_versions_tested_are_the_oldest_allowed() -> None:
     } == {name: version.removesuffix(".0").removesuffix(".0") for name, version in allowed.items()}
 
 
+def test_the_page_on_versions_names_the_oldest_tested() -> None:
+    page = (ROOT / "docs" / "ecosystems.md").read_text().partition("## Versions")[2]
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    shown = {name.lower().replace("openspiel", "open_spiel"): oldest for name, oldest, *_ in rows}
+    lines = (ROOT / "tests" / "oldest.txt").read_text().splitlines()
+    tested = dict(line.split("==") for line in lines if "==" in line)
+    for name in ("open_spiel", "pettingzoo", "gymnasium", "numpy", "numba"):
+        assert shown[name] == tested[name]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["requires-python"] == f">={shown['python']}"
+
+
 def test_the_package_is_typed() -> None:
     assert (ROOT / PACKAGE / "py.typed").exists()
 

@@ -58,7 +58,7 @@ def ship(
     game = {k: v for k, v in config.to_dict().items() if k == "players" or v != default[k]}
     file = "-".join([name, *(f"{key}-{value}" for key, value in game.items())])
     save_network(MODELS / f"{file}.safetensors", loaded.network, loaded.training, half=True)
-    shutil.copy(run / METRICS, RESULTS / f"{file}.jsonl")
+    _keep_metrics(run / METRICS, RESULTS / f"{file}.jsonl")
     models = dict(network_models())
     entry = models.setdefault(name, {"description": "", "source": "this package", "models": []})
     entry["description"] = description or entry["description"]
@@ -67,6 +67,20 @@ def ship(
     _write(models)
     network_models.cache_clear()
     measure(only=f"{file}.safetensors")
+
+
+def _keep_metrics(run: Path, kept: Path) -> None:
+    """All of a distillation; of self-play what its games without chance were."""
+    rows = [json.loads(line) for line in run.read_text().splitlines()]
+    if "greedy_score" not in rows[-1]:
+        shutil.copy(run, kept)
+        return
+    with atomic_write(kept) as file:
+        for row in rows:
+            names = [name for name in row if name.startswith("greedy_")]
+            if names:
+                told = {name: row[name] for name in ("iteration", "decisions", *names)}
+                file.write(json.dumps(told).encode() + b"\n")
 
 
 @app.command()
@@ -238,8 +252,8 @@ def _training(record: dict[str, Any]) -> str:
 def _curve(model: dict[str, Any]) -> Iterable[str]:
     file = RESULTS / Path(model["file"]).with_suffix(".jsonl").name
     rows = [json.loads(line) for line in file.read_text().splitlines()]
-    if "entropy" in rows[0]:
-        yield from _curve_alone([row for row in rows if "greedy_score" in row])
+    if "greedy_score" in rows[0]:
+        yield from _curve_alone(rows)
         return
     yield "| round | the bot's share | agreement | score | lost games |"
     yield "|---|---|---|---|---|"

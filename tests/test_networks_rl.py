@@ -61,8 +61,7 @@ def one_thread() -> None:
 def player_of(architecture: str, games: int, config: HanabiConfig = TINY) -> Player:
     torch.manual_seed(0)
     network = make_network(architecture, config, SIZES[architecture]).eval()
-    simulator = EngineGames(HanabiGame(config), network.encoding, games, "cpu")
-    simulator.begin(5)
+    simulator = EngineGames(HanabiGame(config), network.encoding, games, 5, "cpu")
     return Player(network, simulator, games, "cpu")
 
 
@@ -105,7 +104,7 @@ def test_games_on_a_device_are_those_of_the_engine(encoding: str, bomb: Any) -> 
     """The same games show the same and bring the same, until they end."""
     game = HanabiGame(HanabiConfig(**TINY.to_dict() | {"bomb": bomb}))
     made = make_encoding(encoding, game.config)
-    engine, tensors = (kind(game, made, 40, "cpu") for kind in (EngineGames, TensorGames))
+    engine, tensors = (kind(game, made, 40, 0, "cpu") for kind in (EngineGames, TensorGames))
     tensors.restore(engine.state())
     alive, rng = torch.ones(40, dtype=torch.bool), np.random.default_rng(0)
     for _ in range(30):

@@ -109,8 +109,7 @@ class SelfPlayRun(TrainingRun):
         if settings.start:
             self.start = begin_with(network, settings.start)
         kind = EngineGames if device == "cpu" else TensorGames
-        games = kind(self.game, network.encoding, settings.games, device)
-        games.begin(settings.seed)
+        games = kind(self.game, network.encoding, settings.games, settings.seed, device)
         self.player = Player(network, games, settings.games, device)
         self.loss = Loss(settings.clip, settings.entropy, settings.value_weight)
         super().__init__(
@@ -144,8 +143,8 @@ class SelfPlayRun(TrainingRun):
         self.network.eval()
         row = {name: float(torch.stack(values).mean()) for name, values in heard.items()}
         row |= _played(stretch, returns)
-        row["decisions"] = float((self.done + 1) * settings.games * settings.moves)
         done = self.done + 1
+        row["decisions"] = float(done * settings.games * settings.moves)
         if done % settings.evaluate_every == 0 or done == settings.iterations:
             row |= greedy_play(self.network, CURVE_GAMES, self.device)
         return row
@@ -168,7 +167,8 @@ def _played(stretch: Stretch, returns: Tensor) -> Row:
     ``explained``: the share of the variance of returns that the values foretold.
     """
     ended, games = stretch.ended, max(float(stretch.ended.sum()), 1.0)
-    told = advantages(stretch, returns).var() / of_movers(returns, stretch.mover).var()
+    spread = of_movers(returns, stretch.mover).var().clamp(min=1e-6)
+    told = advantages(stretch, returns).var() / spread
     return {
         "ended": float(ended.sum()),
         "score": float(stretch.score[ended].sum()) / games,

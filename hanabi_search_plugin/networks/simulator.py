@@ -49,7 +49,10 @@ class Stepped:
 
 
 class Simulator(ABC):
-    """G games of one configuration, seen through one encoding; one that ends is dealt anew."""
+    """G games of one configuration, seen through one encoding; one that ends is dealt anew.
+
+    The first ones are dealt from a seed.
+    """
 
     @abstractmethod
     def begin(self, seed: int) -> None:
@@ -78,9 +81,11 @@ class EngineGames(Simulator):
     ``step`` raises IllegalActionError for a move that is not legal.
     """
 
-    def __init__(self, game: HanabiGame, encoding: Encoding, size: int, device: str) -> None:
+    def __init__(
+        self, game: HanabiGame, encoding: Encoding, size: int, seed: int, device: str
+    ) -> None:
         self.game, self.encoding, self.device = game, encoding, device
-        self.rng = np.random.default_rng(0)
+        self.begin(seed)
         self.worlds = game.deal(self.rng, size)
         self.seats = range(game.num_players)
 
@@ -129,9 +134,11 @@ class TensorGames(Simulator):
     Takes a number of a game's stream for each card of a deck, a move.
     """
 
-    def __init__(self, game: HanabiGame, encoding: Encoding, size: int, device: str) -> None:
+    def __init__(
+        self, game: HanabiGame, encoding: Encoding, size: int, seed: int, device: str
+    ) -> None:
         self.game, self.encoding, self.size, self.device = game, encoding, size, device
-        self.begin(0)
+        self.begin(seed)
         self.worlds = TensorWorlds.deal(game, self.streams)
 
     def begin(self, seed: int) -> None:

@@ -158,8 +158,23 @@ def filled(text: str) -> str:
     sizes = [row for row in sizes if row.architecture != "advised-lstm"]
     kinds = [row for row in ROWS if row.games == COMPARED and row.name in rows]
     kinds = sorted(kinds, key=lambda row: row.architecture)
-    sections = {"data size": _table(sizes, results), "objectives": _table(kinds, results)}
+    sections = {
+        "data": _data(results["data"]),
+        "data size": _table(sizes, results),
+        "objectives": _table(kinds, results),
+    }
     return fill(text, sections | ({"card": _card()} if "clonebot" in network_models() else {}))
+
+
+def _data(folders: dict[str, Any]) -> Iterable[str]:
+    yield "| | games | score, one seat searching | CPU s a game | MB |"
+    yield "|---|---|---|---|---|"
+    for name, found in folders.items():
+        cost = found["cpu_seconds"] / found["games"]
+        yield (
+            f"| {name.replace('_', ' ')} | {found['games']:,} | {found['score']:.2f} "
+            f"| {cost:.2f} | {found['megabytes']} |"
+        )
 
 
 def _table(chosen: list[Row], results: dict[str, Any]) -> Iterable[str]:

@@ -127,16 +127,17 @@ def _measured(console: Console, run: Run, effort: Effort) -> dict[str, Any]:
 def _curves(
     console: Console, figure: Figure, effort: Effort, wanted: set[str], before: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    points = {"turns": _by_turn, "budgets": _by_budget, "beliefs": _by_belief}[figure.kind]
+    by_kind = {"turns": _by_turn, "budgets": _by_run, "costs": _by_run, "beliefs": _by_belief}
+    points = by_kind[figure.kind]
     for curve in figure.curves:
         told = {"label": curve.label, "runs": describe(curve.runs)}
         if curve.label in wanted:
-            yield told | {"points": list(points(console, curve, effort))}
+            yield told | {"points": list(points(console, figure, curve, effort))}
         elif curve.label in before and _same(before[curve.label]["runs"], told["runs"]):
             yield before[curve.label]
 
 
-def _by_turn(console: Console, curve: Curve, effort: Effort) -> Iterator[dict[str, Any]]:
+def _by_turn(console: Console, _: Figure, curve: Curve, effort: Effort) -> Iterator[dict[str, Any]]:
     (run,) = curve.runs
     with _progress(console, run, effort, predictions=True) as on_game:
         lines = predictions(run, effort, on_game)
@@ -145,17 +146,23 @@ def _by_turn(console: Console, curve: Curve, effort: Effort) -> Iterator[dict[st
             yield {"x": turn, **average(values)}
 
 
-def _by_belief(console: Console, curve: Curve, effort: Effort) -> Iterator[dict[str, Any]]:
+def _by_belief(
+    console: Console, _: Figure, curve: Curve, effort: Effort
+) -> Iterator[dict[str, Any]]:
     (run,) = curve.runs
     with _progress(console, run, effort, predictions=True) as on_game:
         lines = beliefs.qualities(run, effort, on_game)
     yield from beliefs.by_turn(lines, curve.label)
 
 
-def _by_budget(console: Console, curve: Curve, effort: Effort) -> Iterator[dict[str, Any]]:
+def _by_run(
+    console: Console, figure: Figure, curve: Curve, effort: Effort
+) -> Iterator[dict[str, Any]]:
     for run in curve.runs:
         measured = _measured(console, run, effort)
         x = measured["rollouts_per_game"] / measured["searched_moves_per_game"]
+        if figure.kind == "costs":
+            x = measured["cpu_seconds_per_game"]
         yield {"x": x, "run": run.name, **measured}
 
 

@@ -57,11 +57,12 @@ BUDGETS = Figure(
     kind="budgets",
     curves=(Curve(label="one", runs=(SMALLER, SEARCHED)),),
 )
+COSTS = Figure(name="tiny-costs", title="Costs", kind="costs", curves=BUDGETS.curves)
 
 
 @pytest.fixture(autouse=True)
 def tiny_plans(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli_reproduce, "PLANS", (TABLE, TURNS, BUDGETS))
+    monkeypatch.setattr(cli_reproduce, "PLANS", (TABLE, TURNS, BUDGETS, COSTS))
 
 
 def run(name: str, out: Path, games: int = 3) -> Result:
@@ -165,9 +166,11 @@ def test_figures(tmp_path: Path) -> None:
     small, large = budgets["curves"][0]["points"]
     assert 0 < small["x"] <= 20 < large["x"] <= 200
     assert small["games"] == 4 and small["run"] == "tiny-20"
+    costs = content("tiny-costs", tmp_path, 4)["curves"][0]["points"]
+    assert [point["x"] for point in costs] == [p["cpu_seconds_per_game"] for p in (small, large)]
     # After every game's end what counts is the score, which both have.
     assert curve["points"][-1]["mean"] == large["mean"]
-    for name in ("tiny-turns", "tiny-budgets"):
+    for name in ("tiny-turns", "tiny-budgets", "tiny-costs"):
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -81,14 +81,15 @@ class Curve:
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """``"turns"``: the predicted score by turn, one run a curve. ``"budgets"``: a point a run.
+    """``"turns"``: the predicted score by turn, one run a curve. ``"budgets"``: a point a run,
+    by rollouts; ``"costs"``: the same by CPU seconds.
 
     ``"beliefs"``: cross entropy by turn; a curve is one belief of its run, by its label.
     """
 
     name: str
     title: str
-    kind: Literal["turns", "budgets", "beliefs"]
+    kind: Literal["turns", "budgets", "costs", "beliefs"]
     curves: tuple[Curve, ...]
     note: str = ""
 

@@ -42,7 +42,8 @@ def plot(content: dict[str, Any], file: IO[bytes]) -> None:
         axes.set_ylabel("cross entropy, nats a card")
     else:
         axes.set_xscale("log")
-        axes.set_xlabel("rollouts a searched move")
+        budgets = content["kind"] == "budgets"
+        axes.set_xlabel("rollouts a searched move" if budgets else "CPU seconds a game")
         axes.set_ylabel("score")
     axes.set_title(content["title"], fontsize=11)
     axes.grid(alpha=0.3)

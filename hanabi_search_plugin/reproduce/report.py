@@ -36,7 +36,7 @@ Cell = Callable[[dict[str, Any]], str]
 
 def _columns(content: dict[str, Any]) -> list[tuple[str, Cell]]:
     if "curves" in content:
-        x = "rollouts a searched move" if content["kind"] == "budgets" else "turn"
+        x = {"budgets": "rollouts a searched move", "costs": "CPU s"}.get(content["kind"], "turn")
         names = ["curve", x, "nats a card" if content["kind"] == "beliefs" else "score", "games"]
         return [(name, str) for name in names]
     every: list[tuple[str, Cell]] = [
@@ -71,8 +71,9 @@ def _columns(content: dict[str, Any]) -> list[tuple[str, Cell]]:
 
 
 def _points(content: dict[str, Any]) -> list[list[str]]:
+    x = "{:,.2f}" if content["kind"] == "costs" else "{:,.0f}"
     return [
-        [curve["label"], f"{point['x']:,.0f}", _error(point["mean"], point["sem"]),
+        [curve["label"], x.format(point["x"]), _error(point["mean"], point["sem"]),
          f"{point['games']:,}"]
         for curve in content["curves"]
         for point in curve["points"]

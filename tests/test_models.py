@@ -57,3 +57,9 @@ def test_the_documented_cards_are_those_measured() -> None:
     benchmarks = pytest.importorskip("benchmarks.networks")
     text = Path(benchmarks.PAGE).read_text()
     assert benchmarks.page(text) == text
+
+
+def test_the_page_on_clones_shows_what_was_measured() -> None:
+    benchmarks = pytest.importorskip("benchmarks.clone")
+    text = Path(benchmarks.PAGE).read_text()
+    assert benchmarks.filled(text) == text

@@ -6,6 +6,7 @@ A row whose blueprint joins the package takes one line: give it a ``Run`` in pla
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
@@ -53,8 +54,16 @@ TABLE_1 = Table(
             run=_joint(2_000),
             published=_paper(24.46, 0.01, 64.8),
         ),
-        Row(label="CloneBot", run=None, published=_paper(23.32, 0.001, 40.6)),
-        Row(label="CloneBot, single-agent", run=None, published=_paper(24.37, 0.02, 64.6)),
+        Row(
+            label="CloneBot",
+            run=Run(name="clonebot-2p", policy="clonebot"),
+            published=_paper(23.32, 0.001, 40.6),
+        ),
+        Row(
+            label="CloneBot, single-agent",
+            run=replace(SINGLE, name="clonebot-2p-single", policy="clonebot"),
+            published=_paper(24.37, 0.02, 64.6),
+        ),
         Row(label="DQN", run=None, published=_paper(23.45, 0.01, 46.8)),
         Row(label="DQN, single-agent", run=None, published=_paper(24.30, 0.02, 63.5)),
         Row(label="DQN, multi-agent", run=None, published=_paper(24.49, 0.02, 67.7)),

@@ -130,7 +130,8 @@ def measured(
 
 def described(folder: Path) -> dict[str, Any]:
     """What is in a folder of searched games, and what it cost."""
-    lines = [json.loads(line) for line in (folder / LOG).read_text().splitlines()]
+    found = map(json.loads, (folder / LOG).read_text().splitlines())
+    lines = {line["first"]: line for line in found}.values()  # a file may have been made anew
     about = read_about(folder)
     return {
         "policy": about.policy,

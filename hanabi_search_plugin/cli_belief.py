@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hanabi_search_plugin import cli_options as option
-from hanabi_search_plugin.cli_distill import GAME, parsed, require_torch, tensorboard
+from hanabi_search_plugin import cli_training as training
 
 
 def belief(
     context: typer.Context,
-    out: Annotated[
-        Path,
-        typer.Option(
-            path_type=Path,
-            metavar="DIR",
-            help="For state.safetensors, metrics.jsonl and model.safetensors; a run that was "
-            "stopped goes on from there.",
-        ),
-    ],
+    out: training.Out,
     policy: Annotated[
         str, typer.Option(metavar="NAME", help="Whose games, of every seat.")
     ] = "smartnet",
@@ -50,49 +41,38 @@ def belief(
     evaluation_games: Annotated[
         int, typer.Option(help="New games on which the finished model is measured; 0: none.")
     ] = 200,
-    device: Annotated[str, typer.Option(help="As PyTorch names it.")] = "cpu",
-    threads: Annotated[int, typer.Option(help="Threads of PyTorch.")] = 1,
+    device: training.Device = "cpu",
+    threads: training.Threads = 1,
 ) -> None:
     """A model of a seat's own cards, from a stream of games of a policy, for lbs."""
-    torch = require_torch()
-    from rich.console import Console
-
+    console = training.begin(threads, evaluation_games)
     from hanabi_search_plugin.blueprints.registry import load_policy
-    from hanabi_search_plugin.cli_run import progress_bar
     from hanabi_search_plugin.hanabi.config import HanabiConfig
     from hanabi_search_plugin.hanabi.game import HanabiGame
-    from hanabi_search_plugin.jit import compile_progress
     from hanabi_search_plugin.networks.belief_training import BeliefRun, BeliefSettings, measured
-    from hanabi_search_plugin.require import require_integer
 
-    require_integer("threads", threads, 1)
-    require_integer("evaluation-games", evaluation_games, 0)
     settings = BeliefSettings(
         iterations=iterations, games=games, keep=keep, steps=steps, batch=batch, rate=rate,
         seed=seed,
     )  # fmt: skip
-    game = HanabiGame(HanabiConfig(**{name: context.params[name] for name in GAME}))
+    game = HanabiGame(HanabiConfig(**{name: context.params[name] for name in training.GAME}))
     blueprint = (load_policy(policy, game.config),) * game.num_players
-    torch.set_num_threads(threads)
-    console = Console(highlight=False)
-    with compile_progress(console), progress_bar(console, "iterations", iterations) as show:
-        run = BeliefRun(
-            game, blueprint, settings, out, name=policy, device=device,
-            options=dict(parsed(text) for text in options or []),
-        )  # fmt: skip
-        log = tensorboard(out, run.done)
-        show(run.done)
-        while not run.finished:
-            row = run.iterate()
-            log(row)
-            console.print(
-                f"{run.done:>5}  nats a card {row['masked']:.3f}, grounded {row['grounded']:.3f}, "
-                f"without the mask {row['loss']:.3f}"
-            )
-            show(run.done)
-        if evaluation_games:
-            found = measured(run.game, blueprint, run.network, evaluation_games, seed)
-            console.print(
-                f"on {evaluation_games} new games: {found['masked']:.4f} nats a card, grounded "
-                f"{found['grounded']:.4f}, without the mask {found['loss']:.4f}"
-            )
+
+    def begun() -> BeliefRun:
+        given = training.parsed(options)
+        return BeliefRun(game, blueprint, settings, out, name=policy, device=device, options=given)
+
+    run = training.to_the_end(console, begun, iterations, _line)
+    if evaluation_games:
+        found = measured(game, blueprint, run.network, evaluation_games, seed)
+        console.print(
+            f"on {evaluation_games} new games: {found['masked']:.4f} nats a card, grounded "
+            f"{found['grounded']:.4f}, without the mask {found['loss']:.4f}"
+        )
+
+
+def _line(row: dict[str, float], _: float) -> str:
+    return (
+        f"nats a card {row['masked']:.3f}, grounded {row['grounded']:.3f}, "
+        f"without the mask {row['loss']:.3f}"
+    )

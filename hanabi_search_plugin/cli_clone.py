@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hanabi_search_plugin import cli_options as option
-from hanabi_search_plugin.cli_distill import parsed, require_torch, tensorboard
+from hanabi_search_plugin import cli_training as training
 
 
 def clone(
@@ -16,15 +16,7 @@ def clone(
         Path,
         typer.Option(path_type=Path, metavar="DIR", help="Games of `hanabi-search record`."),
     ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            path_type=Path,
-            metavar="DIR",
-            help="For state.safetensors, metrics.jsonl and model.safetensors; a run that was "
-            "stopped goes on from there.",
-        ),
-    ],
+    out: training.Out,
     games: Annotated[int, typer.Option(help="Learn from so many of them; 0: all.")] = 0,
     held_out: Annotated[
         Path | None,
@@ -38,10 +30,7 @@ def clone(
             "an adviser, with --start.",
         ),
     ] = "advised-lstm",
-    options: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="An option of the architecture."),
-    ] = None,
+    options: training.Options = None,
     start: Annotated[
         str,
         typer.Option(metavar="NAME", help="Go on from this network: a policy's name, or a file."),
@@ -57,34 +46,22 @@ def clone(
     batch: Annotated[int, typer.Option(help="Decisions of a step.")] = 256,
     rate: Annotated[float, typer.Option(help="Of learning, at first.")] = 5e-4,
     seed: option.Seed = 0,
-    evaluation_games: Annotated[
-        int, typer.Option(help="Games of the finished network by itself; 0: none.")
-    ] = 1000,
-    device: Annotated[str, typer.Option(help="As PyTorch names it.")] = "cpu",
-    threads: Annotated[int, typer.Option(help="Threads of PyTorch.")] = 1,
+    evaluation_games: training.EvaluationGames = 1000,
+    device: training.Device = "cpu",
+    threads: training.Threads = 1,
 ) -> None:
     """A network that plays at once what a search would, from what every move was worth to it."""
-    torch = require_torch()
-    from rich.console import Console
-
+    console = training.begin(threads, evaluation_games)
     from hanabi_search_plugin.blueprints.registry import load_policy
-    from hanabi_search_plugin.cli_commands import evaluation_table
-    from hanabi_search_plugin.cli_run import progress_bar
-    from hanabi_search_plugin.evaluation import evaluate
     from hanabi_search_plugin.hanabi.game import HanabiGame
-    from hanabi_search_plugin.jit import compile_progress
     from hanabi_search_plugin.networks.clone import Cloning, Run
-    from hanabi_search_plugin.networks.policy import network_policy
-    from hanabi_search_plugin.require import require_integer
 
-    require_integer("threads", threads, 1)
-    require_integer("evaluation-games", evaluation_games, 0)
     settings = Cloning(
         data=str(data),
         games=games,
         held_out="" if held_out is None else str(held_out),
         architecture=architecture,
-        options=dict(parsed(text) for text in options or []),
+        options=training.parsed(options),
         start=start,
         objective=objective,
         rounds=rounds,
@@ -93,26 +70,18 @@ def clone(
         rate=rate,
         seed=seed,
     )
-    torch.set_num_threads(threads)
-    console = Console(highlight=False)
-    with compile_progress(console):
-        run = Run(settings, out, device=device)
-        log = tensorboard(out, run.done)
-        with progress_bar(console, "rounds", rounds) as show:
-            show(run.done)
-            while not run.finished:
-                row = run.iterate()
-                log(row)
-                measured = "".join(
-                    f"  {name} {row[name]:{form}}"
-                    for name, form in (("gain", "+.4f"), ("changed", ".3f"), ("agreement", ".3f"))
-                    if name in row
-                )
-                console.print(f"{run.done:>5}  loss {row['loss']:.4f}{measured}")
-                show(run.done)
-        if evaluation_games:
-            game, blueprint = HanabiGame(run.about.config), run.about.policy
-            player = network_policy(run.network, device=device)
-            bot = load_policy(blueprint, run.about.config)
-            result = evaluate(game, player, baseline=bot, games=evaluation_games, seed=seed)
-            console.print(evaluation_table(result, (str(out),)))
+    run = training.to_the_end(console, lambda: Run(settings, out, device=device), rounds, _line)
+    config = run.about.config
+    training.show_games(
+        console, HanabiGame(config), run.network, games=evaluation_games, seed=seed, out=out,
+        device=device, baseline=load_policy(run.about.policy, config),
+    )  # fmt: skip
+
+
+def _line(row: dict[str, float], _: float) -> str:
+    measured = "".join(
+        f"  {name} {row[name]:{form}}"
+        for name, form in (("gain", "+.4f"), ("changed", ".3f"), ("agreement", ".3f"))
+        if name in row
+    )
+    return f"loss {row['loss']:.4f}{measured}"

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, cast
 
 import typer
 
 from hanabi_search_plugin import cli_options as option
-from hanabi_search_plugin.cli_distill import GAME, parsed, require_torch, tensorboard
+from hanabi_search_plugin import cli_training as training
 
 SAME = (
     "lenient", "iterations", "games", "moves", "epochs", "batch", "rate", "clip", "entropy",
@@ -21,22 +20,11 @@ SAME = (
 
 def rl(
     context: typer.Context,
-    out: Annotated[
-        Path,
-        typer.Option(
-            path_type=Path,
-            metavar="DIR",
-            help="For state.safetensors, metrics.jsonl and model.safetensors; a run that was "
-            "stopped goes on from there.",
-        ),
-    ],
+    out: training.Out,
     architecture: Annotated[
         str, typer.Option(metavar="NAME", help="feed-forward, public-lstm, recurrent or masks.")
     ] = "feed-forward",
-    options: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="An option of the architecture."),
-    ] = None,
+    options: training.Options = None,
     players: option.Players = 2,
     colors: option.Colors = 5,
     ranks: option.Ranks = 5,
@@ -71,9 +59,7 @@ def rl(
         Path | None,
         typer.Option(path_type=Path, metavar="FILE", help="Go on from this network."),
     ] = None,
-    evaluation_games: Annotated[
-        int, typer.Option(help="Games of the finished network by itself; 0: none.")
-    ] = 1000,
+    evaluation_games: training.EvaluationGames = 1000,
     baseline: Annotated[
         str,
         typer.Option(
@@ -81,61 +67,41 @@ def rl(
             help="Who plays the same decks, then.  [default: the network of --start]",
         ),
     ] = "",
-    device: Annotated[str, typer.Option(help="As PyTorch names it.")] = "cpu",
-    threads: Annotated[int, typer.Option(help="Threads of PyTorch.")] = 1,
+    device: training.Device = "cpu",
+    threads: training.Threads = 1,
 ) -> None:
     """A network that learns from its own games alone (PPO), from nothing or from another."""
-    torch = require_torch()
-    from rich.console import Console
-
+    console = training.begin(threads, evaluation_games)
     from hanabi_search_plugin.blueprints.registry import load_policy
-    from hanabi_search_plugin.cli_commands import evaluation_table
-    from hanabi_search_plugin.cli_run import progress_bar
-    from hanabi_search_plugin.evaluation import evaluate
     from hanabi_search_plugin.hanabi.config import Bomb, HanabiConfig
     from hanabi_search_plugin.hanabi.game import HanabiGame
-    from hanabi_search_plugin.jit import compile_progress
-    from hanabi_search_plugin.networks.policy import network_policy
     from hanabi_search_plugin.networks.self_play import SelfPlay, SelfPlayRun
-    from hanabi_search_plugin.require import require_integer
 
-    require_integer("threads", threads, 1)
-    require_integer("evaluation-games", evaluation_games, 0)
     named = context.params
-    config = HanabiConfig(**{name: named[name] for name in GAME}, bomb=cast(Bomb, bomb))
+    config = HanabiConfig(**{name: named[name] for name in training.GAME}, bomb=cast(Bomb, bomb))
     settings = SelfPlay(
         config=config,
         architecture=architecture,
-        options=dict(parsed(text) for text in options or []),
+        options=training.parsed(options),
         start="" if start is None else str(start),
         **{name: named[name] for name in SAME},
     )
     game = HanabiGame(replace(config, bomb="zero"))
     name = baseline or (f"network:file={start}" if start is not None else "")
     rival = load_policy(name, game.config) if name else None
-    torch.set_num_threads(threads)
-    console = Console(highlight=False)
-    run = SelfPlayRun(settings, out, device=device)
-    log = tensorboard(out, run.done)
-    with compile_progress(console), progress_bar(console, "iterations", iterations) as show:
-        show(run.done)
-        while not run.finished:
-            began = time.perf_counter()
-            row = run.iterate()
-            log(row)
-            speed = games * moves / (time.perf_counter() - began)
-            console.print(line(row, speed), soft_wrap=True)
-            show(run.done)
-    if evaluation_games:
-        player = network_policy(run.network, device=device)
-        result = evaluate(game, player, games=evaluation_games, seed=seed, baseline=rival)
-        console.print(evaluation_table(result, (str(out),)))
 
+    def line(row: dict[str, float], seconds: float) -> str:
+        greedy = f"  greedy {row['greedy_score']:.2f}" if "greedy_score" in row else ""
+        return (
+            f"score {row['score']:.2f}  bombed {100 * row['bombed']:.1f} %  "
+            f"entropy {row['entropy']:.2f}  {games * moves / seconds:,.0f} decisions a second"
+            f"{greedy}"
+        )
 
-def line(row: dict[str, Any], speed: float) -> str:
-    """A round on the terminal."""
-    greedy = f"  greedy {row['greedy_score']:.2f}" if "greedy_score" in row else ""
-    return (
-        f"{row['iteration']:>5}  score {row['score']:.2f}  bombed {100 * row['bombed']:.1f} %  "
-        f"entropy {row['entropy']:.2f}  {speed:,.0f} decisions a second{greedy}"
+    run = training.to_the_end(
+        console, lambda: SelfPlayRun(settings, out, device=device), iterations, line
     )
+    training.show_games(
+        console, game, run.network, games=evaluation_games, seed=seed, out=out, device=device,
+        baseline=rival,
+    )  # fmt: skip

@@ -31,6 +31,7 @@ COMMAND_LINE = (
         "cli_rl",
         "cli_searches",
         "cli_train",
+        "cli_training",
         "human",
     ),
     *("learning", "render", "reproduce"),

@@ -131,7 +131,7 @@ class EngineGames(Simulator):
 class TensorGames(Simulator):
     """``size`` games on ``device``; nothing waits for the processor, and illegal moves go unseen.
 
-    Takes a number of a game's stream for each card of a deck, a move.
+    A game takes a number of its stream for each card of a deck whenever it is dealt.
     """
 
     def __init__(

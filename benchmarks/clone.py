@@ -90,8 +90,7 @@ def train(
             continue
         settings = Cloning(data=str(data), held_out=str(held_out), **row.settings)
         run = Run(settings, out / row.name)
-        while not run.finished:
-            run.iterate()
+        run.finish()
         last = json.loads((out / row.name / METRICS).read_text().splitlines()[-1])
         game = HanabiGame(run.about.config)
         about = {

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import torch
+
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.networks.advised import AdvisedLSTM, AdvisedMasks
@@ -33,6 +35,13 @@ def make_network(name: str, config: HanabiConfig, options: Mapping[str, Any]) ->
         return ARCHITECTURES[name](config, **options)
     except TypeError as error:
         raise ConfigError(f"options of architecture {name} do not fit: {error}") from None
+
+
+def new_network(name: str, config: HanabiConfig, options: Mapping[str, Any], seed: int) -> Network:
+    """``make_network`` with weights that follow from ``seed``; PyTorch's own generator stays."""
+    with torch.random.fork_rng([]):
+        torch.manual_seed(seed)
+        return make_network(name, config, options)
 
 
 def name_of(network: Network) -> str:

@@ -21,6 +21,7 @@ from hanabi_search_plugin.networks.belief_games import weights_along
 from hanabi_search_plugin.networks.belief_net import BeliefNet, cross_entropy, masked
 from hanabi_search_plugin.networks.checkpoint import read_file
 from hanabi_search_plugin.networks.encoding import FREE
+from hanabi_search_plugin.networks.modules import as_tensor
 from hanabi_search_plugin.networks.readers import Read
 from hanabi_search_plugin.policy import Memory
 from hanabi_search_plugin.provenance import describe
@@ -68,40 +69,39 @@ class NetworkBelief(BeliefModel):
             decoder: Any = None
             for place in range(hidden_length(self.game, view)):
                 known = self.game.token_weights(many, tokens)
-                weights = self._tensor(known).float()
+                weights = as_tensor(known, self.device).float()
                 logits, decoder = network.next_logits(context, seen, last, weights, place, decoder)
                 if self.mask:
                     logits = masked(logits, weights)
                 drawn = draw(torch.softmax(logits.double(), 1).cpu().numpy(), rng.random(n))
                 drawn[(known == 0).all(axis=1)] = HIDDEN
                 tokens = np.append(tokens, drawn[:, None], axis=1)
-                last = self._tensor(drawn)
+                last = as_tensor(drawn, self.device)
         return tokens
 
     def log_likelihood(self, view: View, state: Memory, tokens: IntArray) -> FloatArray:
-        weights = self._tensor(weights_along(self.game, view, tokens)).float()
+        weights = as_tensor(weights_along(self.game, view, tokens), self.device).float()
         with torch.inference_mode():
             context, seen = self._given(view, state)
-            logits = self.network.logits(context, seen, self._tensor(tokens), weights).double()
+            logits = self.network.logits(
+                context, seen, as_tensor(tokens, self.device), weights
+            ).double()
             if self.mask:
                 logits = masked(logits, weights)
-            return np.asarray(-cross_entropy(logits, self._tensor(tokens)).cpu().numpy())
+            return np.asarray(-cross_entropy(logits, as_tensor(tokens, self.device)).cpu().numpy())
 
     def _given(self, view: View, state: Memory) -> tuple[Any, Read]:
         """What the decoder reads: contexts [B, H], and the views."""
         network = self.network
         numbers = network.reader.numbers(view, state["heard"])
-        context = network.context(self._tensor(state["network"]))
-        return context, network.reader.read(self._tensor(numbers))
+        context = network.context(as_tensor(state["network"], self.device))
+        return context, network.reader.read(as_tensor(numbers, self.device))
 
     def _remember(self, view: View, heard: Memory, state: Any) -> Memory:
-        seen = self._tensor(self.network.reader.numbers(view, heard))
+        seen = as_tensor(self.network.reader.numbers(view, heard), self.device)
         with torch.inference_mode():
-            after = self.network.remember(seen, self._tensor(state)).cpu().numpy()
+            after = self.network.remember(seen, as_tensor(state, self.device)).cpu().numpy()
         return {"network": after, "heard": heard}
-
-    def _tensor(self, array: Any) -> Any:
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
 
 def save_belief(

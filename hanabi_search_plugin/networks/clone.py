@@ -18,7 +18,7 @@ from hanabi_search_plugin.blueprints.registry import load_policy
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.game import IntArray
 from hanabi_search_plugin.networks.advised import Advised
-from hanabi_search_plugin.networks.architectures import make_network
+from hanabi_search_plugin.networks.architectures import new_network
 from hanabi_search_plugin.networks.checkpoint import save_network
 from hanabi_search_plugin.networks.clone_lessons import (
     OBJECTIVES,
@@ -87,9 +87,7 @@ class Run(TrainingRun):
         self.settings = settings
         self.about = read_about(settings.data)
         config = self.about.config
-        with torch.random.fork_rng([]):
-            torch.manual_seed(settings.seed)
-            network = make_network(settings.architecture, config, settings.options)
+        network = new_network(settings.architecture, config, settings.options, settings.seed)
         if settings.start:
             begin_with(network, settings.start)
         elif not isinstance(network, Advised):

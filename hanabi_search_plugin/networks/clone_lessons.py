@@ -18,7 +18,7 @@ from torch.nn import functional
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.game import IntArray
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.networks.modules import Network
+from hanabi_search_plugin.networks.modules import Network, as_tensor
 from hanabi_search_plugin.networks.policy import NetworkPolicy
 from hanabi_search_plugin.networks.split_nets import Sequential
 from hanabi_search_plugin.policy import take
@@ -165,13 +165,16 @@ def _padded(seen: NDArray[Any], length: int) -> NDArray[Any]:
 def logits_at(network: Network, lessons: Lessons, rows: IntArray) -> Tensor:
     """[len(rows), A] of decisions; an LSTM reads their streams from the start."""
     device = next(network.parameters()).device
-    public, private = _tensor(lessons.public[rows], device), _tensor(lessons.private[rows], device)
+    public, private = (
+        as_tensor(lessons.public[rows], device),
+        as_tensor(lessons.private[rows], device),
+    )
     if not isinstance(network, Sequential):
-        return network.decide(public, private, _tensor(lessons.memory[rows], device)).logits
+        return network.decide(public, private, as_tensor(lessons.memory[rows], device)).logits
     streams, column = np.unique(lessons.stream[rows], return_inverse=True)
     turns = lessons.turn[rows]
     seen = lessons.seen[streams, : int(turns.max()) + 1].swapaxes(0, 1)
-    states = network.outputs(_tensor(seen, device))
+    states = network.outputs(as_tensor(seen, device))
     return network.heads(states[turns, column], public, private).logits
 
 
@@ -205,9 +208,9 @@ OBJECTIVES: dict[str, Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = {
 def loss_of(objective: str, network: Network, lessons: Lessons, rows: IntArray) -> Tensor:
     """The mean loss of some decisions."""
     device = next(network.parameters()).device
-    legal = _tensor(lessons.legal[rows], device)
+    legal = as_tensor(lessons.legal[rows], device)
     logits = logits_at(network, lessons, rows).masked_fill(~legal, -1e9)
-    given = (_tensor(lessons.value[rows], device), legal, _tensor(lessons.played[rows], device))
+    given = (as_tensor(lessons.value[rows], device), legal, as_tensor(lessons.played[rows], device))
     return OBJECTIVES[objective](logits, *given).mean()
 
 
@@ -216,7 +219,3 @@ def chosen(network: Network, lessons: Lessons, rows: IntArray) -> IntArray:
     with torch.no_grad():
         logits = logits_at(network, lessons, rows).cpu().numpy()
     return np.asarray(np.where(lessons.legal[rows], logits, -np.inf).argmax(1), dtype=np.int64)
-
-
-def _tensor(array: NDArray[Any], device: Any) -> Tensor:
-    return torch.from_numpy(np.ascontiguousarray(array)).to(device)

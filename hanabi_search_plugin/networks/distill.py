@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from hanabi_search_plugin.blueprints.compiled import CompiledBot
 from hanabi_search_plugin.blueprints.registry import load_policy
@@ -20,7 +19,7 @@ from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.networks.advised import Advised
-from hanabi_search_plugin.networks.architectures import make_network
+from hanabi_search_plugin.networks.architectures import new_network
 from hanabi_search_plugin.networks.checkpoint import begin_with, save_network
 from hanabi_search_plugin.networks.collect import collect
 from hanabi_search_plugin.networks.lessons import VALUE_LOSSES, batches, lesson
@@ -80,9 +79,9 @@ class Run(TrainingRun):
         bot = load_policy(settings.policy, settings.config)
         assert isinstance(bot, CompiledBot)
         self.bot = bot
-        with torch.random.fork_rng([]):
-            torch.manual_seed(settings.seed)
-            network = make_network(settings.architecture, settings.config, settings.options)
+        network = new_network(
+            settings.architecture, settings.config, settings.options, settings.seed
+        )
         if isinstance(network, Advised):
             raise ConfigError(
                 f"architecture must be one without an adviser, got {settings.architecture!r}"
@@ -137,8 +136,5 @@ def distill(
 ) -> Network:
     """Run ``settings`` in ``folder`` to the end, from where it was stopped; the network."""
     run = Run(settings, folder, device=device)
-    while not run.finished:
-        row = run.iterate()
-        if on_iteration is not None:
-            on_iteration(row)
+    run.finish(on_iteration)
     return run.network

@@ -17,7 +17,7 @@ from hanabi_search_plugin.game import IntArray
 from hanabi_search_plugin.networks import status
 from hanabi_search_plugin.networks.collect import Games
 from hanabi_search_plugin.networks.mask_net import MaskNet
-from hanabi_search_plugin.networks.modules import Network, Output
+from hanabi_search_plugin.networks.modules import Network, Output, as_tensor
 from hanabi_search_plugin.networks.split_nets import Sequential
 
 Tensor = Any  # torch.Tensor
@@ -47,7 +47,7 @@ def lesson(
         return mask_lesson(network, games, batch, own_share, rng)
     if isinstance(network, Sequential):
         return sequence_lesson(network, games, batch, rng)
-    memory = _tensor(games.memory[batch], next(network.parameters()).device)
+    memory = as_tensor(games.memory[batch], next(network.parameters()).device)
     return heads_lesson(network, games, batch, memory, memory, rng)
 
 
@@ -62,7 +62,7 @@ def sequence_lesson(
     seen = np.zeros((turns, len(which), *games.seen.shape[1:]), dtype=games.seen.dtype)
     seen[games.turn[rows], column] = games.seen[rows]
     seats = games.seen.shape[1]
-    states = network.outputs(_tensor(seen, device).flatten(1, 2))  # [T, games x seats, H]
+    states = network.outputs(as_tensor(seen, device).flatten(1, 2))  # [T, games x seats, H]
     mover, watcher = (
         states[games.turn[rows], column * seats + (seat[rows] if seats > 1 else 0)]
         for seat in (games.seat, games.watcher)
@@ -80,17 +80,17 @@ def mask_lesson(
     Without a bot of masks all are the network's own and the memory learns nothing.
     """
     device = network.planes.device
-    public = _tensor(games.public[rows], device)
+    public = as_tensor(games.public[rows], device)
     own = torch.from_numpy(rng.random(len(rows)) < own_share).to(device)
     told = torch.from_numpy(rng.random(len(rows)) < 0.5).to(device)
-    mine = _tensor(games.memory[rows], device)
+    mine = as_tensor(games.memory[rows], device)
     seen = status.table(network.config, public)
     figures: dict[str, Tensor] = {}
     if games.masks_before is None or games.masks_after is None:
         memory = network.remember(public, mine)
     else:
-        before = _tensor(games.masks_before[rows], device)
-        after = _tensor(games.masks_after[rows], device)
+        before = as_tensor(games.masks_before[rows], device)
+        after = as_tensor(games.masks_after[rows], device)
         start = torch.where(own.unsqueeze(1), mine, before)
         logits, open_, first = network.memory(seen, network.masks_of(start))
         target = status.turned(network.masks_of(after), first)
@@ -118,7 +118,7 @@ def heads_lesson(
     scale, device = network.config.max_score, mover.device
 
     def output(public: NDArray[Any], private: NDArray[Any], memory: Tensor) -> Output:
-        given = (_tensor(public, device), _tensor(private, device))
+        given = (as_tensor(public, device), as_tensor(private, device))
         if isinstance(network, Sequential):
             return network.heads(memory, *given)
         return network.decide(*given, memory)
@@ -139,28 +139,24 @@ def decision_lesson(
 ) -> dict[str, Tensor]:
     """Cross entropy to the bot's moves, the squared error of Q of moves played and tried."""
     device = output.logits.device
-    legal = _tensor(games.legal[rows], device)
-    taught = _tensor(games.taught[rows], device)
+    legal = as_tensor(games.legal[rows], device)
+    taught = as_tensor(games.taught[rows], device)
     logits = output.logits.masked_fill(~legal, -1e9)
     figures = {"policy_loss": functional.cross_entropy(logits, taught)}
     with torch.no_grad():
         chosen = taught.gather(1, logits.argmax(1, keepdim=True))
         figures["accuracy"] = (chosen > 0).float().mean()
     q = output.q(legal)
-    played = q.gather(1, _tensor(games.played[rows], device).unsqueeze(1)).squeeze(1)
+    played = q.gather(1, as_tensor(games.played[rows], device).unsqueeze(1)).squeeze(1)
     figures["value_loss"] = _squared(played, games.ahead[rows], scale)
     tried = games.tried[rows]
     some = np.flatnonzero(tried[:, 0] >= 0)
     if len(some):
-        said = q[torch.from_numpy(some).to(device)].gather(1, _tensor(tried[some], device))
+        said = q[torch.from_numpy(some).to(device)].gather(1, as_tensor(tried[some], device))
         figures["q_loss"] = _squared(said, games.worth[rows[some]], scale)
     return figures
 
 
 def _squared(said: Tensor, true: NDArray[Any], scale: float) -> Tensor:
-    error = (said - _tensor(true.astype(np.float32), said.device)) / scale
+    error = (said - as_tensor(true.astype(np.float32), said.device)) / scale
     return (error**2).mean()
-
-
-def _tensor(array: NDArray[Any], device: Any) -> Tensor:
-    return torch.from_numpy(np.ascontiguousarray(array)).to(device)

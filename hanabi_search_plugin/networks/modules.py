@@ -23,6 +23,11 @@ from hanabi_search_plugin.require import require_integer
 Tensor = Any  # torch.Tensor
 
 
+def as_tensor(array: NDArray[Any], device: Any) -> Tensor:
+    """The array on ``device``, in memory that is shared where both are the processor's."""
+    return torch.from_numpy(np.ascontiguousarray(array)).to(device)
+
+
 @dataclass(frozen=True)
 class Output:
     """What a network says at an observation. Returns are still to come, in score points."""

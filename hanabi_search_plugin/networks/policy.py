@@ -16,7 +16,7 @@ from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, Vi
 from hanabi_search_plugin.hanabi.layout import PLAYED
 from hanabi_search_plugin.hanabi.worlds import HanabiView
 from hanabi_search_plugin.networks.advised import Advised
-from hanabi_search_plugin.networks.modules import Network, Output
+from hanabi_search_plugin.networks.modules import Network, Output, as_tensor
 from hanabi_search_plugin.policy import (
     Blueprint,
     Estimates,
@@ -154,7 +154,9 @@ class NetworkPolicy(Policy, Value, PlaysOn):
         with torch.inference_mode():
             for part in _parts(len(view)):
                 rows = slice(0, 1) if shared else part
-                given = (self._tensor(x) for x in (public[rows], private[part], memory[rows]))
+                given = (
+                    as_tensor(x, self.device) for x in (public[rows], private[part], memory[rows])
+                )
                 found.append(read(self.network.decide(*given), part).double().cpu().numpy())
         return np.concatenate(found)
 
@@ -178,12 +180,9 @@ class NetworkPolicy(Policy, Value, PlaysOn):
         after = []
         with torch.inference_mode():
             for part in _parts(len(seen)):
-                given = (self._tensor(seen[part]), self._tensor(memory[part]))
+                given = (as_tensor(seen[part], self.device), as_tensor(memory[part], self.device))
                 after.append(self.network.remember(*given).cpu().numpy())
         return np.concatenate(after)
-
-    def _tensor(self, array: NDArray[Any]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
 
 class EstimatingPolicy(NetworkPolicy, Estimates):

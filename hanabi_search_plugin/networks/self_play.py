@@ -17,7 +17,7 @@ import torch
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.networks.architectures import make_network
+from hanabi_search_plugin.networks.architectures import new_network
 from hanabi_search_plugin.networks.checkpoint import begin_with, save_network
 from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.policy import network_policy
@@ -102,9 +102,9 @@ class SelfPlayRun(TrainingRun):
     def __init__(self, settings: SelfPlay, folder: str | Path, *, device: str = "cpu") -> None:
         self.settings = settings
         self.game = HanabiGame(settings.config)
-        with torch.random.fork_rng([]):
-            torch.manual_seed(settings.seed)
-            network = make_network(settings.architecture, settings.config, settings.options)
+        network = new_network(
+            settings.architecture, settings.config, settings.options, settings.seed
+        )
         self.start: dict[str, Any] = {}  # the record of the network it began with
         if settings.start:
             self.start = begin_with(network, settings.start)
@@ -207,8 +207,5 @@ def learn_by_self_play(
 ) -> Network:
     """Run ``settings`` in ``folder`` to the end, from where it was stopped; the network."""
     run = SelfPlayRun(settings, folder, device=device)
-    while not run.finished:
-        row = run.iterate()
-        if on_iteration is not None:
-            on_iteration(row)
+    run.finish(on_iteration)
     return run.network

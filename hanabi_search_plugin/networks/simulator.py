@@ -19,6 +19,7 @@ from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.layout import LIVES, PLAYED
 from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
 from hanabi_search_plugin.networks.encoding import Encoding
+from hanabi_search_plugin.networks.modules import as_tensor
 from hanabi_search_plugin.networks.tensor_encoding import encoded
 from hanabi_search_plugin.networks.tensor_hanabi import TensorWorlds
 from hanabi_search_plugin.networks.tensor_streams import TensorStreams
@@ -97,10 +98,10 @@ class EngineGames(Simulator):
         views = [worlds.view(p) for p in self.seats]
         apart = views if encoding.seat_relative else views[:1]
         return Seen(
-            self._tensor(worlds.current_player),
-            self._tensor(worlds.legal),
-            self._tensor(np.stack([encoding.public(view) for view in apart])),
-            self._tensor(np.stack([encoding.private(view) for view in views])),
+            as_tensor(worlds.current_player, self.device),
+            as_tensor(worlds.legal, self.device),
+            as_tensor(np.stack([encoding.public(view) for view in apart]), self.device),
+            as_tensor(np.stack([encoding.private(view) for view in views]), self.device),
         )
 
     def step(self, actions: Tensor) -> Stepped:
@@ -113,7 +114,7 @@ class EngineGames(Simulator):
         assert lives is not None
         worlds.rows[ended] = self.game.deal(self.rng, int(ended.sum())).rows
         brought = (points - before, points - score, ended, lives == 0, score)
-        return Stepped(*(self._tensor(array) for array in brought))
+        return Stepped(*(as_tensor(array, self.device) for array in brought))
 
     def state(self) -> dict[str, Tensor]:
         return {"rows": torch.from_numpy(self.worlds.rows)}
@@ -123,9 +124,6 @@ class EngineGames(Simulator):
         if rows.shape != self.worlds.rows.shape:
             raise ValueError(f"expected rows {self.worlds.rows.shape}, got {rows.shape}")
         self.worlds.rows[:] = rows
-
-    def _tensor(self, array: NDArray[Any]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
 
 class TensorGames(Simulator):

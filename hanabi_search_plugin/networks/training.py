@@ -10,6 +10,7 @@ import json
 import math
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,13 @@ class TrainingRun(ABC):
     @property
     def finished(self) -> bool:
         return self.done >= self._rounds
+
+    def finish(self, on_round: Callable[[Row], None] | None = None) -> None:
+        """All rounds that are left; ``on_round`` hears the line of metrics of each."""
+        while not self.finished:
+            row = self.iterate()
+            if on_round is not None:
+                on_round(row)
 
     def iterate(self) -> Row:
         """A round, and write all that lasts. Returns the line of metrics."""

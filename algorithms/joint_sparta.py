@@ -21,6 +21,7 @@ import numpy as np
 
 from hanabi_search_plugin.agent import SearchAgent, TeamSearch
 from hanabi_search_plugin.algorithms.range_search import RangeSearch
+from hanabi_search_plugin.algorithms.sparta import noise_notes
 from hanabi_search_plugin.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.game import Event, Game, IntArray, View
 from hanabi_search_plugin.policy import Blueprint, Memory
@@ -164,8 +165,13 @@ class JointAgent(SearchAgent):
             reason = "improved"
         else:
             reason = "below_threshold" if (gain[0] > 0.0).any() else "blueprint_best"
+        result = _unsearched(table, player, base, actions)
+        notes = [result.note] if result.note else []
+        if reason not in ("single_move", "budget_too_small"):
+            share = int(contest.share[0])
+            notes += noise_notes(self.search.rollouts, share, self.search.min_rollouts)
         return replace(
-            _unsearched(table, player, base, actions),
+            result,
             action=action,
             reason=reason,
             mean=mean[0, actions],
@@ -174,6 +180,7 @@ class JointAgent(SearchAgent):
             gain=0.0 if action == base else float(gain[0, action]),
             gain_stderr=0.0 if action == base else float(gain_stderr[0, action]),
             rollouts=contest.rollouts + table.rollouts,
+            note="; ".join(notes),
         )
 
     def _by_blueprint(self, seat: Seat, own: Any, rng: np.random.Generator) -> SearchResult:
@@ -253,15 +260,12 @@ class JointAgent(SearchAgent):
             )
             rollouts += spent
             notes.append(f"searched {len(able)} entries of move {move.turn}")
-            public = self._narrowed(public, move, np.setdiff1d(entries, able[plays]))
+            try:
+                public = public.exclude(move.player, move.turn, np.setdiff1d(entries, able[plays]))
+            except ContractError:  # a stranger sits there, who does not search as agreed
+                notes.append(f"move {move.turn} is not the search's, so it tells nothing")
             queue = queue[1:]
         return public, queue, rollouts, "; ".join(notes)
-
-    def _narrowed(self, public: PublicBelief, move: Searched, out: Any) -> PublicBelief:
-        try:
-            return public.exclude(move.player, move.turn, out)
-        except ContractError:  # a stranger sits there, who does not search as agreed
-            return public
 
     def _seed(self, turn: int) -> tuple[int, ...]:
         return self.search.seed, turn
@@ -270,6 +274,7 @@ class JointAgent(SearchAgent):
 def _unsearched(table: Table, player: int, base: int, actions: IntArray) -> SearchResult:
     """The blueprint's move, as by a seat that may not search."""
     unknown = np.full(len(actions), np.nan)
+    notes = ([table.note] if table.note else []) + table.public.caveats()
     return SearchResult(
         action=base,
         blueprint_action=base,
@@ -283,5 +288,5 @@ def _unsearched(table: Table, player: int, base: int, actions: IntArray) -> Sear
         rollouts=table.rollouts,
         belief_size=table.public.size(player),
         likelihoods=None if table.likelihoods is None else table.likelihoods[player],
-        note=table.note,
+        note="; ".join(notes),
     )

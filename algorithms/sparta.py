@@ -95,12 +95,8 @@ class Sparta:
             return _result(belief, actions, base, base, "single_move", tally, notes)
         if share < 1:
             return _result(belief, actions, base, base, "budget_too_small", tally, notes)
-        if self.pruning != "off" and share < self.min_rollouts:
-            _warn_of_noise(self.rollouts, self.min_rollouts)
-            notes.append(
-                f"{self.rollouts} rollouts are {share} a move, below min_rollouts="
-                f"{self.min_rollouts}: no move was dropped"
-            )
+        if self.pruning != "off":
+            notes += noise_notes(self.rollouts, share, self.min_rollouts)
         alive = np.ones(len(actions), dtype=np.bool_)
         while n := self._worlds_next(tally, alive, share):
             try:
@@ -154,6 +150,20 @@ class Sparta:
             return best, "improved"
         better = (tally.difference(base)[0] < 0).any()
         return base, "below_threshold" if better else "blueprint_best"
+
+
+def noise_notes(rollouts: int, share: int, min_rollouts: int) -> list[str]:
+    """What to say of a decision whose ``share`` of rollouts, of a move, is too small to drop any.
+
+    Logs a warning, too, the first time.
+    """
+    if share >= min_rollouts:
+        return []
+    _warn_of_noise(rollouts, min_rollouts)
+    return [
+        f"{rollouts} rollouts are {share} a move, below min_rollouts={min_rollouts}: no move was "
+        "dropped"
+    ]
 
 
 @cache

@@ -69,6 +69,13 @@ class PublicBelief(ABC):
     def likelihoods(self) -> int | None:
         """Policy evaluations taken since the game began; None where they are not counted."""
 
+    def caveats(self) -> list[str]:
+        """What a decision from this belief should be read with."""
+        notes = [] if self.exact else ["the public belief may leave worlds out"]
+        if self.recovered:
+            notes.append(f"the public belief had to recover {self.recovered} times")
+        return notes
+
     @abstractmethod
     def entry_of(self, view: View) -> int:
         """The label of the entry that the observer with this view holds."""

@@ -212,6 +212,35 @@ def test_a_stranger_does_not_stop_it():
     assert len(found.scores) == 5
 
 
+def test_a_decision_says_which_rule_applied():
+    """Max range, budget, and evidence dropped: on the very move, and in words."""
+    game = HanabiGame(**SMALL)
+    agent = upgrade(SmartBot(), game, JointSparta(**{**SEARCH, "max_range": 2}))
+    for _, _, result in play(game, (agent, agent), game.deal(np.random.default_rng(2), 1)):
+        if result.reason == "search_not_allowed":
+            assert "searches alone: its move" in result.note
+            assert "max_range=2" in result.note
+        assert "min_rollouts" not in result.note
+    noisy = upgrade(SmartBot(), game, JointSparta(**{**SEARCH, "min_rollouts": 250}))
+    said = "300 rollouts are {} a move, below min_rollouts=250: no move was dropped"
+    for _, _, result in play(game, (noisy, noisy), game.deal(np.random.default_rng(2), 1)):
+        if result.count.any():
+            moves = len(result.actions)
+            assert (said.format(300 // moves) in result.note) == (300 // moves < 250)
+    agents = tuple(upgrade(SmartBot(), game, JointSparta(**SEARCH)) for _ in range(2))
+    recovered = 0
+    rng = np.random.default_rng(1)
+    for worlds, seats, result in play(game, agents, game.deal(np.random.default_rng(2), 1)):
+        # Seat 0 leaves what was agreed: it hardly ever makes the move that its own result says.
+        if worlds.current_player[0] == 0:
+            legal = np.flatnonzero(worlds.legal[0])
+            object.__setattr__(result, "action", int(rng.choice(legal)))
+        times = seats[0].table.public.recovered
+        assert (f"recover {times} times" in result.note) == (times > 0)
+        recovered = max(recovered, times)
+    assert recovered > 0
+
+
 def test_what_it_needs():
     with pytest.raises(ConfigError, match="max_range must be an integer of at least 0, got -1"):
         JointSparta(max_range=-1)

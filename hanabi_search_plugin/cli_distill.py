@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -35,13 +34,13 @@ def distill(
     ] = 2.0,
     seed: option.Seed = 0,
     start: Annotated[
-        Path | None,
+        str,
         typer.Option(
-            path_type=Path,
-            metavar="FILE",
-            help="Go on from this network, which then plays all moves from the first round.",
+            metavar="NAME",
+            help="Go on from this network, a policy's name or a file; it then plays all moves from "
+            "the first round.",
         ),
-    ] = None,
+    ] = "",
     evaluation_games: training.EvaluationGames = 1000,
     device: training.Device = "cpu",
     threads: training.Threads = 1,
@@ -64,7 +63,7 @@ def distill(
         rate=rate,
         value_weight=value_weight,
         seed=seed,
-        start="" if start is None else str(start),
+        start=start,
     )
     run = training.to_the_end(console, lambda: Run(settings, out, device=device), iterations, _line)
     training.show_games(

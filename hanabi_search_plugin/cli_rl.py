@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, cast
 
 import typer
@@ -56,9 +55,9 @@ def rl(
     ] = 50,
     seed: option.Seed = 0,
     start: Annotated[
-        Path | None,
-        typer.Option(path_type=Path, metavar="FILE", help="Go on from this network."),
-    ] = None,
+        str,
+        typer.Option(metavar="NAME", help="Go on from this network: a policy's name, or a file."),
+    ] = "",
     evaluation_games: training.EvaluationGames = 1000,
     baseline: Annotated[
         str,
@@ -76,6 +75,7 @@ def rl(
     from hanabi_search_plugin.hanabi.config import Bomb, HanabiConfig
     from hanabi_search_plugin.hanabi.game import HanabiGame
     from hanabi_search_plugin.networks.self_play import SelfPlay, SelfPlayRun
+    from hanabi_search_plugin.networks.start import policy_named
 
     named = context.params
     config = HanabiConfig(**{name: named[name] for name in training.GAME}, bomb=cast(Bomb, bomb))
@@ -83,11 +83,11 @@ def rl(
         config=config,
         architecture=architecture,
         options=training.parsed(options),
-        start="" if start is None else str(start),
+        start=start,
         **{name: named[name] for name in SAME},
     )
     game = HanabiGame(replace(config, bomb="zero"))
-    name = baseline or (f"network:file={start}" if start is not None else "")
+    name = baseline or (policy_named(start) if start else "")
     rival = load_policy(name, game.config) if name else None
 
     def line(row: dict[str, float], seconds: float) -> str:

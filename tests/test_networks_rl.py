@@ -320,8 +320,15 @@ def test_a_run_goes_on_from_a_distilled_network(tmp_path: Path) -> None:
     run.iterate()
     record = load_network(tmp_path / "second" / MODEL).training
     assert record["start"]["policy"] == "smartbot" and record["done"] == 1
-    with pytest.raises(ConfigError, match="start must be a network like this run's, feed-forward"):
+    with pytest.raises(ConfigError, match=r"this run's, feed-forward of .* got masks of"):
         SelfPlayRun(SelfPlay(config=TINY, start=start), tmp_path / "third")
+    with pytest.raises(ConfigError, match=r"start must be a file or one of smartnet, .* 'no'"):
+        SelfPlayRun(SelfPlay(config=TINY, start="no"), tmp_path / "third")
+    shipped = SelfPlay(architecture="masks", iterations=1, start="rlnet")  # by name
+    begun = SelfPlayRun(shipped, tmp_path / "fourth")
+    named = load_policy("rlnet").network.state_dict()
+    assert all(torch.equal(x, named[name]) for name, x in begun.network.state_dict().items())
+    assert begun.start["moves"] == 128
 
 
 def test_three_players_learn_too(tmp_path: Path) -> None:
@@ -360,7 +367,9 @@ def test_settings_are_checked(tmp_path: Path) -> None:
     for name in ("tree", "public-q", "advised-masks"):
         with pytest.raises(ConfigError, match=f"architecture must be one of .*, got '{name}'"):
             SelfPlay(architecture=name)
-    with pytest.raises(ConfigError, match="unexpected keyword argument 'width'"):
+    with pytest.raises(
+        ConfigError, match=r"options of architecture feed-forward are .*, got 'width'"
+    ):
         SelfPlayRun(SelfPlay(options={"width": 8}), tmp_path)
 
 

@@ -200,3 +200,23 @@ def test_settings_are_checked() -> None:
     with pytest.raises(ConfigError, match="temperature must be a number of at least 0, got -1"):
         network_policy(make_network("masks", TINY, SMALL), temperature=-1)
     assert np.isfinite(Distillation().rate)
+    with pytest.raises(ConfigError, match="options of architecture masks are hidden, context, sco"):
+        make_network("masks", TINY, {"hiden": 8})
+    with pytest.raises(ConfigError, match=r"smartnet plays games of .*, got players 4, colors 4$"):
+        load_policy("smartnet", HanabiConfig(players=4, colors=4))
+
+
+def test_a_device_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    """In a sentence, before a folder is made."""
+    missing = ["nowhere"] + ([] if torch.cuda.is_available() else ["cuda"])
+    for device in missing:
+        reason = f"device must be one that PyTorch has here, as cpu, got '{device}': "
+        for load in (
+            lambda device=device: load_policy(f"smartnet:device={device}"),
+            lambda device=device: load_network(saved(tmp_path / "a"), device=device),
+            lambda device=device: Run(Distillation(config=TINY), tmp_path / "run", device=device),
+        ):
+            with pytest.raises(ConfigError, match=reason) as caught:
+                load()
+            assert "\n" not in str(caught.value)
+    assert not (tmp_path / "run").exists()

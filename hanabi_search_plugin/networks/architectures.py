@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any
 
 import torch
@@ -24,6 +25,13 @@ ARCHITECTURES: dict[str, Callable[..., Network]] = {
     "advised-lstm": AdvisedLSTM,
     "advised-masks": AdvisedMasks,
 }
+LEARNERS = ("masks", "public-lstm", "feed-forward", "recurrent")  # from a bot, or by self-play
+
+
+def require_learner(name: str) -> None:
+    """Raises ConfigError unless ``name`` is one of ``LEARNERS``."""
+    if name not in LEARNERS:
+        raise ConfigError(f"architecture must be one of {', '.join(LEARNERS)}, got {name!r}")
 
 
 def make_network(name: str, config: HanabiConfig, options: Mapping[str, Any]) -> Network:
@@ -31,6 +39,12 @@ def make_network(name: str, config: HanabiConfig, options: Mapping[str, Any]) ->
     if name not in ARCHITECTURES:
         known = ", ".join(ARCHITECTURES)
         raise ConfigError(f"architecture must be one of {known}, got {name!r}")
+    own = list(signature(ARCHITECTURES[name]).parameters)[1:]  # all but the game
+    unknown = [option for option in options if option not in own]
+    if unknown:
+        raise ConfigError(
+            f"options of architecture {name} are {', '.join(own)}, got {unknown[0]!r}"
+        )
     try:
         return ARCHITECTURES[name](config, **options)
     except TypeError as error:

@@ -21,7 +21,7 @@ from hanabi_search_plugin.networks.belief_games import weights_along
 from hanabi_search_plugin.networks.belief_net import BeliefNet, cross_entropy, masked
 from hanabi_search_plugin.networks.checkpoint import read_file
 from hanabi_search_plugin.networks.encoding import FREE
-from hanabi_search_plugin.networks.modules import as_tensor
+from hanabi_search_plugin.networks.modules import as_tensor, moved
 from hanabi_search_plugin.networks.readers import Read
 from hanabi_search_plugin.policy import Memory
 from hanabi_search_plugin.provenance import describe
@@ -50,7 +50,7 @@ class NetworkBelief(BeliefModel):
         self.device = device
         self.training = dict(training or {})  # the record of how it was trained
         self.digest = _digest(network)
-        self.network = network.to(device).eval()
+        self.network = moved(network, device).eval()
 
     def start(self, view: View) -> Memory:
         blank = self.network.blank(len(view)).cpu().numpy()

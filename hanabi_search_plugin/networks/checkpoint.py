@@ -15,12 +15,12 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
-from hanabi_search_plugin.errors import CheckpointError, ConfigError, HanabiSearchError
+from hanabi_search_plugin.errors import CheckpointError, HanabiSearchError
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.networks.architectures import ARCHITECTURES, name_of
 from hanabi_search_plugin.networks.encoding import difference_of
-from hanabi_search_plugin.networks.modules import Network
+from hanabi_search_plugin.networks.modules import Network, moved
 
 FORMAT = "hanabi-search-plugin network 1"
 
@@ -88,23 +88,7 @@ def load_network(
                 f"{path}: expected a game with {name} {value}, for which the network was made, "
                 f"got {given}"
             )
-    return Loaded(network.to(device).eval(), training)
-
-
-def begin_with(network: Network, path: str | Path) -> dict[str, Any]:
-    """Take over the weights of the network in a file; returns the record of its training.
-
-    Raises as ``load_network``, and ConfigError where its architecture or options are others.
-    """
-    loaded = load_network(path, network.config)
-    other = loaded.network
-    if type(other) is not type(network) or other.options != network.options:
-        raise ConfigError(
-            f"start must be a network like this run's, {name_of(network)} of {network.options}, "
-            f"got one of {other.options}"
-        )
-    network.load_state_dict(other.state_dict())
-    return loaded.training
+    return Loaded(moved(network, device).eval(), training)
 
 
 def is_ours(path: str | Path) -> bool:

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from hanabi_search_plugin.blueprints.registry import load_policy
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.game import IntArray
 from hanabi_search_plugin.networks.advised import Advised
@@ -28,8 +27,9 @@ from hanabi_search_plugin.networks.clone_lessons import (
     loss_of,
 )
 from hanabi_search_plugin.networks.modules import Network
-from hanabi_search_plugin.networks.policy import NetworkPolicy, network_policy
+from hanabi_search_plugin.networks.policy import network_policy
 from hanabi_search_plugin.networks.split_nets import Sequential
+from hanabi_search_plugin.networks.start import begin_with
 from hanabi_search_plugin.networks.training import Row, TrainingRun
 from hanabi_search_plugin.require import require_integer
 from hanabi_search_plugin.searched_games import read_about, read_searched
@@ -126,25 +126,6 @@ class Run(TrainingRun):
 
     def write(self, path: Path, record: dict[str, Any]) -> None:
         save_network(path, self.network, record)
-
-
-def begin_with(network: Network, name: str) -> None:
-    """Take over the weights of a network, by name or file, that fit; raises ConfigError if none.
-
-    A network of masks with an adviser takes over all but the memory of one without.
-    """
-    named = f"network:file={name}" if Path(name).is_file() else name
-    policy = load_policy(named, network.config)
-    if not isinstance(policy, NetworkPolicy):
-        raise ConfigError(f"start must be a network, got {name!r}")
-    mine, theirs = network.state_dict(), policy.network.state_dict()
-    if not isinstance(network, Advised) and set(mine) != set(theirs):
-        raise ConfigError(f"start must be a network like this run's, got {name!r}")
-    fitting = {k: x for k, x in theirs.items() if k in mine and mine[k].shape == x.shape}
-    missing = [k for k in mine if k not in fitting and not k.startswith("advice.")]
-    if missing:
-        raise ConfigError(f"start must be a network that has {missing[0]}, got {name!r}")
-    network.load_state_dict(fitting, strict=False)
 
 
 def drawn(network: Network, lessons: Lessons, batch: int, rng: np.random.Generator) -> IntArray:

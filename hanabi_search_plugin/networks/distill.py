@@ -18,13 +18,13 @@ from hanabi_search_plugin.blueprints.registry import load_policy
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.networks.advised import Advised
-from hanabi_search_plugin.networks.architectures import new_network
-from hanabi_search_plugin.networks.checkpoint import begin_with, save_network
+from hanabi_search_plugin.networks.architectures import new_network, require_learner
+from hanabi_search_plugin.networks.checkpoint import save_network
 from hanabi_search_plugin.networks.collect import collect
 from hanabi_search_plugin.networks.lessons import VALUE_LOSSES, batches, lesson
 from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.policy import network_policy
+from hanabi_search_plugin.networks.start import begin_with
 from hanabi_search_plugin.networks.training import Row, TrainingRun
 from hanabi_search_plugin.require import require_integer, require_positive
 
@@ -37,7 +37,7 @@ class Distillation:
     """A run: who is imitated, in which game, by which network, for how long.
 
     Raises ConfigError for numbers out of range, a policy that is not compiled, or an architecture
-    or options that are not known.
+    that is none of ``LEARNERS``; the run, for options that are not known.
     """
 
     policy: str = "smartbot"
@@ -51,12 +51,13 @@ class Distillation:
     rate: float = 2e-3  # of learning, at first
     value_weight: float = 2.0  # of the losses of values and Q beside the policy's
     seed: int = 0
-    start: str = ""  # the file of a network to go on from; it plays all moves from the first round
+    start: str = ""  # a network by file or name; it plays all moves from the first round
 
     def __post_init__(self) -> None:
         for name in ("iterations", "games", "epochs", "batch"):
             require_integer(name, getattr(self, name), 1)
         require_integer("seed", self.seed, 0)
+        require_learner(self.architecture)
         for name in ("rate", "value_weight"):
             require_positive(name, getattr(self, name))
         if not isinstance(load_policy(self.policy, self.config), CompiledBot):
@@ -82,10 +83,6 @@ class Run(TrainingRun):
         network = new_network(
             settings.architecture, settings.config, settings.options, settings.seed
         )
-        if isinstance(network, Advised):
-            raise ConfigError(
-                f"architecture must be one without an adviser, got {settings.architecture!r}"
-            )
         self.start: dict[str, Any] = {}  # the record of the network it began with
         if settings.start:
             self.start = begin_with(network, settings.start)

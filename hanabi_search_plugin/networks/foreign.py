@@ -29,7 +29,7 @@ from torch import nn
 from hanabi_search_plugin.errors import CheckpointError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.encoding import sections
-from hanabi_search_plugin.networks.modules import Output
+from hanabi_search_plugin.networks.modules import Output, moved
 from hanabi_search_plugin.networks.split_nets import PublicLSTM
 
 Tensor = Any  # torch.Tensor
@@ -119,7 +119,7 @@ def load_foreign(
     except RuntimeError as error:
         reason = " ".join(line.strip() for line in str(error).splitlines()[1:2])
         raise CheckpointError(f"{path}: expected a public LSTM for {config}: {reason}") from None
-    network.to(device).eval()
+    moved(network, device).eval()
     return network
 
 
@@ -133,9 +133,12 @@ def _read(path: str | Path) -> dict[str, Tensor]:
                 return {name: content.get_tensor(name) for name in content.keys()}
         loaded = torch.load(path, map_location="cpu", weights_only=True)
     except (SafetensorError, pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
+        # PyTorch's own words on a pickle advise to trust the file: nothing here does.
+        unsafe = isinstance(error, pickle.UnpicklingError)
+        reason = "it holds something else" if unsafe else str(error).splitlines()[0]
         raise CheckpointError(
             f"{path}: expected a network of this package, a state dict of tensors alone, or flax "
-            f"parameters as safetensors: {str(error).splitlines()[0]}"
+            f"parameters as safetensors: {reason}"
         ) from None
     if not isinstance(loaded, dict) or not all(map(torch.is_tensor, loaded.values())):
         raise CheckpointError(

@@ -8,19 +8,33 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.game import View
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.networks.encoding import Encoding
 from hanabi_search_plugin.require import require_integer
 
 Tensor = Any  # torch.Tensor
+M = TypeVar("M", bound=nn.Module)
+
+
+def moved(module: M, device: str) -> M:
+    """The module on ``device``; raises ConfigError for one that PyTorch does not have here."""
+    try:
+        module.to(device)
+    except (AssertionError, RuntimeError) as error:  # the former where PyTorch was built without it
+        reason = str(error).splitlines()[0]
+        raise ConfigError(
+            f"device must be one that PyTorch has here, as cpu, got {device!r}: {reason}"
+        ) from None
+    return module
 
 
 def as_tensor(array: NDArray[Any], device: Any) -> Tensor:

@@ -16,7 +16,7 @@ from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, Vi
 from hanabi_search_plugin.hanabi.layout import PLAYED
 from hanabi_search_plugin.hanabi.worlds import HanabiView
 from hanabi_search_plugin.networks.advised import Advised
-from hanabi_search_plugin.networks.modules import Network, Output, as_tensor
+from hanabi_search_plugin.networks.modules import Network, Output, as_tensor, moved
 from hanabi_search_plugin.policy import (
     Blueprint,
     Estimates,
@@ -57,7 +57,7 @@ class NetworkPolicy(Policy, Value, PlaysOn):
     def __init__(self, network: Network, *, temperature: float = 0.0, device: str = "cpu") -> None:
         if not (isinstance(temperature, (int, float)) and 0 <= temperature < math.inf):
             raise ConfigError(f"temperature must be a number of at least 0, got {temperature!r}")
-        self.network = network.to(device).eval()
+        self.network = moved(network, device).eval()
         self.combine = network.combine
         self.temperature = float(temperature)
         self.device = device

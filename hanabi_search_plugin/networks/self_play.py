@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.networks.architectures import new_network
-from hanabi_search_plugin.networks.checkpoint import begin_with, save_network
+from hanabi_search_plugin.networks.architectures import new_network, require_learner
+from hanabi_search_plugin.networks.checkpoint import save_network
 from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.policy import network_policy
 from hanabi_search_plugin.networks.ppo import (
@@ -31,6 +30,7 @@ from hanabi_search_plugin.networks.ppo import (
 )
 from hanabi_search_plugin.networks.selfplay_games import Player, Stretch
 from hanabi_search_plugin.networks.simulator import EngineGames, TensorGames
+from hanabi_search_plugin.networks.start import begin_with
 from hanabi_search_plugin.networks.training import Row, TrainingRun
 from hanabi_search_plugin.require import require_integer, require_positive, require_share
 from hanabi_search_plugin.selfplay import self_play
@@ -38,7 +38,6 @@ from hanabi_search_plugin.streams import Streams
 
 FORMAT = "hanabi-search-plugin self-play 1"
 CURVE_GAMES = 500  # on decks that are the same for every network
-LEARNERS = ("feed-forward", "public-lstm", "recurrent", "masks")
 LENIENT = 0.5  # share of a run from nothing after which lost games count as they do in the end
 
 Tensor = Any  # torch.Tensor
@@ -52,7 +51,7 @@ class SelfPlay:
     first it keeps its points, after a share of the run, ``lenient``, the rule holds in full. None
     stands for 0.5, or 0 where the run goes on from a network. Every ``evaluate_every`` rounds, and
     after the last one, the network plays ``CURVE_GAMES`` greedily.
-    Raises ConfigError for numbers out of range, or an architecture that is not one of ``LEARNERS``;
+    Raises ConfigError for numbers out of range, or an architecture that is none of ``LEARNERS``;
     the run, for options that are not known.
     """
 
@@ -72,12 +71,10 @@ class SelfPlay:
     lenient: float | None = None
     evaluate_every: int = 50
     seed: int = 0
-    start: str = ""  # the file of a network to go on from
+    start: str = ""  # a network to go on from, by file or name
 
     def __post_init__(self) -> None:
-        if self.architecture not in LEARNERS:
-            known = ", ".join(LEARNERS)
-            raise ConfigError(f"architecture must be one of {known}, got {self.architecture!r}")
+        require_learner(self.architecture)
         for name in ("iterations", "games", "moves", "epochs", "batch", "evaluate_every"):
             require_integer(name, getattr(self, name), 1)
         require_integer("seed", self.seed, 0)

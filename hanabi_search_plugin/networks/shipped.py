@@ -8,8 +8,8 @@ from pathlib import Path
 from hanabi_search_plugin.blueprints.registry import network_models
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.networks.checkpoint import is_ours, load_network
-from hanabi_search_plugin.networks.encoding import difference_of
+from hanabi_search_plugin.networks.checkpoint import Loaded, is_ours, load_network
+from hanabi_search_plugin.networks.encoding import FREE, difference_of
 from hanabi_search_plugin.networks.foreign import load_foreign
 from hanabi_search_plugin.networks.policy import NetworkPolicy, network_policy
 
@@ -29,14 +29,23 @@ def load_network_policy(
     Raises ConfigError where the package has none for these games, or ``file`` is missing;
     CheckpointError where the file is for other games or no network.
     """
+    network = load_named(name, config, file=file, device=device).network
+    return network_policy(network, temperature=temperature, device=device)
+
+
+def load_named(
+    name: str | None, config: HanabiConfig, *, file: str = "", device: str = "cpu"
+) -> Loaded:
+    """The network that ``load_network_policy`` plays, and the record of its training.
+
+    That of a foreign one is empty. Raises as there.
+    """
     path = _shipped(name, config) if name is not None else Path(str(file))
     if not path.is_file():
         raise ConfigError(f"file must be that of a network, got {str(path)!r}")
     if is_ours(path):
-        network = load_network(path, config, device=device).network
-    else:
-        network = load_foreign(path, config, device=device)
-    return network_policy(network, temperature=temperature, device=device)
+        return load_network(path, config, device=device)
+    return Loaded(load_foreign(path, config, device=device), {})
 
 
 def _shipped(name: str, config: HanabiConfig) -> Path:
@@ -48,4 +57,10 @@ def _shipped(name: str, config: HanabiConfig) -> Path:
     known = "; ".join(
         ", ".join(f"{key} {value}" for key, value in model["config"].items()) for model in models
     )
-    raise ConfigError(f"{name} plays games of {known}, got {config}")
+    usual = HanabiConfig(players=config.players).to_dict() | {"players": None}
+    other = ", ".join(
+        f"{key} {value}"
+        for key, value in config.to_dict().items()
+        if key not in FREE and value != usual[key]
+    )
+    raise ConfigError(f"{name} plays games of {known}, got {other}")

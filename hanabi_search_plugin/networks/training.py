@@ -23,6 +23,7 @@ from hanabi_search_plugin.checkpoint import difference
 from hanabi_search_plugin.errors import CheckpointError, ConfigError
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.networks.checkpoint import read_file
+from hanabi_search_plugin.networks.modules import moved
 
 STATE, METRICS, MODEL = "state.safetensors", "metrics.jsonl", "model.safetensors"
 LAST_RATE = 0.03  # of the learning rate, at the end of its cosine
@@ -56,8 +57,8 @@ class TrainingRun(ABC):
         optimizer: type[torch.optim.Adam | torch.optim.RMSprop] = torch.optim.Adam,
     ) -> None:
         self.folder, self.device = Path(folder), device
+        self.network = moved(network, device)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.network = network.to(device)
         self.optimizer = optimizer(self.network.parameters(), lr=rate)
         self.done = 0  # rounds
         self.seconds = 0.0  # CPU seconds of the process in finished rounds

@@ -25,13 +25,13 @@ from hanabi_search_plugin import HanabiConfig, HanabiGame, evaluate, load_policy
 from hanabi_search_plugin.blueprints.registry import network_models
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.game import FloatArray, IntArray
-from hanabi_search_plugin.hanabi.layout import PLAYED
 from hanabi_search_plugin.networks.advised import Advised
 from hanabi_search_plugin.networks.checkpoint import load_network, save_network
 from hanabi_search_plugin.networks.policy import NetworkPolicy
 from hanabi_search_plugin.networks.training import METRICS, MODEL
 from hanabi_search_plugin.policy import take
 from hanabi_search_plugin.rollout import choose, observe_all, start_memories
+from hanabi_search_plugin.selfplay import points
 from hanabi_search_plugin.streams import Streams
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -161,7 +161,7 @@ def values_said(
     while len(alive):
         seats = range(game.num_players)
         said = [policy.value(worlds.view(p), memories[p]) for p in seats]
-        score = np.bitwise_count(worlds.rows[:, PLAYED]).astype(np.float64)
+        score = points(worlds.rows)
         mover = worlds.current_player
         rows.append((alive, np.stack(said, axis=1), score, np.full(len(alive), len(rows)), mover))
         actions = choose(worlds, blueprint, memories, streams)

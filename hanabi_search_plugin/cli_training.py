@@ -96,7 +96,11 @@ def to_the_end(
         show(run.done)
         while not run.finished:
             began = time.perf_counter()
-            row = run.iterate()
+            try:
+                row = run.iterate()
+            except KeyboardInterrupt:
+                console.print("stopped: the same command goes on after the last whole round")
+                raise
             log(row)
             text = line(row, time.perf_counter() - began)
             console.print(f"{run.done:>5}  {text}", soft_wrap=True)

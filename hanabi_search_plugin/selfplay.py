@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hanabi_search_plugin.agent import SearchAgent
 from hanabi_search_plugin.game import HIDDEN, FloatArray, IntArray, Worlds
@@ -109,3 +110,10 @@ def lives_left(worlds: Worlds) -> IntArray | None:
     if not isinstance(worlds, HanabiWorlds):
         return None
     return np.asarray(worlds.rows[:, LIVES], dtype=np.int64).copy()
+
+
+def points(rows: NDArray[np.int32]) -> FloatArray:
+    """[B] cards on the fireworks in rows of native Hanabi."""
+    from hanabi_search_plugin.hanabi.layout import PLAYED
+
+    return np.bitwise_count(rows[:, PLAYED]).astype(np.float64)

@@ -184,6 +184,28 @@ def test_the_command_trains_and_its_network_plays(tmp_path: Path) -> None:
     assert record["done"] == 2 and record["options"] == {"hidden": 16, "scorer": 8}
 
 
+def test_an_interrupted_command_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["train", "distill", "--out", str(tmp_path), "--colors", "2", "--ranks", "2"]
+    words += ["--hand-size", "2", "--iterations", "2", "--games", "8", "--evaluation-games", "0"]
+    words += ["--set", "hidden=8"]
+    iterate = Run.iterate
+
+    def once(run: Run) -> dict[str, float]:
+        if run.done:
+            raise KeyboardInterrupt
+        return iterate(run)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Run, "iterate", once)
+        result = CliRunner().invoke(app, words)
+    assert result.exit_code == 130
+    assert "the same command goes on after the last whole round" in result.output
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert len((tmp_path / METRICS).read_text().splitlines()) == 2
+
+
 def test_settings_are_checked() -> None:
     for changes, reason in (
         ({"policy": "random"}, "policy must be a compiled bot, got 'random'"),

@@ -21,11 +21,10 @@ from hanabi_search_plugin.blueprints.evalfn import STATE_FEATURES, move_features
 from hanabi_search_plugin.blueprints.tree import CompiledTree
 from hanabi_search_plugin.game import Event
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import PLAYED
 from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
 from hanabi_search_plugin.match import SEARCHES, deal_game
 from hanabi_search_plugin.policy import Memory, Policy
-from hanabi_search_plugin.selfplay import Turn, play_game
+from hanabi_search_plugin.selfplay import Turn, play_game, points
 from hanabi_search_plugin.tree import GrownTree
 
 Numbers = NDArray[np.float32]
@@ -74,8 +73,7 @@ def of_tree(
     rows, memory = tree.kept[nodes], tree.kept_memory[nodes]
     features = move_features(guide, game, rows, memory, actions)
     mean = tree.totals[nodes, actions] / tree.visits[nodes, actions]
-    now = np.bitwise_count(rows[:, PLAYED])
-    targets = (mean - now) / game.config.max_score
+    targets = (mean - points(rows)) / game.config.max_score
     return features.astype(np.float32), targets.astype(np.float32), nodes == 0
 
 

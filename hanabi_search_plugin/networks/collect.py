@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from hanabi_search_plugin.blueprints.compiled import CompiledBot, MaskBot
 from hanabi_search_plugin.game import FloatArray, IntArray
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import ALL, PLAYED
+from hanabi_search_plugin.hanabi.layout import ALL
 from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
 from hanabi_search_plugin.networks.mask_net import MaskNet
 from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.policy import NetworkPolicy
 from hanabi_search_plugin.policy import join, take
 from hanabi_search_plugin.rollout import choose, observe_all, start_memories
-from hanabi_search_plugin.selfplay import lives_left
+from hanabi_search_plugin.selfplay import lives_left, points
 from hanabi_search_plugin.streams import Streams
 
 TRIED = 1 / 300  # share of the decisions at which two moves are tried out
@@ -106,7 +106,7 @@ def collect(
             "watcher": watcher, "watched_public": _of_seat(watcher, publics),
             "watched_private": _of_seat(watcher, privates),
             "legal": worlds.legal, "taught": taught, "tried": tried,
-            "memory": _of_seat(seat, mine_before), "ahead": -_score(worlds),
+            "memory": _of_seat(seat, mine_before), "ahead": -points(worlds.rows),
         }  # fmt: skip
         if before:
             step["masks_before"] = _of_seat(seat, before) & game.template[ALL]
@@ -134,11 +134,6 @@ def collect(
         found = _played_on(branches, students, rng)
         whole["worth"][whole["tried"][:, 0] >= 0] = found
     return Games(**whole | {"scores": scores, "bombed": bombed})
-
-
-def _score(worlds: HanabiWorlds) -> FloatArray:
-    """[B] cards on the fireworks."""
-    return np.bitwise_count(worlds.rows[:, PLAYED]).astype(np.float64)
 
 
 def _masks(bot: CompiledBot, memories: tuple[Any, ...]) -> tuple[NDArray[np.int32], ...]:
@@ -192,4 +187,4 @@ def _played_on(
     moves = np.concatenate(tried).T
     streams = Streams.spawn(rng, len(worlds))
     found = game.action_values(worlds, moves, students, join(memories), 0, streams)
-    return np.asarray(found.T - _score(worlds)[:, None])
+    return np.asarray(found.T - points(worlds.rows)[:, None])

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View, Worlds
-from hanabi_search_plugin.hanabi.layout import PLAYED
 from hanabi_search_plugin.hanabi.worlds import HanabiView
 from hanabi_search_plugin.networks.advised import Advised
 from hanabi_search_plugin.networks.modules import Network, Output, as_tensor, moved
@@ -26,6 +25,7 @@ from hanabi_search_plugin.policy import (
     Value,
     sample_actions,
 )
+from hanabi_search_plugin.selfplay import points
 from hanabi_search_plugin.streams import Streams
 
 if TYPE_CHECKING:
@@ -195,7 +195,7 @@ class EstimatingPolicy(NetworkPolicy, Estimates):
         assert isinstance(view, HanabiView)
         mask = torch.from_numpy(legal).to(self.device)
         q = self._decide(view, memory, lambda output, part: output.q(mask[part]))
-        return q + np.bitwise_count(view.rows[:, PLAYED]).astype(np.float64)[:, None]
+        return q + points(view.rows)[:, None]
 
 
 def network_policy(

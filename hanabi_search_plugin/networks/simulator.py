@@ -13,17 +13,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import LIVES, PLAYED
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
+from hanabi_search_plugin.hanabi.layout import LIVES
 from hanabi_search_plugin.networks.encoding import Encoding
 from hanabi_search_plugin.networks.modules import as_tensor
 from hanabi_search_plugin.networks.tensor_encoding import encoded
 from hanabi_search_plugin.networks.tensor_hanabi import TensorWorlds
 from hanabi_search_plugin.networks.tensor_streams import TensorStreams
-from hanabi_search_plugin.selfplay import lives_left
+from hanabi_search_plugin.selfplay import lives_left, points
 
 Tensor = Any  # torch.Tensor
 
@@ -106,14 +104,14 @@ class EngineGames(Simulator):
 
     def step(self, actions: Tensor) -> Stepped:
         worlds = self.worlds
-        before = _points(worlds)
+        before = points(worlds.rows).astype(np.float32)
         worlds.step(actions.cpu().numpy())
-        points, ended = _points(worlds), worlds.terminal
+        now, ended = points(worlds.rows).astype(np.float32), worlds.terminal
         score = worlds.returns[:, 0].astype(np.float32)
         lives = lives_left(worlds)
         assert lives is not None
         worlds.rows[ended] = self.game.deal(self.rng, int(ended.sum())).rows
-        brought = (points - before, points - score, ended, lives == 0, score)
+        brought = (now - before, now - score, ended, lives == 0, score)
         return Stepped(*(as_tensor(array, self.device) for array in brought))
 
     def state(self) -> dict[str, Tensor]:
@@ -170,8 +168,3 @@ class TensorGames(Simulator):
         if state["rows"].t().shape != self.worlds.words.shape:
             raise ValueError(f"expected words {self.worlds.words.shape}")
         self.worlds.words.copy_(state["rows"].t())
-
-
-def _points(worlds: HanabiWorlds) -> NDArray[np.float32]:
-    """[G] cards on the fireworks."""
-    return np.bitwise_count(worlds.rows[:, PLAYED]).astype(np.float32)

@@ -108,6 +108,8 @@ def _rows(
             told["measured"] = _measured(console, row.run, effort)
         elif row.label in before and _same(before[row.label]["run"], told["run"]):
             told["measured"] = before[row.label]["measured"]
+        if row.run is not None and told["measured"] is None:
+            told["run"] = row.run.name  # how it is set matters once it is measured
         yield told
 
 
@@ -200,7 +202,19 @@ def _print(console: Console, content: dict[str, Any]) -> None:
 
 def _write(out: Path, plan: Plan, content: dict[str, Any]) -> None:
     with atomic_write(out / f"{plan.name}.json") as file:
-        file.write(json.dumps(content, indent=1, allow_nan=False).encode() + b"\n")
+        file.write(text(content).encode())
     if isinstance(plan, Figure):
         with atomic_write(out / f"{plan.name}.png") as file:
             plot(content, file)
+
+
+def text(content: Mapping[str, Any]) -> str:
+    """JSON with a line for each row or curve: what is measured anew is one line of a difference."""
+    parts = []
+    for name, value in content.items():
+        if name in ("rows", "curves"):
+            lines = ",\n  ".join(json.dumps(one, allow_nan=False) for one in value)
+            parts.append(f' "{name}": [\n  {lines}\n ]')
+        else:
+            parts.append(f' "{name}": {json.dumps(value, allow_nan=False)}')
+    return "{\n" + ",\n".join(parts) + "\n}\n"

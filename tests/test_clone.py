@@ -236,6 +236,10 @@ def test_a_run_that_was_stopped_ends_with_the_same_weights(
     assert record["objective"] == "reward" and record["search"]["seed"] == 3
     with pytest.raises(ConfigError, match=r"seed is 4 in .*, 5 here"):
         run_of(data, tmp_path / "parts", **given, seed=5)
+    count = len(read_searched(data))
+    assert record["games"] == count
+    with pytest.raises(ConfigError, match=rf"games is {count} in .*, {count - 1} here"):
+        run_of(data, tmp_path / "parts", **given, games=count - 1)
 
 
 def test_a_network_of_masks_goes_on_from_another(data: Path, tmp_path: Path) -> None:

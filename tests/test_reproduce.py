@@ -134,6 +134,9 @@ def test_a_table_grows_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert CliRunner().invoke(app, [*line, "both"]).exit_code == 0
     rows = json.loads((tmp_path / "tiny-table.json").read_text())["rows"]
     assert [row["measured"] is not None for row in rows] == [False, False, True, True, False]
+    lines = (tmp_path / "tiny-table.json").read_text().splitlines()
+    assert [json.loads(line.rstrip(",")) for line in lines if '"label"' in line] == rows
+    assert rows[4]["run"] == "tiny-joint" and rows[2]["run"]["name"] == "tiny-single"
     other = dataclasses.replace(BOTH, uncertainty=0.2)
     rows = (Row(label="searched", run=SEARCHED), Row(label="both", run=other))
     changed = Table(name="tiny-table", title="", rows=rows)

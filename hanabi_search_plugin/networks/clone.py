@@ -104,8 +104,9 @@ class Run(TrainingRun):
             if read_about(settings.held_out).config != config:
                 raise ConfigError(f"held-out must be games as those of {settings.data}")
             self.held_out = lessons_of(read_searched(settings.held_out), policy)
+        learned_from = {"games": len(games), "search": self.about.parameters}
         super().__init__(
-            network, folder, settings=settings.to_dict() | {"search": self.about.parameters},
+            network, folder, settings=settings.to_dict() | learned_from,
             rounds=settings.rounds, rate=settings.rate, seed=settings.seed, device=device,
             optimizer=torch.optim.RMSprop,
         )  # fmt: skip

@@ -32,9 +32,13 @@ GAMES = {
 def public_facts(table):
     """What all seats must agree on."""
     public = table.public
-    sizes = [public.entries(p).tolist() for p in range(public.game.num_players)]
+    players = range(public.game.num_players)
+    entries = [public.entries(p) for p in players]
+    weights = [public.weights(p, entries[p]).round(12).tolist() for p in players]
     queue = [(m.turn, m.player, m.action) for m in table.queue]
-    return table.searcher, queue, sizes, table.rollouts, table.note
+    labels = [of.tolist() for of in entries]
+    told = table.rollouts, table.note, public.caveats(), public.turn
+    return table.searcher, queue, labels, weights, told
 
 
 def play(game, agents, worlds):

@@ -197,7 +197,7 @@ def test_layer_by_layer_over_whole_games(
                 played = seat.advantage[: config.num_actions]
                 np.testing.assert_allclose(output.advantage[0], played, **close)
             if kind == "flax":
-                with pytest.raises(UnsupportedError, match=r"no value head \(fc_v\)"):
+                with pytest.raises(UnsupportedError, match=r"the network has no values"):
                     policy.value(view, memory)
             else:
                 np.testing.assert_allclose(policy.value(view, memory), seat.q, **close)

@@ -14,7 +14,14 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file, save_file  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
-from hanabi_search_plugin import ConfigError, HanabiConfig, HanabiGame, evaluate, load_policy  # noqa: E402
+from hanabi_search_plugin import (  # noqa: E402
+    ConfigError,
+    HanabiConfig,
+    HanabiGame,
+    cli_training,
+    evaluate,
+    load_policy,
+)
 from hanabi_search_plugin.cli import app  # noqa: E402
 from hanabi_search_plugin.errors import CheckpointError  # noqa: E402
 from hanabi_search_plugin.networks.architectures import make_network  # noqa: E402
@@ -182,6 +189,23 @@ def test_the_command_trains_and_its_network_plays(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, words).exit_code == 0
     record = load_network(out / MODEL).training
     assert record["done"] == 2 and record["options"] == {"hidden": 16, "scorer": 8}
+
+
+def test_tensorboard_gets_the_metrics_of_the_rounds_that_count(tmp_path: Path) -> None:
+    """Of a round that was done twice, the second time."""
+    events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    settings = Distillation(config=TINY, options=SMALL, iterations=3, games=8)
+    log, run = cli_training._tensorboard(tmp_path, 0), Run(settings, tmp_path)
+    log(run.iterate())
+    log(run.iterate() | {"score": -1.0})  # and is stopped before the state is written
+    log = cli_training._tensorboard(tmp_path, 1)
+    row = run.iterate() | {"iteration": 2}
+    log(row)
+    board = events.EventAccumulator(str(tmp_path)).Reload()
+    kept = board.Scalars("score")
+    assert [event.step for event in kept] == [1, 2]
+    assert kept[-1].value == pytest.approx(row["score"])
+    assert set(board.Tags()["scalars"]) >= {"policy_loss", "accuracy", "bombed", "rate"}
 
 
 def test_an_interrupted_command_says_how_to_go_on(

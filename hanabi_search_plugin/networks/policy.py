@@ -93,7 +93,9 @@ class NetworkPolicy(Policy, Value, PlaysOn):
 
     def value(self, view: View, memory: Memory) -> FloatArray:
         if not self.network.values:
-            raise UnsupportedError("the network has no value head (fc_v), so it has no values")
+            raise UnsupportedError(
+                "the network has no values: clones have none, nor foreign files without fc_v"
+            )
         view = self.network.encoding.native(view)
         if len(view) == 0:
             return np.zeros(0)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from hanabi_search_plugin import cli_belief, cli_clone, cli_distill, cli_rl
 from hanabi_search_plugin import cli_options as option
@@ -311,18 +311,21 @@ def decode(
     cli_decode.decode(context.params)
 
 
-@app.command()
+class _Reproduce(TyperCommand):
+    """Its help names what can be reproduced, which is slow to import."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        from hanabi_search_plugin import cli_reproduce
+
+        (what,) = (parameter for parameter in self.params if parameter.name == "what")
+        setattr(what, "help", cli_reproduce.names())  # noqa: B010  # not every parameter has one
+        super().format_help(ctx, formatter)
+
+
+@app.command(cls=_Reproduce)
 def reproduce(
     context: typer.Context,
-    what: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME",
-            help="sparta-table-1 to sparta-table-5, sparta-figure-2, sparta-figure-3, "
-            "sparta-theorem; lbs-table-1, lbs-table-2, lbs-figure-4; ris-mcts-table-1, "
-            "ris-mcts-table-3, ris-mcts-table-4, ris-mcts-table-6, ris-mcts-c-sweep.",
-        ),
-    ],
+    what: Annotated[str, typer.Argument(metavar="NAME")],
     games: Annotated[
         int, typer.Option(help="Games of a searched row; others have 100 times as many.")
     ] = 200,

@@ -7,13 +7,13 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from hanabi_search_plugin import cli_run
+from hanabi_search_plugin import cli_run, cli_training
 from hanabi_search_plugin.checkpoint import difference
 from hanabi_search_plugin.errors import ConfigError, RecordError
 from hanabi_search_plugin.files import atomic_write
@@ -25,6 +25,7 @@ from hanabi_search_plugin.reproduce.measure import (
     average,
     by_turn,
     measure,
+    paired,
     predictions,
     total,
     unmeasured,
@@ -32,6 +33,9 @@ from hanabi_search_plugin.reproduce.measure import (
 from hanabi_search_plugin.reproduce.plan import Curve, Figure, Plan, Run, Table
 from hanabi_search_plugin.reproduce.plot import plot, require_matplotlib
 from hanabi_search_plugin.require import require_integer
+
+if TYPE_CHECKING:
+    from hanabi_search_plugin.networks.training import TrainingRun
 
 PLANS: tuple[Plan, ...] = (*sparta.PLANS, *ris_mcts.PLANS, *lbs.PLANS)
 INTERRUPTED = 130
@@ -62,21 +66,25 @@ def reproduce(settings: Mapping[str, Any]) -> None:
     before = _before(out / f"{plan.name}.json", effort) if settings["only"] else {}
     with compile_progress(console):
         if isinstance(plan, Figure):
-            content["kind"] = plan.kind
+            content |= {"kind": plan.kind, "ticks": list(plan.ticks), "axis": plan.axis}
             content["curves"] = list(_curves(console, plan, effort, wanted, before))
         else:
             content["hidden"] = list(plan.hidden)
-            content["rows"] = list(_rows(console, plan, effort, wanted, before))
+            content["rows"] = _rows(console, plan, effort, wanted, before)
     _print(console, content)
     _write(out, plan, content)
+
+
+def names() -> str:
+    """What can be reproduced."""
+    return ", ".join(plan.name for plan in PLANS)
 
 
 def _plan(name: str) -> Plan:
     for plan in PLANS:
         if plan.name == name:
             return plan
-    names = ", ".join(plan.name for plan in PLANS)
-    raise ConfigError(f"what to reproduce must be one of {names}, got {name!r}")
+    raise ConfigError(f"what to reproduce must be one of {names()}, got {name!r}")
 
 
 def _wanted(plan: Plan, only: str) -> set[str]:
@@ -101,16 +109,23 @@ def _before(path: Path, effort: Effort) -> dict[str, dict[str, Any]]:
 
 def _rows(
     console: Console, table: Table, effort: Effort, wanted: set[str], before: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
-    for row in table.rows:
-        told = unmeasured(row)
-        if row.run is not None and row.label in wanted:
+) -> list[dict[str, Any]]:
+    rows = {row.label: (row, unmeasured(row)) for row in table.rows}
+    for label, (row, told) in rows.items():
+        if row.run is not None and label in wanted:
             told["measured"] = _measured(console, row.run, effort)
-        elif row.label in before and _same(before[row.label]["run"], told["run"]):
-            told["measured"] = before[row.label]["measured"]
+        elif label in before and _same(before[label]["run"], told["run"]):
+            told["measured"] = before[label]["measured"]
         if row.run is not None and told["measured"] is None:
             told["run"] = row.run.name  # how it is set matters once it is measured
-        yield told
+    for row, told in rows.values():
+        if row.than is None:
+            continue
+        other, its = rows[row.than]
+        if told["measured"] and its["measured"]:
+            assert row.run is not None and other.run is not None
+            told["measured"]["paired"] = paired(row.run, other.run, effort)
+    return [told for _, told in rows.values()]
 
 
 def _same(before: Any, now: Any) -> bool:
@@ -129,8 +144,7 @@ def _measured(console: Console, run: Run, effort: Effort) -> dict[str, Any]:
 def _curves(
     console: Console, figure: Figure, effort: Effort, wanted: set[str], before: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    by_kind = {"turns": _by_turn, "budgets": _by_run, "costs": _by_run, "beliefs": _by_belief}
-    points = by_kind[figure.kind]
+    points = {"turns": _by_turn, "beliefs": _by_belief}.get(figure.kind, _by_run)
     for curve in figure.curves:
         told = {"label": curve.label, "runs": describe(curve.runs)}
         if curve.label in wanted:
@@ -160,12 +174,28 @@ def _by_belief(
 def _by_run(
     console: Console, figure: Figure, curve: Curve, effort: Effort
 ) -> Iterator[dict[str, Any]]:
-    for run in curve.runs:
-        measured = _measured(console, run, effort)
-        x = measured["rollouts_per_game"] / measured["searched_moves_per_game"]
+    for place, run in enumerate(curve.runs):
+        measured = _measured(console, _trained(console, run, effort), effort)
+        x = place
         if figure.kind == "costs":
             x = measured["cpu_seconds_per_game"]
+        elif figure.kind == "budgets":
+            x = measured["rollouts_per_game"] / measured["searched_moves_per_game"]
         yield {"x": x, "run": run.name, **measured}
+
+
+def _trained(console: Console, run: Run, effort: Effort) -> Run:
+    """The run with its networks, which are trained now where they are not finished."""
+    if run.training is None:
+        return run
+    cli_training.begin(threads=1, evaluation_games=0)
+    from hanabi_search_plugin.reproduce.training import trained
+
+    def finish(name: str, training: TrainingRun, rounds: int) -> None:
+        with cli_run.progress_bar(console, name, rounds) as show:
+            training.finish(lambda row: show(training.done))
+
+    return trained(run, effort.folder.parent / "networks", finish)
 
 
 @contextmanager

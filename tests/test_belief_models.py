@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +34,7 @@ def test_a_model_knows_as_much_as_its_card_says(name: str, model: dict[str, Any]
     blueprint = (load_policy(name, game.config),) * game.num_players
     found = measured(game, blueprint, loaded.network, 40, 99)
     gain = model["grounded"] - model["cross_entropy"]
-    assert gain > 0.1
+    assert gain > 0.05
     assert found["grounded"] - found["masked"] == pytest.approx(gain, abs=0.04)
 
 
@@ -48,3 +51,15 @@ def test_the_documented_cards_are_those_measured() -> None:
     benchmarks = pytest.importorskip("benchmarks.beliefs")
     text = Path(benchmarks.PAGE).read_text()
     assert benchmarks.page(text) == text
+
+
+@pytest.mark.slow
+def test_seven_cards_fit_in_memory(tmp_path: Path) -> None:
+    """LBS at a game whose exact belief would not fit; compilation is in the figure."""
+    out = tmp_path / "out.json"
+    line = (
+        "evaluate --policy rlnet --search lbs --depth 16 --rollouts 1000 --players 2 --hand-size 7 "
+        f"--information-tokens 4 --bomb zero --games 1 --json {out}"
+    )
+    subprocess.run([sys.executable, "-m", "hanabi_search_plugin", *line.split()], check=True)
+    assert json.loads(out.read_text())["peak_rss_mb"] < 2 * 1024

@@ -15,15 +15,25 @@ from typer.testing import CliRunner, Result
 from hanabi_search_plugin import cli_reproduce
 from hanabi_search_plugin.algorithms.ismcts import RisMcts
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
+from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.blueprints.agents import RuleAgent
 from hanabi_search_plugin.blueprints.evalfn import EvalFn, shipped
 from hanabi_search_plugin.blueprints.rulebook import SHIPPED_EVALUATION, TABLE_II
 from hanabi_search_plugin.cli import app
 from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.reproduce import report, ris_mcts, sparta
+from hanabi_search_plugin.reproduce import lbs, report, ris_mcts, sparta
 from hanabi_search_plugin.reproduce.measure import by_turn
-from hanabi_search_plugin.reproduce.plan import Curve, Figure, Published, Row, Run, Table
+from hanabi_search_plugin.reproduce.plan import (
+    Curve,
+    Figure,
+    Plan,
+    Published,
+    Row,
+    Run,
+    Table,
+    Training,
+)
 
 TINY = HanabiConfig(colors=2, ranks=2, hand_size=2)
 SEARCH = Sparta(rollouts=200, min_rollouts=10)
@@ -58,11 +68,19 @@ BUDGETS = Figure(
     curves=(Curve(label="one", runs=(SMALLER, SEARCHED)),),
 )
 COSTS = Figure(name="tiny-costs", title="Costs", kind="costs", curves=BUDGETS.curves)
+SPLITS = Figure(
+    name="tiny-splits",
+    title="Splits",
+    kind="splits",
+    curves=BUDGETS.curves,
+    ticks=("1|20", "1|200"),
+    axis="plies | rollouts",
+)
 
 
 @pytest.fixture(autouse=True)
 def tiny_plans(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli_reproduce, "PLANS", (TABLE, TURNS, BUDGETS, COSTS))
+    monkeypatch.setattr(cli_reproduce, "PLANS", (TABLE, TURNS, BUDGETS, COSTS, SPLITS))
 
 
 def run(name: str, out: Path, games: int = 3) -> Result:
@@ -105,6 +123,47 @@ def test_a_table_shows_ours_beside_the_papers(tmp_path: Path) -> None:
     assert 0.5 < joint["measured"]["searched_share"] <= 1
     assert single["run"]["search"]["rollouts"] == 200 and both["run"]["uncertainty"] == 0.1
     assert single["published"]["rollouts"] == 2e3
+
+
+def test_rows_are_compared_game_by_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wider = HanabiConfig(colors=2, ranks=3, hand_size=2)
+    one, both = (
+        Run(name=f"wider-{len(seats)}", config=wider, search=SEARCH, seats=seats)
+        for seats in ((1,), (0, 1))
+    )
+    table = Table(
+        name="pair",
+        title="",
+        rows=(Row(label="one", run=one), Row(label="both", run=both, than="one")),
+    )
+    monkeypatch.setattr(cli_reproduce, "PLANS", (table,))
+    made = content("pair", tmp_path, 8)
+    measured = made["rows"][1]["measured"]
+    kept = [
+        {game: score for side, game, score in scores(tmp_path, run.name) if side == "policies"}
+        for run in (both, one)
+    ]
+    more = np.array([kept[0][i] - kept[1][i] for i in range(8)])
+    assert more.any()
+    paired = measured["paired"]
+    assert paired["games"] == 8 and paired["mean"] == pytest.approx(more.mean())
+    assert paired["sem"] == pytest.approx(more.std(ddof=1) / np.sqrt(8))
+    cell = report.rows(made)[1][report.headings(made).index("on the same decks")]
+    assert cell == f"{more.mean():+.2f} ± {paired['sem']:.2f} than one"
+    # Measured alone it is compared with what is there of the other row.
+    line = ["reproduce", "pair", "--games", "8", "--only", "both", "--out"]
+    assert CliRunner().invoke(app, [*line, str(tmp_path)]).exit_code == 0
+    again = json.loads((tmp_path / "pair.json").read_text())["rows"][1]["measured"]
+    assert again["paired"] == paired
+    assert CliRunner().invoke(app, [*line, str(tmp_path / "fresh")]).exit_code == 0
+    alone = json.loads((tmp_path / "fresh" / "pair.json").read_text())["rows"][1]["measured"]
+    assert alone["mean"] == measured["mean"] and "paired" not in alone
+
+
+def test_help_names_every_plan() -> None:
+    shown = " ".join(CliRunner().invoke(app, ["reproduce", "--help"]).stdout.split())
+    for name in ("tiny-table", "tiny-turns", "tiny-budgets", "tiny-costs", "tiny-splits"):
+        assert name in shown
 
 
 def test_finished_games_are_not_played_again(
@@ -171,10 +230,69 @@ def test_figures(tmp_path: Path) -> None:
     assert small["games"] == 4 and small["run"] == "tiny-20"
     costs = content("tiny-costs", tmp_path, 4)["curves"][0]["points"]
     assert [point["x"] for point in costs] == [p["cpu_seconds_per_game"] for p in (small, large)]
+    splits = content("tiny-splits", tmp_path, 4)
+    points = splits["curves"][0]["points"]
+    assert [point["x"] for point in points] == [0, 1] and splits["ticks"] == ["1|20", "1|200"]
+    assert [point["mean"] for point in points] == [small["mean"], large["mean"]]
+    assert report.headings(splits) == ["curve", "plies | rollouts", "score", "games"]
+    assert [cells[1] for cells in report.rows(splits)] == ["1|20", "1|200"]
     # After every game's end what counts is the score, which both have.
     assert curve["points"][-1]["mean"] == large["mean"]
-    for name in ("tiny-turns", "tiny-budgets", "tiny-costs"):
+    for name in ("tiny-turns", "tiny-budgets", "tiny-costs", "tiny-splits"):
         assert (tmp_path / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_figure_trains_its_networks_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    pytest.importorskip("torch")
+    from hanabi_search_plugin.networks.training import TrainingRun
+    from hanabi_search_plugin.reproduce import training
+
+    small = {"hidden": 16, "context": 8, "scorer": 8}
+    sizes = {"games": 8, "moves": 4, "batch": 16, "options": small}
+    monkeypatch.setattr(training, "BLUEPRINT", training.BLUEPRINT | sizes)
+    monkeypatch.setattr(training, "BELIEF", {"games": 4, "steps": 2, "batch": 4})
+    monkeypatch.setattr(training, "BELIEF_NETWORK", {"hidden": 8, "decoder": 8, "embedding": 4})
+    rounds: list[str] = []
+    iterate = TrainingRun.iterate
+
+    def counted(run: TrainingRun) -> dict[str, float]:
+        rounds.append(run.folder.name)
+        return iterate(run)
+
+    monkeypatch.setattr(TrainingRun, "iterate", counted)
+    search = Lbs(depth=None, rollouts=20, min_rollouts=5)
+    curves = tuple(
+        Curve(
+            label=label,
+            runs=tuple(
+                Run(
+                    name=f"{label}-{first}",
+                    policy="",
+                    config=TINY,
+                    search=wanted,
+                    seats=() if wanted is None else (1,),
+                    training=Training(blueprint=first, belief=3 - first),
+                )
+                for first in (1, 2)
+            ),
+        )
+        for label, wanted in (("alone", None), ("searched", search))
+    )
+    figure = Figure(
+        name="tiny-budget", title="", kind="splits", curves=curves, ticks=("1|2", "2|1"), axis="m"
+    )
+    monkeypatch.setattr(cli_reproduce, "PLANS", (figure,))
+    first = content("tiny-budget", tmp_path, 2)
+    names = ["blueprint-1", "blueprint-2", "belief-2-of-blueprint-1", "belief-1-of-blueprint-2"]
+    assert sorted(rounds) == sorted([names[0], *names[1:2] * 2, *names[2:3] * 2, names[3]])
+    assert {path.name for path in (tmp_path / "networks").iterdir()} == set(names)
+    alone, searched = (curve["points"] for curve in first["curves"])
+    for one, other in zip(alone, searched, strict=True):
+        assert one["games"] == 200 and other["games"] == 2 and other["rollouts_per_game"] > 0
+    again = content("tiny-budget", tmp_path, 2)
+    assert len(rounds) == 6
+    assert again["curves"][1]["points"][0]["mean"] == searched[0]["mean"]
 
 
 def test_a_figure_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,27 +366,56 @@ def test_trees_and_lost_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert cells[names.index("ours")].startswith(f"{measured['mean']:.2f}")
 
 
+def runs_of(plan: Plan) -> list[Run]:
+    if isinstance(plan, Table):
+        return [row.run for row in plan.rows if row.run is not None]
+    return [run for curve in plan.curves for run in curve.runs]
+
+
 def test_the_papers_tables_are_sound() -> None:
-    plans = (*sparta.PLANS, *ris_mcts.PLANS)
+    plans = (*sparta.PLANS, *ris_mcts.PLANS, *lbs.PLANS)
     names = [plan.name for plan in plans]
     assert len(set(names)) == len(names) and "sparta-figure-3" in names
     runs: dict[str, Run] = {}
     for plan in plans:
         bomb = "keep" if plan in ris_mcts.PLANS else "zero"
         if isinstance(plan, Table):
-            found = [row.run for row in plan.rows if row.run is not None]
-            assert len({row.label for row in plan.rows}) == len(plan.rows)
+            labels = {row.label for row in plan.rows}
+            assert len(labels) == len(plan.rows)
             for row in plan.rows:
-                assert row.published or row.bound or plan is ris_mcts.C_SWEEP
-        else:
-            found = [run for curve in plan.curves for run in curve.runs]
-        for one in found:
+                assert row.published or row.bound or plan in (ris_mcts.C_SWEEP, lbs.TABLE_1)
+                assert row.than is None or row.than in labels - {row.label}
+        elif plan.kind == "splits":
+            assert all(len(curve.runs) == len(plan.ticks) for curve in plan.curves)
+        for one in runs_of(plan):
             assert runs.setdefault(one.name, one) == one  # one file of games, one line-up
             assert one.config.bomb == bomb and (one.search is None) == (one.seats == ())
-    for one in runs.values():
-        game, policies = one.line_up()
-        assert len(policies) == game.num_players > max(one.seats, default=0)
     assert len(runs) > 100
+
+
+@pytest.mark.parametrize("plans", [sparta.PLANS, ris_mcts.PLANS, lbs.PLANS])
+def test_the_papers_tables_have_their_line_ups(plans: tuple[Plan, ...]) -> None:
+    if plans is lbs.PLANS:
+        pytest.importorskip("torch")
+    for one in {run.name: run for plan in plans for run in runs_of(plan)}.values():
+        if one.training is None:
+            game, policies = one.line_up()
+            assert len(policies) == game.num_players > max(one.seats, default=0)
+
+
+def test_the_splits_of_lbs_share_a_budget() -> None:
+    for run, tick in zip(runs_of(lbs.FIGURE_6), lbs.FIGURE_6.ticks, strict=True):
+        assert isinstance(run.search, Lbs) and run.search.depth is not None
+        assert run.search.depth * run.search.rollouts == 16_000
+        assert tick == f"{run.search.depth}|{run.search.rollouts:,}"
+    a_minute = lbs.A_MINUTE
+    for curve in lbs.FIGURE_5.curves:
+        for run, tick in zip(curve.runs, lbs.FIGURE_5.ticks, strict=True):
+            blueprint, belief = map(int, tick.split("|"))
+            assert run.training == Training(
+                blueprint=blueprint * a_minute.blueprint, belief=belief * a_minute.belief
+            )
+            assert blueprint + belief == lbs.MINUTES and blueprint > 0 and belief > 0
 
 
 def test_tables_of_ris_mcts_share_games() -> None:

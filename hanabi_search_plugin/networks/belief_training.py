@@ -87,7 +87,7 @@ class BeliefRun(TrainingRun):
             network, folder, settings=about | {"options": network.options} | asdict(settings),
             rounds=settings.iterations, rate=settings.rate, seed=settings.seed, device=device,
         )  # fmt: skip
-        first = max(0, self.done - settings.keep + 1)
+        first = self.done if self.finished else max(0, self.done - settings.keep + 1)
         self._buffer: deque[Lessons] = deque(
             (self._games(round_) for round_ in range(first, self.done)), maxlen=settings.keep
         )

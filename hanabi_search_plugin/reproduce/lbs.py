@@ -1,5 +1,5 @@
 """Hu, Lerer, Brown and Foerster, "Learned Belief Search: Efficiently Improving Policies in
-Partially Observable Settings", 2021: tables 1 and 2, and figures 3 and 4.
+Partially Observable Settings", 2021: tables 1 and 2, figures 3 to 6, and both seats searching.
 
 Its blueprints were learned by reinforcement, on 40 cores and 3 GPUs. Ours stand beside those that
 they are closest to: ``smartnet``, which imitates SmartBot, and ``rlnet``, which went on from it by
@@ -13,7 +13,16 @@ from typing import Any
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.reproduce.plan import Curve, Figure, Plan, Published, Row, Run, Table
+from hanabi_search_plugin.reproduce.plan import (
+    Curve,
+    Figure,
+    Plan,
+    Published,
+    Row,
+    Run,
+    Table,
+    Training,
+)
 
 # A tenth of the paper's rollouts, on a processor; moves that are clearly behind go early.
 BUDGET: dict[str, Any] = {"rollouts": 1_000, "min_rollouts": 25, "threshold": 0.25}
@@ -52,13 +61,21 @@ def _sparta(policy: str, cards: int = 5) -> Run:
     )
 
 
-def _lbs(policy: str, depth: int | None, cards: int = 5) -> Run:
+def _lbs(
+    policy: str,
+    depth: int | None,
+    cards: int = 5,
+    *,
+    rollouts: int = BUDGET["rollouts"],
+    seats: tuple[int, ...] = (1,),
+) -> Run:
+    less = "" if rollouts == BUDGET["rollouts"] else f"-{rollouts}"
     return Run(
-        name=f"{_name(policy, cards)}-lbs-{depth or 'end'}",
+        name=f"{_name(policy, cards)}-lbs-{depth or 'end'}{less}{'-both' * (len(seats) > 1)}",
         policy=policy,
         config=CARDS[cards],
-        search=Lbs(depth=depth, **BUDGET),
-        seats=(1,),
+        search=Lbs(depth=depth, **BUDGET | {"rollouts": rollouts}),
+        seats=seats,
         belief=policy,
     )
 
@@ -72,10 +89,10 @@ TABLE_1 = Table(
         Row(label="5 cards, LBS", run=_lbs(STRONG, 16), published=_paper(24.48, 0.01, 47)),
         Row(label="6 cards", run=_alone(STRONG, 6), published=_paper(24.57, 0.01, None)),
         Row(label="6 cards, SPARTA", run=_sparta(STRONG, 6), published=_paper(24.82, 0.01, 1747)),
-        Row(label="6 cards, LBS", run=None, published=_paper(24.76, 0.01, 42)),
+        Row(label="6 cards, LBS", run=_lbs(STRONG, 16, 6), published=_paper(24.76, 0.01, 42)),
         Row(label="7 cards", run=_alone(STRONG, 7), published=_paper(23.67, 0.02, None)),
         Row(label="7 cards, SPARTA", run=_sparta(STRONG, 7)),
-        Row(label="7 cards, LBS", run=None, published=_paper(24.26, 0.01, 58)),
+        Row(label="7 cards, LBS", run=_lbs(STRONG, 16, 7), published=_paper(24.26, 0.01, 58)),
     ),
     note=f"{NOTE}. With 7 cards it could not hold the exact belief; ours is of a sample of hands.",
 )
@@ -125,11 +142,11 @@ FIGURE_3 = Figure(
     title="Figure 3: score by the CPU seconds of a game",
     kind="costs",
     curves=tuple(
-        Curve(label=f"{policy}, {label}", runs=runs)
-        for policy in (MEDIUM, STRONG)
+        Curve(label=f"{policy}{', 6 cards' * (cards == 6)}, {label}", runs=runs)
+        for policy, cards in ((MEDIUM, 5), (STRONG, 5), (STRONG, 6))
         for label, runs in (
-            ("LBS", tuple(_lbs(policy, depth) for depth in reversed(_DEPTHS))),
-            ("SPARTA", (_sparta(policy),)),
+            ("LBS", tuple(_lbs(policy, depth, cards) for depth in reversed(_DEPTHS))),
+            ("SPARTA", (_sparta(policy, cards),)),
         )
     ),
     note="From left to right LBS at depth 1, 2, 4, 8, 16, 32 and to the end. " + NOTE + ".",
@@ -147,4 +164,74 @@ FIGURE_4 = Figure(
     "which it could be held in memory.",
 )
 
-PLANS: tuple[Plan, ...] = (TABLE_1, TABLE_2, FIGURE_3, FIGURE_4)
+MINUTES = 10  # of one idle core, for the blueprint and its belief model together
+A_MINUTE = Training(blueprint=35, belief=22)  # rounds
+
+
+def _learned(minutes: int, search: Lbs | None) -> Run:
+    """A blueprint that had so many minutes, and its belief model the rest."""
+    rounds = A_MINUTE.blueprint * minutes, A_MINUTE.belief * (MINUTES - minutes)
+    return Run(
+        name=f"learned-{minutes}-of-{MINUTES}{'-lbs-end' if search else ''}",
+        policy="",
+        search=search,
+        seats=() if search is None else (1,),
+        training=Training(blueprint=rounds[0], belief=rounds[1]),
+    )
+
+
+_MINUTES = tuple(range(2, MINUTES, 2))
+
+FIGURE_5 = Figure(
+    name="lbs-figure-5",
+    title=f"Figure 5: {MINUTES} minutes of one core, for blueprint and belief model",
+    kind="splits",
+    curves=tuple(
+        Curve(label=label, runs=tuple(_learned(minutes, search) for minutes in _MINUTES))
+        for label, search in (("blueprint", None), ("LBS to the end", Lbs(depth=None, **BUDGET)))
+    ),
+    note="Networks from nothing, trained by this command. A minute is 35 rounds of self-play, or "
+    "22 of belief learning. The paper: 24 hours, 10,000 rollouts.",
+    ticks=tuple(f"{minutes}|{MINUTES - minutes}" for minutes in _MINUTES),
+    axis="minutes for the blueprint | for the belief model",
+)
+
+_SPLIT = {depth: 16_000 // depth for depth in (1, 2, 4, 8, 16, 32)}  # rollouts
+
+FIGURE_6 = Figure(
+    name="lbs-figure-6",
+    title="Figure 6: depth against rollouts, their product fixed",
+    kind="splits",
+    curves=(
+        Curve(
+            label=STRONG,
+            runs=tuple(_lbs(STRONG, depth, rollouts=number) for depth, number in _SPLIT.items()),
+        ),
+    ),
+    note="16,000 moves of rollouts a decision, the paper's 128,000; another blueprint.",
+    ticks=tuple(f"{depth}|{number:,}" for depth, number in _SPLIT.items()),
+    axis="depth | rollouts a decision",
+)
+
+_ONE = "one seat"
+
+BOTH_SEATS = Table(
+    name="lbs-both-seats",
+    title="Section 6.1: LBS by both seats, each of which takes the other to play the blueprint",
+    rows=(
+        Row(
+            label=_ONE,
+            run=_lbs(STRONG, 4, rollouts=500),
+            published=_paper(24.48, 0.01, None),
+        ),
+        Row(
+            label="both seats",
+            run=_lbs(STRONG, 4, rollouts=500, seats=(0, 1)),
+            published=_paper(24.34, 0.02, None),
+            than=_ONE,
+        ),
+    ),
+    note="Depth 4 and 500 rollouts a decision; the paper: depth 16 and 10,000. Other blueprints.",
+)
+
+PLANS: tuple[Plan, ...] = (TABLE_1, TABLE_2, BOTH_SEATS, FIGURE_3, FIGURE_4, FIGURE_5, FIGURE_6)

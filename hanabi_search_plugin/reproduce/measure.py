@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -74,10 +75,30 @@ def average(values: Iterable[float]) -> dict[str, Any]:
     return {"mean": float(values.mean()), "sem": sem, "games": n}
 
 
+def paired(run: Run, other: Run, effort: Effort) -> dict[str, Any] | None:
+    """How much more ``run`` scores than ``other``, over the games kept of both; None: there are
+    none."""
+    mine, its = (_kept_scores(one, effort) for one in (run, other))
+    both = sorted(mine.keys() & its.keys())
+    return average(mine[i] - its[i] for i in both) if both else None
+
+
+def _kept_scores(run: Run, effort: Effort) -> dict[int, float]:
+    """Scores by number of those of the effort's games that ``measure`` has finished."""
+    path = effort.kept(run, "")
+    lines = path.read_bytes().splitlines()[1:] if path.exists() else []
+    games = (json.loads(line) for line in lines)
+    return {
+        game["game"]: game["score"]
+        for game in games
+        if game["side"] == "policies" and game["game"] < effort.games
+    }
+
+
 def unmeasured(row: Row) -> dict[str, Any]:
     """A row as plain JSON types, without figures of ours."""
     published = None if row.published is None else dataclasses.asdict(row.published)
-    out = {"label": row.label, "published": published, "bound": row.bound}
+    out = {"label": row.label, "published": published, "bound": row.bound, "than": row.than}
     return out | {"run": describe(row.run), "measured": None}
 
 

@@ -15,6 +15,14 @@ from hanabi_search_plugin.policy import Blueprint
 
 
 @dataclass(frozen=True, kw_only=True)
+class Training:
+    """Rounds of self-play from nothing, and of a belief model on the games of what it came to."""
+
+    blueprint: int
+    belief: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Run:
     """One line-up. Where somebody searches, finished games are kept in a file named ``name``."""
 
@@ -25,6 +33,7 @@ class Run:
     seats: tuple[int, ...] = ()  # that search
     uncertainty: float = 0.0  # of their beliefs
     belief: str | None = None  # a learned one, as ``load_belief_model`` knows it; None: exact
+    training: Training | None = None  # stands for ``policy`` and ``belief``: ``training.trained``
 
     def line_up(self) -> tuple[HanabiGame, Blueprint]:
         """The game and who sits where."""
@@ -62,6 +71,7 @@ class Row:
     run: Run | None
     published: Published | None = None
     bound: float | None = None  # what theory says the gain is at least
+    than: str | None = None  # the label of a row that it is compared with, game by game
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,13 +95,16 @@ class Figure:
     by rollouts; ``"costs"``: the same by CPU seconds.
 
     ``"beliefs"``: cross entropy by turn; a curve is one belief of its run, by its label.
+    ``"splits"``: a point a run, one beside the other, by ``ticks``.
     """
 
     name: str
     title: str
-    kind: Literal["turns", "budgets", "costs", "beliefs"]
+    kind: Literal["turns", "budgets", "costs", "beliefs", "splits"]
     curves: tuple[Curve, ...]
     note: str = ""
+    ticks: tuple[str, ...] = ()  # of "splits"
+    axis: str = ""  # what they say
 
 
 Plan = Table | Figure

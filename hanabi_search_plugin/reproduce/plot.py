@@ -40,6 +40,10 @@ def plot(content: dict[str, Any], file: IO[bytes]) -> None:
     elif content["kind"] == "beliefs":
         axes.set_xlabel("turn")
         axes.set_ylabel("cross entropy, nats a card")
+    elif content["kind"] == "splits":
+        axes.set_xticks(range(len(content["ticks"])), content["ticks"])
+        axes.set_xlabel(content["axis"])
+        axes.set_ylabel("score")
     else:
         axes.set_xscale("log")
         budgets = content["kind"] == "budgets"

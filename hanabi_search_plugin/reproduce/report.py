@@ -36,7 +36,8 @@ Cell = Callable[[dict[str, Any]], str]
 
 def _columns(content: dict[str, Any]) -> list[tuple[str, Cell]]:
     if "curves" in content:
-        x = {"budgets": "rollouts a searched move", "costs": "CPU s"}.get(content["kind"], "turn")
+        named = {"budgets": "rollouts a searched move", "costs": "CPU s"}
+        x = content.get("axis") or named.get(content["kind"], "turn")
         names = ["curve", x, "nats a card" if content["kind"] == "beliefs" else "score", "games"]
         return [(name, str) for name in names]
     every: list[tuple[str, Cell]] = [
@@ -48,6 +49,7 @@ def _columns(content: dict[str, Any]) -> list[tuple[str, Cell]]:
         ("ours, bomb 0", _lost_as_zero),
         ("gain", lambda row: _error(_of(row, "gain"), _of(row, "gain_sem"), "+")),
         ("bound on the gain", lambda row: "" if row["bound"] is None else f"{row['bound']:,.0f}"),
+        ("on the same decks", _paired),
         ("perfect", _measured("perfect", "{:.1%}")),
         ("perfect, paper", _paper("perfect", "{:.1%}")),
         ("searched", _measured("searched_share", "{:.1%}")),
@@ -71,10 +73,11 @@ def _columns(content: dict[str, Any]) -> list[tuple[str, Cell]]:
 
 
 def _points(content: dict[str, Any]) -> list[list[str]]:
-    x = "{:,.2f}" if content["kind"] == "costs" else "{:,.0f}"
+    form = "{:,.2f}" if content["kind"] == "costs" else "{:,.0f}"
+    splits = content["kind"] == "splits"
     return [
-        [curve["label"], x.format(point["x"]), _error(point["mean"], point["sem"]),
-         f"{point['games']:,}"]
+        [curve["label"], content["ticks"][point["x"]] if splits else form.format(point["x"]),
+         _error(point["mean"], point["sem"]), f"{point['games']:,}"]
         for curve in content["curves"]
         for point in curve["points"]
     ]  # fmt: skip
@@ -113,6 +116,14 @@ def _fallback(row: dict[str, Any]) -> str:
 def _lost_as_zero(row: dict[str, Any]) -> str:
     other = None if row["measured"] is None else row["measured"].get("lost_as_zero")
     return "" if other is None else _error(other["mean"], other["sem"])
+
+
+def _paired(row: dict[str, Any]) -> str:
+    """How much more than another row's games."""
+    paired = None if row["measured"] is None else row["measured"].get("paired")
+    if paired is None:
+        return ""
+    return f"{_error(paired['mean'], paired['sem'], '+')} than {row['than']}"
 
 
 def _apart(row: dict[str, Any]) -> str:

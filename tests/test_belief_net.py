@@ -266,6 +266,12 @@ def test_options_are_checked() -> None:
         BeliefRun(
             OpenSpielGame("tic_tac_toe"), (UniformPolicy(),) * 2, BeliefSettings(), Path("nowhere")
         )
+    with pytest.raises(
+        ConfigError, match=r"options of a belief network are encoding, .* got .width"
+    ):
+        BeliefRun(
+            SMALL, (UniformPolicy(),) * 2, BeliefSettings(), Path("nowhere"), options={"width": 3}
+        )
     assert Grounded(SMALL).game is SMALL
 
 

@@ -266,6 +266,7 @@ def test_what_is_refused(data: Path, tmp_path: Path) -> None:
         ({"rate": 0.0}, "rate must be a positive number"),
         ({"architecture": "masks"}, "start must name a network where the architecture has no"),
         ({"start": "smartbot"}, r"start must be a file or one of smartnet, .* got 'smartbot'"),
+        ({"options": {"adviser": 3}}, "adviser must be the name of a policy, got 3"),
         ({"options": {"adviser": "random"}}, "adviser must not play by chance"),
         (
             {"options": {"adviser": f"network:file={plain}"}},

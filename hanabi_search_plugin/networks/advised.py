@@ -14,6 +14,7 @@ import torch
 from torch import nn
 from torch.nn.functional import one_hot
 
+from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.networks.encodings import make_encoding
 from hanabi_search_plugin.networks.mask_net import MaskNet
@@ -37,7 +38,9 @@ class Advised(Network):
     advice: nn.Linear
 
     def advise(self) -> None:
-        """Make the layer over the advice."""
+        """Make the layer over the advice. Raises ConfigError where ``adviser`` is no name."""
+        if not isinstance(self.adviser, str):
+            raise ConfigError(f"adviser must be the name of a policy, got {self.adviser!r}")
         actions = self.config.num_actions
         self.advice = nn.Linear(actions, actions, bias=False)
         with torch.no_grad():

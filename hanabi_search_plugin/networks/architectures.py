@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from inspect import signature
 from typing import Any
 
 import torch
@@ -13,7 +12,7 @@ from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.networks.advised import AdvisedLSTM, AdvisedMasks
 from hanabi_search_plugin.networks.foreign import PublicQ
 from hanabi_search_plugin.networks.mask_net import MaskNet
-from hanabi_search_plugin.networks.modules import Network
+from hanabi_search_plugin.networks.modules import Network, require_options
 from hanabi_search_plugin.networks.split_nets import FeedForward, PublicLSTM, Recurrent
 
 ARCHITECTURES: dict[str, Callable[..., Network]] = {
@@ -39,12 +38,7 @@ def make_network(name: str, config: HanabiConfig, options: Mapping[str, Any]) ->
     if name not in ARCHITECTURES:
         known = ", ".join(ARCHITECTURES)
         raise ConfigError(f"architecture must be one of {known}, got {name!r}")
-    own = list(signature(ARCHITECTURES[name]).parameters)[1:]  # all but the game
-    unknown = [option for option in options if option not in own]
-    if unknown:
-        raise ConfigError(
-            f"options of architecture {name} are {', '.join(own)}, got {unknown[0]!r}"
-        )
+    require_options(f"architecture {name}", ARCHITECTURES[name], options)
     try:
         return ARCHITECTURES[name](config, **options)
     except TypeError as error:

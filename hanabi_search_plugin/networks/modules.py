@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -105,6 +107,14 @@ class Network(nn.Module, ABC):
         At a seat that is not to move the value alone has a meaning.
         Where the memory is public, ``public`` and ``memory`` may be one row for all worlds.
         """
+
+
+def require_options(what: str, make: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    """Raises ConfigError for an option that ``make`` does not take beside its game, the first."""
+    known = list(signature(make).parameters)[1:]
+    for option in options:
+        if option not in known:
+            raise ConfigError(f"options of {what} are {', '.join(known)}, got {option!r}")
 
 
 def require_sizes(**sizes: Any) -> None:

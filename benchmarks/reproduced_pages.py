@@ -1,4 +1,5 @@
-"""Write what `hanabi-search reproduce` measured into docs/sparta.md and docs/ris_mcts.md.
+"""Write what `hanabi-search reproduce` measured into docs/sparta.md, docs/ris_mcts.md and
+docs/lbs.md.
 
 python -m benchmarks.reproduced_pages
 """
@@ -12,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.pages import fill
 from hanabi_search_plugin.files import atomic_write
-from hanabi_search_plugin.reproduce import report, ris_mcts, sparta
+from hanabi_search_plugin.reproduce import lbs, report, ris_mcts, sparta
 from hanabi_search_plugin.reproduce.plan import Plan
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -53,6 +54,7 @@ class Page:
 PAGES = (
     Page("sparta.md", "sparta", sparta.PLANS),
     Page("ris_mcts.md", "ris", ris_mcts.PLANS),
+    Page("lbs.md", "lbs", (lbs.BOTH_SEATS,)),
 )
 
 

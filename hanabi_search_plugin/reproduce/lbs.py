@@ -231,6 +231,7 @@ BOTH_SEATS = Table(
             than=_ONE,
         ),
     ),
+    hidden=("likelihoods",),  # of a learned belief: none
     note="Depth 4 and 500 rollouts a decision; the paper: depth 16 and 10,000. Other blueprints.",
 )
 

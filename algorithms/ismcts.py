@@ -30,7 +30,7 @@ from hanabi_search_plugin.algorithms.search_tree import Node, Nodes, Tree
 from hanabi_search_plugin.belief import Belief
 from hanabi_search_plugin.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.game import Game, Redeterminizes, View, Worlds
-from hanabi_search_plugin.policy import Estimates, Memory, Proposes, take
+from hanabi_search_plugin.policy import Estimates, Memory, Proposes, Redraws, take
 from hanabi_search_plugin.require import require_integer
 from hanabi_search_plugin.result import Reason, SearchResult
 from hanabi_search_plugin.rollout import observe_all
@@ -61,7 +61,8 @@ class TreeSearch(FollowingSearch):
     ``prior_visits`` times. With ``leaves="estimates"`` (the paper's -NR) an iteration ends there:
     what the best new move is worth goes up in place of a return. ``evidence=False``, as in the
     paper, draws worlds from all that the seat's observations allow; True, given that the others
-    play the blueprint.
+    play the blueprint. With ``by_convention`` the guide draws them, and whatever else is drawn in
+    an iteration, by what its conventions say (the paper's program).
 
     The move played is the one with the most visits (of equals the best), or with the highest mean
     (``final="value"``). Raises ConfigError for settings out of range; when called, UnsupportedError
@@ -79,6 +80,7 @@ class TreeSearch(FollowingSearch):
     prior_visits: int = 1  # (paper, VI)
     leaves: Leaves = "rollouts"
     evidence: bool = False
+    by_convention: bool = False
 
     def __post_init__(self) -> None:
         for name in ("iterations", "depth", "prior_visits"):
@@ -100,6 +102,11 @@ class TreeSearch(FollowingSearch):
                 )
         if self.guide is not None and not isinstance(self.guide, Proposes):
             raise ConfigError(f"guide must be a policy that proposes moves, got {self.guide!r}")
+        if self.by_convention and (self.evidence or not isinstance(self.guide, Redraws)):
+            raise ConfigError(
+                "by_convention needs a guide that redraws, and evidence=False, got "
+                f"{self.guide!r} and evidence={self.evidence}"
+            )
         if not self._rolls_out and not isinstance(self.guide, Estimates):
             raise ConfigError(
                 f"guide must be a policy that estimates moves where leaves are estimates, got "
@@ -115,8 +122,11 @@ class TreeSearch(FollowingSearch):
     def tree(self, game: Game, seat: int) -> Tree:
         """An empty tree for a decision of ``seat``."""
 
-    def enter(self, worlds: Worlds, player: int, rng: Streams) -> Worlds:
-        """ENTERNODE: the worlds that ``player``, not the root, finds. As they are, here."""
+    def enter(self, worlds: Worlds, player: int, hints: Memory, rng: Streams) -> Worlds:
+        """ENTERNODE: the worlds that ``player``, not the root, finds. As they are, here.
+
+        ``hints`` are the guide's memory.
+        """
         return worlds
 
     def leave(self, worlds: Worlds, player: int, saved: Worlds, rng: Streams) -> Worlds | None:
@@ -203,6 +213,7 @@ class TreeSearch(FollowingSearch):
             belief.seat,
             belief.blueprint,
             redeterminize=self.redeterminizes,
+            by_convention=self.by_convention,
             predict=self.predicts,
             exploration=self.exploration * span(game),
             depth=self.depth,
@@ -223,6 +234,8 @@ class TreeSearch(FollowingSearch):
     ) -> None:
         """Lines 4 to 16 of Algorithm 1 in one world. ``hints`` are the guide's memory."""
         game = belief.game
+        if self.by_convention:
+            worlds = self._redraw(worlds, belief.seat, hints, rng)
         places = tree.start(worlds)
         path: list[tuple[Move, int]] = []
         possible = True
@@ -233,7 +246,7 @@ class TreeSearch(FollowingSearch):
                 node.reached = True
                 break
             root = player == belief.seat
-            found = worlds if root else self.enter(worlds, player, rng)
+            found = worlds if root else self.enter(worlds, player, hints, rng)
             view = found.view(player)
             actions = self._moves(view, hints)
             entered = self._enter_priors(node, actions, view, hints)
@@ -260,6 +273,10 @@ class TreeSearch(FollowingSearch):
             move.add(float(returns[player]))
         tree.iterations += 1
         tree.depth = max(tree.depth, len(path))
+
+    def _redraw(self, worlds: Worlds, player: int, hints: Memory, rng: Streams) -> Worlds:
+        assert isinstance(self.guide, Redraws)
+        return self.guide.redraw(worlds, player, hints, rng)
 
     def _moves(self, view: View, hints: Memory) -> list[int]:
         """The moves to look at: those the guide proposes, or all."""
@@ -334,8 +351,10 @@ class RisMcts(TreeSearch):
             return Tree(game, (seat,), (0,) * game.num_players, self.nodes)
         return _of_all(game, self.nodes)
 
-    def enter(self, worlds: Worlds, player: int, rng: Streams) -> Worlds:
+    def enter(self, worlds: Worlds, player: int, hints: Memory, rng: Streams) -> Worlds:
         assert isinstance(worlds.game, Redeterminizes)
+        if self.by_convention:
+            return self._redraw(worlds, player, hints, rng)
         return worlds.game.redeterminize(worlds, player, rng)
 
     def leave(self, worlds: Worlds, player: int, saved: Worlds, rng: Streams) -> Worlds | None:

@@ -50,6 +50,8 @@ class Predictor(TreeSearch):
     ) -> None:
         """One world, played by the tree where ``belief.seat`` is to move, else as predicted."""
         game, seat = belief.game, belief.seat
+        if self.by_convention:
+            worlds = self._redraw(worlds, seat, hints, rng)
         node = tree.start(worlds)[0]
         path: list[Move] = []
         move = None  # the seat's last

@@ -152,6 +152,13 @@ ConventionName = Annotated[
         rich_help_panel=_SEARCH,
     ),
 ]
+ByConvention = Annotated[
+    bool,
+    typer.Option(
+        help="Draw hands as this convention has them, not by what hints say alone.",
+        rich_help_panel=_SEARCH,
+    ),
+]
 EvaluationName = Annotated[
     str,
     typer.Option(

@@ -100,6 +100,8 @@ def make_search(name: str, settings: Mapping[str, Any], threads: int) -> Search 
         if depth is not None:
             chosen["depth"] = depth or None  # 0: to the end
     if issubclass(make, TreeSearch):
+        if chosen.get("by_convention") and chosen.get("convention", "off") == "off":
+            raise ConfigError("by-convention needs a convention, got convention off")
         chosen["guide"] = _guide(*(chosen.pop(name, usual) for name, usual in _GUIDE.items()))
     if "threads" in own:
         chosen["threads"] = threads

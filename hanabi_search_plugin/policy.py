@@ -168,6 +168,18 @@ class Estimates(Proposes):
         """[B, A] expected final return of ``view.player``, in score points; read where proposed."""
 
 
+class Redraws(Proposes):
+    """One that draws what a player cannot see by what its conventions let that player conclude."""
+
+    @abstractmethod
+    def redraw(self, worlds: Worlds, player: int, memory: Memory, rng: Streams) -> Worlds:
+        """As ``Redeterminizes.redeterminize``, but as the moves that were made are understood.
+
+        ``memory`` is this policy's, B rows or one. Where nothing fits the convention, the worlds
+        are those of the game.
+        """
+
+
 def sample_actions(chance: FloatArray, rng: Streams) -> IntArray:
     """Actions [B] drawn from probabilities [B, A] by inverse CDF; one draw a world."""
     cumulative = np.cumsum(chance, axis=1)

@@ -78,6 +78,7 @@ class GrowsTrees(Game):
         blueprint: Blueprint,
         *,
         redeterminize: bool,
+        by_convention: bool,
         predict: bool,
         exploration: float,
         depth: int | None,
@@ -89,7 +90,8 @@ class GrowsTrees(Game):
         """One open-loop tree for all seats; None where a policy or the guide is not compiled.
 
         ``redeterminize``: what players other than ``seat`` cannot see is drawn anew before they
-        move and put back after. ``predict``: they move by the blueprint, and the tree is of the
+        move and put back after. ``by_convention``: the guide draws that, and at the root what
+        ``seat`` cannot see. ``predict``: they move by the blueprint, and the tree is of the
         moves of ``seat`` alone. ``exploration`` is in score points, ``guide_memory`` the guide's
         now, one row. ``prior_visits`` of a move that the guide estimates. ``rollouts``: the
         blueprint plays on from a leaf; else what its best move is estimated at is its value.

@@ -262,6 +262,11 @@ def test_list_names_what_can_be_named() -> None:
         ("evaluate --search ris-mcts --iterations 0", "iterations must be an integer of at least"),
         ("evaluate --search ris-mcts --rules 99", "rule numbers must be from 1 to 18"),
         ("evaluate --search mo-ismcts --convention any-giver", "convention must be off where"),
+        (
+            "evaluate --search ris-mcts --rules table-2 --by-convention",
+            "by-convention needs a convention",
+        ),
+        ("evaluate --search ris-mcts --by-convention", "by-convention needs a convention"),
         ("evaluate --search ris-mcts --evaluation evalfn-3", "evaluation must be none where rules"),
         ("evaluate --search ris-mcts --leaves estimates", "guide must be a policy that estimates"),
         ("train smartbot", "No such command 'smartbot'"),

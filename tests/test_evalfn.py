@@ -215,7 +215,10 @@ def test_they_keep_the_contract() -> None:
 def test_compiled_trees_with_estimates_are_the_generic_ones(kind, leaves, monkeypatch) -> None:
     guide = EvalFn(random_network(), convention="any-giver")
     for seed, (moves, depth) in enumerate([(0, None), (5, None), (9, 2)]):
-        search = kind(iterations=130, guide=guide, leaves=leaves, depth=depth, prior_visits=2)
+        search = kind(
+            iterations=130, guide=guide, leaves=leaves, depth=depth, prior_visits=2,
+            evidence=False, by_convention=seed > 0,
+        )  # fmt: skip
         belief = later_belief(search, load_policy("vdb", SMALL.config), moves, seed)
         compiled = last(search.grow(np.random.default_rng(seed), belief))
         result = decide(search, belief)

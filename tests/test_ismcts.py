@@ -206,7 +206,10 @@ GUIDES = {
 def test_compiled_trees_are_the_generic_ones(kind, guide, monkeypatch) -> None:
     policies = itertools.cycle(["vdb", "random", "smartbot"])
     for seed, (moves, depth) in enumerate([(0, None), (5, None), (9, 2)]):
-        search = kind(iterations=ROUND + 30, guide=GUIDES[guide], depth=depth)
+        conventional = guide == "convention" and seed > 0
+        search = kind(
+            iterations=ROUND + 30, guide=GUIDES[guide], depth=depth, by_convention=conventional
+        )
         belief = later_belief(search, load_policy(next(policies), SMALL.config), moves, seed)
         compiled = last(search.grow(np.random.default_rng(seed), belief))
         result = decide(search, belief)
@@ -344,6 +347,8 @@ def test_a_sole_move_needs_no_tree() -> None:
         {"iterations": 0}, {"iterations": 1.5}, {"iterations": None}, {"seconds": 0.0},
         {"exploration": -1.0}, {"exploration": math.nan}, {"depth": 0}, {"nodes": "cards"},
         {"final": "luck"}, {"guide": UniformPolicy()}, {"prior_visits": 0},
+        {"by_convention": True},
+        {"by_convention": True, "evidence": True, "guide": RuleAgent(TABLE_II)},
     ],
 )  # fmt: skip
 def test_settings_out_of_range(options) -> None:

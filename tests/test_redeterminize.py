@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from hanabi_search_plugin.blueprints.agents import RuleAgent
+from hanabi_search_plugin.blueprints.rulebook import TABLE_II
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.hanabi.layout import (
     DECK_NEXT,
@@ -19,6 +21,7 @@ from hanabi_search_plugin.hanabi.layout import (
     LEFT2,
     NO_CARD,
 )
+from hanabi_search_plugin.hanabi.redeterminize import redraw_hands
 from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
 from hanabi_search_plugin.streams import Streams
 from tests.helpers.hanabi_play import play_on, random_legal
@@ -100,6 +103,48 @@ def assert_uniform_by_hints(worlds: HanabiWorlds, player: int) -> None:
 def test_redeterminize_is_uniform_over_what_the_hints_allow(actions: tuple[int, ...]) -> None:
     worlds = after(*actions)
     assert_uniform_by_hints(worlds, int(worlds.current_player[0]))
+
+
+@pytest.mark.parametrize("convention", ["any-giver", "previous-player"])
+def test_a_guide_redraws_by_its_convention(convention) -> None:
+    """Of P0's cards the first was called red alone, so it can be played: it is the red one."""
+    guide = RuleAgent(TABLE_II, convention=convention)
+    worlds = GAME.from_decks([DECK])
+    memory = guide.start(worlds.view(1))
+    for action in (TWO, RED):
+        event = worlds.step(np.array([action]))
+        memory = guide.observe(worlds.view(1), event, memory)
+    orders = [
+        order
+        for order in itertools.permutations(hidden(worlds, 0)[0])
+        if order[0] == 0 and plausible(worlds, 0, 1, order[1])
+    ]
+    assert_uniform(hidden(guide.redraw(many(worlds), 0, memory, streams()), 0), orders)
+    by_hints = hidden(GAME.redeterminize(many(worlds), 0, streams()), 0)
+    assert {order[0] for order in by_hints} == {0, 1}
+    # P1 was told of two cards, one of them alone, that cannot be played: hints alone count.
+    redrawn = guide.redraw(many(worlds), 1, memory, streams())
+    assert_uniform(
+        hidden(redrawn, 1),
+        [
+            order
+            for order in itertools.permutations(hidden(worlds, 1)[0])
+            if all(plausible(worlds, 1, slot, order[slot]) for slot in range(2))
+        ],
+    )
+
+
+@pytest.mark.parametrize("allowed", [(1 << 3, 1 << 3), (0, -1)], ids=["one copy", "none"])
+def test_hints_alone_count_where_nothing_is_allowed(allowed) -> None:
+    worlds = after(TWO, RED)
+    drawn = many(worlds)
+    redraw_hands(GAME.dims, drawn.rows, 0, False, np.array(allowed), streams().state)
+    orders = [
+        order
+        for order in itertools.permutations(hidden(worlds, 0)[0])
+        if all(plausible(worlds, 0, slot, order[slot]) for slot in range(2))
+    ]
+    assert_uniform(hidden(drawn, 0), orders)
 
 
 def test_redeterminize_is_uniform_where_an_older_card_is_less_known() -> None:

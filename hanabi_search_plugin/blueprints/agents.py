@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.blueprints import rules as ops
 from hanabi_search_plugin.blueprints.compiled import CompiledBot, Routines, _native
+from hanabi_search_plugin.blueprints.redraw import redraw_rows
 from hanabi_search_plugin.blueprints.rulebook import (
     CompleteTellUseful,
     Convention,
@@ -49,14 +50,16 @@ from hanabi_search_plugin.blueprints.rulebook import (
     TryToUnblock,
 )
 from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.game import BoolArray, IntArray, View
+from hanabi_search_plugin.game import BoolArray, IntArray, View, Worlds
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.policy import Memory, Proposes
+from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
+from hanabi_search_plugin.policy import Memory, Redraws
+from hanabi_search_plugin.streams import Streams
 
 _ROUTINES = Routines(decide=ops.decide, observe=ops.observe, common=ops.common)
 
 
-class RuleAgent(CompiledBot, Proposes):
+class RuleAgent(CompiledBot, Redraws):
     """Plays the move of the first rule that proposes one; see the module for the two readings.
 
     Memory: int32 [B, words], what ``blueprints.rules`` says, the same for all seats. Raises
@@ -131,6 +134,20 @@ class RuleAgent(CompiledBot, Proposes):
         proposed = np.empty(legal.shape, dtype=np.bool_)
         ops.proposed_rows(native.game.dims, script, native.rows, memory, proposed)
         return proposed
+
+    def redraw(self, worlds: Worlds, player: int, memory: Memory, rng: Streams) -> HanabiWorlds:
+        """See ``Redraws``: hands whose cards the convention allows, each of them as likely.
+
+        After 64 draws in which two slots took the same card, hints alone count. Takes a varying
+        number of draws of ``rng``.
+        """
+        if not isinstance(worlds, HanabiWorlds):
+            raise TypeError(f"expected worlds of native Hanabi, got {type(worlds).__name__}")
+        game, rows = worlds.game, worlds.rows.copy()
+        rng.state = rng.state.copy()
+        seer = bool(game.visible[player, player])
+        redraw_rows(game.dims, self.script(game), rows, memory, player, seer, rng.state)
+        return HanabiWorlds(game, rows)
 
     def __repr__(self) -> str:
         convention = f", convention={self.convention!r}" if self.convention != "off" else ""

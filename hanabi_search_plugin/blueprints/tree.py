@@ -18,12 +18,13 @@ from hanabi_search_plugin.blueprints.evalfn import EvalFn
 from hanabi_search_plugin.blueprints.evaluation import estimate_rows
 from hanabi_search_plugin.blueprints.kernels import NO_MOVE, act_rows, observe_rows, play_rows
 from hanabi_search_plugin.blueprints.mixed_partners import mixes_compiled
+from hanabi_search_plugin.blueprints.redraw import conventional
 from hanabi_search_plugin.blueprints.rules import WEIGHTS, proposed_mask
 from hanabi_search_plugin.blueprints.script import KIND, NOBODY, SCRIPT
 from hanabi_search_plugin.errors import UnsupportedError
 from hanabi_search_plugin.game import IntArray, Worlds
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import TURN, players
+from hanabi_search_plugin.hanabi.layout import TURN, hand_size, players
 from hanabi_search_plugin.hanabi.redeterminize import redraw_hands, restore_hands
 from hanabi_search_plugin.hanabi.rules import final_return, legal_mask, next_uniform, step
 from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
@@ -102,6 +103,7 @@ def grow_rows(
     guide_memory: Any,
     seat: int,
     redeterminize: bool,
+    by_convention: bool,
     predict: bool,
     keep_hand: bool,
     exploration: float,
@@ -143,6 +145,8 @@ def grow_rows(
     predicted = np.empty(1, np.int64)
     estimates = guide[KIND] != NOBODY and guide[WEIGHTS] != 0
     expected = np.empty((1, visits.shape[1]))
+    pool = np.empty(rows.shape[1], np.int64)
+    allowed = np.full(hand_size(dims), -1)
     for b in range(len(rows)):
         at = b if len(scripts) > 1 else 0
         table = scripts[at : at + 1]
@@ -150,6 +154,9 @@ def grow_rows(
         minds[0] = memories[b if len(memories) > 1 else 0]
         hints[:] = guide_memory
         state[0] = streams[b]
+        if by_convention:
+            conventional(dims, row, hints[0], guide, seat, pool, allowed)
+            redraw_hands(dims, now, seat, keep_hand, allowed, state)
         node: Any = np.int64(0)
         n = 0
         while row[TURN] >= 0:
@@ -171,7 +178,9 @@ def grow_rows(
             anew = redeterminize and mover != seat
             if anew:
                 saved[:] = now
-                redraw_hands(dims, now, mover, keep_hand, state)
+                if by_convention:
+                    conventional(dims, row, hints[0], guide, mover, pool, allowed)
+                redraw_hands(dims, now, mover, keep_hand, allowed, state)
             mask = legal_mask(dims, row)
             if guide[KIND] != NOBODY:
                 proposed = proposed_mask(dims, row, hints[0], guide, mask)
@@ -228,6 +237,7 @@ class CompiledTree(GrownTree):
         blueprint: Blueprint,
         *,
         redeterminize: bool,
+        by_convention: bool,
         predict: bool,
         exploration: float,
         depth: int | None,
@@ -240,7 +250,8 @@ class CompiledTree(GrownTree):
         self.seat = seat
         self.iterations = 0
         self._blueprint = blueprint
-        self._settings = (redeterminize, predict, bool(game.visible[seat, seat]), exploration)
+        keep_hand = bool(game.visible[seat, seat])
+        self._settings = (redeterminize, by_convention, predict, keep_hand, exploration)
         self._ends = (game.max_length if depth is None else depth, prior_visits, rollouts)
         self._guide, self._guide_memory = guide, guide_memory
         self._sizes = np.array([1, 0])

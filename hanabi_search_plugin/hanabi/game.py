@@ -220,7 +220,9 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays, GrowsTrees):
         """
         rows = self._rows(worlds).copy()
         rng.state = rng.state.copy()
-        redraw_hands(self.dims, rows, player, bool(self.visible[player, player]), rng.state)
+        seer = bool(self.visible[player, player])
+        anything = np.full(self.config.hand_size, -1)
+        redraw_hands(self.dims, rows, player, seer, anything, rng.state)
         return HanabiWorlds(self, rows)
 
     def restore(self, worlds: Worlds, player: int, saved: Worlds, rng: Streams) -> HanabiWorlds:
@@ -313,6 +315,7 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays, GrowsTrees):
         blueprint: Blueprint,
         *,
         redeterminize: bool,
+        by_convention: bool,
         predict: bool,
         exploration: float,
         depth: int | None,
@@ -325,7 +328,8 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays, GrowsTrees):
         from hanabi_search_plugin.blueprints.tree import start_tree
 
         return start_tree(
-            self, seat, blueprint, redeterminize=redeterminize, predict=predict,
+            self, seat, blueprint, redeterminize=redeterminize, by_convention=by_convention,
+            predict=predict,
             exploration=exploration, depth=depth, guide=guide, guide_memory=guide_memory,
             prior_visits=prior_visits, rollouts=rollouts,
         )  # fmt: skip

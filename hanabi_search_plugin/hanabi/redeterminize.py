@@ -31,6 +31,8 @@ from hanabi_search_plugin.hanabi.layout import (
 from hanabi_search_plugin.hanabi.rules import next_below, shuffle
 from hanabi_search_plugin.jit import inline, kernel
 
+RETRIES = 64  # of a hand whose slots drew the same card, before what narrows it is dropped
+
 
 @inline
 def plausible(dims: Any, word: Any) -> Any:
@@ -119,20 +121,42 @@ def set_hands(dims: Any, rows: Any, player: int, tokens: Any, states: Any, possi
             states[b] = state[0]
 
 
+@inline
+def list_fitting(
+    dims: Any, row: Any, player: int, held: int, pool: Any, n: int, allowed: Any, out: Any
+) -> None:
+    """Which of the n cards of ``pool`` fit each slot's hints and its plane of ``allowed`` [H].
+
+    ``out`` [H, n and one more]: their places in the pool, and in the last place how many they are.
+    """
+    knowledge = knowledge_at(dims, player)
+    for i in range(held):
+        count = 0
+        fits = plausible(dims, np.int64(row[knowledge + i])) & allowed[i]
+        for j in range(n):  # without branches: written in any case, counted if it fits
+            out[i, count] = j
+            count += fits >> pool[j] & 1
+        out[i, n] = count
+
+
 @kernel
-def redraw_hands(dims: Any, rows: Any, player: int, keep_hand: bool, states: Any) -> None:
+def redraw_hands(
+    dims: Any, rows: Any, player: int, keep_hand: bool, allowed: Any, states: Any
+) -> None:
     """Draw ``player``'s hand anew by its hints, and the order of the deck, in rows [B, W] in place.
 
     Uniform over all orders of the pool in which the hand agrees with its hints, exactly: each slot
     draws a card of the pool that fits it, and all slots draw again when two drew the same card.
     Each draw and each card of the deck but one takes a number from states (uint64 [B]).
+    ``allowed`` int64 [H] narrows what each slot may hold: planes, -1 for what the hints say. Where
+    a slot has no card then, or slots drew the same one RETRIES times, hints alone count.
     ``keep_hand``: only the deck is shuffled.
     """
     h = hand_size(dims)
-    hand, knowledge, deck = hand_at(dims, player), knowledge_at(dims, player), deck_at(dims)
+    hand, deck = hand_at(dims, player), deck_at(dims)
     pool = np.empty(rows.shape[1], dtype=np.int64)
-    fitting = np.empty((h, rows.shape[1]), dtype=np.int64)
-    count = np.empty(h, dtype=np.int64)
+    fitting = np.empty((h, rows.shape[1] + 1), dtype=np.int64)
+    anything = np.full(h, -1, dtype=np.int64)
     state = np.empty(1, dtype=np.uint64)
     for b in range(len(rows)):
         row = rows[b]
@@ -140,19 +164,21 @@ def redraw_hands(dims: Any, rows: Any, player: int, keep_hand: bool, states: Any
         if not keep_hand:
             held = cards_held(dims, row, player)
             n = collect_pool(dims, row, player, pool)
+            list_fitting(dims, row, player, held, pool, n, allowed, fitting)
+            collisions = 0
             for i in range(held):
-                count[i] = 0
-                fits = plausible(dims, np.int64(row[knowledge + i]))
-                for j in range(n):  # without branches: written in any case, counted if it fits
-                    fitting[i, count[i]] = j
-                    count[i] += fits >> pool[j] & 1
+                collisions = RETRIES if fitting[i, n] == 0 else collisions
             taken = 0
             i = 0
             while i < held:
-                j = fitting[i, next_below(state, count[i])]
+                if collisions == RETRIES:
+                    list_fitting(dims, row, player, held, pool, n, anything, fitting)
+                    collisions += 1
+                j = fitting[i, next_below(state, fitting[i, n])]
                 if taken >> j & 1:
                     taken = 0
                     i = 0
+                    collisions += 1
                 else:
                     taken |= 1 << j
                     row[hand + i] = pool[j]

@@ -73,7 +73,10 @@ def _read(content: bytes, path: Path, header: dict[str, Any]) -> list[dict[str, 
 
 
 def difference(there: Any, here: Any, name: str = "") -> tuple[str, Any, Any] | None:
-    """The first place where two JSON values differ: its name and both values."""
+    """The first place where two JSON values differ: its name and both values.
+
+    An option that only one of them knows makes no difference while it is None or off.
+    """
     if isinstance(there, dict) and isinstance(here, dict):
         pairs = [
             (f"{name}.{key}".lstrip("."), there.get(key), here.get(key))
@@ -82,6 +85,7 @@ def difference(there: Any, here: Any, name: str = "") -> tuple[str, Any, Any] | 
     elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
         pairs = [(f"{name}[{i}]", a, b) for i, (a, b) in enumerate(zip(there, here, strict=True))]
     else:
-        return None if there == here else (name, there, here)
+        off = all(value is None or value is False for value in (there, here))
+        return None if there == here or off else (name, there, here)
     found = (difference(a, b, key) for key, a, b in pairs)
     return next((one for one in found if one is not None), None)

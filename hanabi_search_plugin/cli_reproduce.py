@@ -129,7 +129,7 @@ def _rows(
 
 
 def _same(before: Any, now: Any) -> bool:
-    """Were two runs set alike? What is new since and None makes no difference."""
+    """Were two runs set alike? What is new since and off makes no difference."""
     return difference(before, now) is None
 
 

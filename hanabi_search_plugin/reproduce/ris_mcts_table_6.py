@@ -46,7 +46,7 @@ def _searching(stage: int, rules: str, players: int, iterations: int) -> Run:
         name=f"ris-mcts-nr-{stage}-{players}p-{rules}-{iterations}",
         policy=f"evalfn-c:network=evalfn-{stage}:rules={rules}",
         config=HanabiConfig(players=players, bomb="keep"),
-        search=RisMcts(iterations=iterations, guide=guide, leaves="estimates"),
+        search=RisMcts(iterations=iterations, guide=guide, leaves="estimates", by_convention=True),
         seats=tuple(range(players)),
     )
 

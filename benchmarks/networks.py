@@ -1,6 +1,7 @@
 """How good are the networks of the package? Their figures and their cards in docs/models.md.
 
 python -m benchmarks.networks ship smartnet RUN   # a training run's network, into the package
+python -m benchmarks.networks critic rlnet RUN    # a critic that was trained for it, beside it
 python -m benchmarks.networks measure             # 10,000 games each, beside the bot they imitate
 python -m benchmarks.networks cards               # docs/models.md from what was measured
 """
@@ -26,8 +27,11 @@ from hanabi_search_plugin.blueprints.registry import network_models
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.game import FloatArray, IntArray
 from hanabi_search_plugin.networks.advised import Advised
-from hanabi_search_plugin.networks.checkpoint import load_network, save_network
-from hanabi_search_plugin.networks.policy import NetworkPolicy
+from hanabi_search_plugin.networks.checkpoint import Loaded, load_network, save_network
+from hanabi_search_plugin.networks.critic import digest_of
+from hanabi_search_plugin.networks.critic_training import SOON, measured
+from hanabi_search_plugin.networks.encoding import difference_of
+from hanabi_search_plugin.networks.policy import NetworkPolicy, network_policy
 from hanabi_search_plugin.networks.training import METRICS, MODEL
 from hanabi_search_plugin.policy import take
 from hanabi_search_plugin.rollout import choose, observe_all, start_memories
@@ -57,7 +61,10 @@ def ship(
     default = HanabiConfig().to_dict()
     game = {k: v for k, v in config.to_dict().items() if k == "players" or v != default[k]}
     file = "-".join([name, *(f"{key}-{value}" for key, value in game.items())])
-    save_network(MODELS / f"{file}.safetensors", loaded.network, loaded.training, half=True)
+    save_network(
+        MODELS / f"{file}.safetensors", loaded.network, loaded.training,
+        critic=loaded.critic, critic_training=loaded.critic_training, half=True,
+    )  # fmt: skip
     _keep_metrics(run / METRICS, RESULTS / f"{file}.jsonl")
     models = dict(network_models())
     entry = models.setdefault(name, {"description": "", "source": "this package", "models": []})
@@ -67,6 +74,48 @@ def ship(
     _write(models)
     network_models.cache_clear()
     measure(only=f"{file}.safetensors")
+
+
+@app.command()
+def critic(
+    name: str,
+    run: Annotated[Path, typer.Argument(help="The folder of a finished run of train critic.")],
+    games: int = 2_000,
+    seed: int = 1,
+) -> None:
+    """Put a critic beside the network ``name`` that it was trained for, which stays as it is."""
+    loaded = load_network(run / MODEL)
+    config = loaded.network.config
+    models = dict(network_models())
+    (model,) = (
+        model
+        for model in models[name]["models"]
+        if difference_of(HanabiConfig(**model["config"]), config) is None
+    )
+    path = MODELS / model["file"]
+    shipped, digest = load_network(path), digest_of(loaded.network)
+    if digest_of(shipped.network) != digest:
+        raise SystemExit(f"{run} is of another network than {path}")
+    save_network(
+        path, shipped.network, shipped.training,
+        critic=loaded.critic, critic_training=loaded.critic_training, half=True,
+    )  # fmt: skip
+    whole = load_network(path)
+    assert digest_of(whole.network) == digest and whole.critic is not None
+    shutil.copy(run / METRICS, RESULTS / f"critic-{path.stem}.jsonl")
+    game, noise = HanabiGame(config), loaded.critic_training["noise"]
+    found = measured(game, network_policy(whole.network), whole.critic, games, noise, seed)
+    model["critic"] = {"games": games, "seed": seed, "noise": noise} | {
+        part: {
+            who: {kind: round(error, 4) for kind, error in errors.items()}
+            for who, errors in said.items()
+        }
+        for part, said in found.items()
+    }
+    console.print(model["critic"])
+    _write(models)
+    network_models.cache_clear()
+    cards()
 
 
 def _keep_metrics(run: Path, kept: Path) -> None:
@@ -226,6 +275,34 @@ def _card(model: dict[str, Any]) -> Iterable[str]:
     yield f"| training | {', then '.join(_training(run) for run in reversed(runs))} |"
     seconds = sum(run["cpu_seconds"] for run in runs)
     yield f"| its cost | {seconds / 60:.0f} minutes of one core |"
+    if "critic" in model:
+        yield from _critics_card(model["critic"], loaded)
+
+
+def _critics_card(found: dict[str, Any], loaded: Loaded) -> Iterable[str]:
+    assert loaded.critic is not None
+    count = sum(parameter.numel() for parameter in loaded.critic.parameters())
+    record, sizes = loaded.critic_training, loaded.critic.options
+    yield (
+        f"| critic | layers of {sizes['hidden']}, {sizes['deeper']} and {sizes['deeper']}, "
+        f"{count:,} parameters |"
+    )
+    kinds = {
+        "error": "right after a tried move",
+        "soon_error": f"up to {SOON} moves later",
+        "own_error": "elsewhere",
+    }
+    for kind, where in kinds.items():
+        said = []
+        for part, games in (("all", ""), ("kept", " in games not lost")):
+            error = {who: errors[kind] for who, errors in found[part].items()}
+            said.append(
+                f"{error['critic']:.2f}, of the network's values {error['values']:.2f}, of the "
+                f"mean at each turn {error['constant']:.2f}{games}"
+            )
+        yield f"| critic's error {where} | {'; '.join(said)} |"
+    yield f"| critic's training | {_training(record)}, lambda {record['trace']} |"
+    yield f"| its cost | {record['cpu_seconds'] / 60:.0f} minutes of one core |"
 
 
 def _runs(record: dict[str, Any]) -> list[dict[str, Any]]:

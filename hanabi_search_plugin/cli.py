@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from hanabi_search_plugin import cli_belief, cli_clone, cli_distill, cli_rl
+from hanabi_search_plugin import cli_belief, cli_clone, cli_critic, cli_distill, cli_rl
 from hanabi_search_plugin import cli_options as option
 from hanabi_search_plugin.errors import HanabiSearchError
 
@@ -67,12 +67,13 @@ app = typer.Typer(
 
 
 training = typer.Typer(
-    no_args_is_help=True, help="Train evaluation functions, networks and beliefs."
+    no_args_is_help=True, help="Train evaluation functions, networks, critics and beliefs."
 )
 training.command()(cli_distill.distill)
 training.command()(cli_belief.belief)
 training.command()(cli_clone.clone)
 training.command()(cli_rl.rl)
+training.command()(cli_critic.critic)
 app.add_typer(training, name="train")
 
 

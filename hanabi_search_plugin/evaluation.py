@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.agent import SearchAgent
+from hanabi_search_plugin.agent import BeliefAgent, SearchAgent
+from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.checkpoint import Checkpoint
 from hanabi_search_plugin.errors import RecordError
 from hanabi_search_plugin.game import FloatArray, Game, require_game
 from hanabi_search_plugin.jit import compile_seconds
 from hanabi_search_plugin.match import GameResult, Match, Side, searching_seats
-from hanabi_search_plugin.policy import Blueprint, Policy, as_blueprint
+from hanabi_search_plugin.policy import Blueprint, Policy, Value, as_blueprint
 from hanabi_search_plugin.provenance import describe, peak_rss_mb, versions
 from hanabi_search_plugin.require import require_integer
 
@@ -29,7 +30,9 @@ _logger = logging.getLogger("hanabi_search_plugin")
 class Evaluation:
     """Results of N games. With a baseline, only games that both sides have finished count."""
 
-    parameters: dict[str, Any]  # game, policies, baseline, seed: what decides on the results
+    parameters: dict[
+        str, Any
+    ]  # game, policies, baseline, seed, critics: what decides on the results
     games: tuple[GameResult, ...]
     baseline: tuple[GameResult, ...] | None  # the same games, in the same order
     best: float  # the highest possible return
@@ -123,6 +126,7 @@ def evaluate(
         "policies": describe(played),
         "baseline": describe(reference),
         "seed": seed,
+        "critics": critics(played),
     }
     finished: dict[tuple[str, int], GameResult] = {}
     with Checkpoint(resume, parameters) if resume is not None else nullcontext() as checkpoint:
@@ -187,6 +191,22 @@ def without_search(policies: Blueprint) -> Blueprint:
         policy.blueprint[p] if isinstance(policy, SearchAgent) else policy
         for p, policy in enumerate(policies)
     )
+
+
+def critics(policies: Blueprint) -> list[str] | None:
+    """What tells the critics that stand for the rest of shortened rollouts; None: there are none.
+
+    They are no part of what the policies play, so games that never ask them do without.
+    """
+    cut = [
+        agent.blueprint
+        for agent in policies
+        if isinstance(agent, BeliefAgent)
+        and isinstance(agent.search, Sparta)
+        and agent.search.depth is not None
+    ]
+    asked = [each.critic for blueprint in cut for each in blueprint if isinstance(each, Value)]
+    return asked if any(asked) else None
 
 
 # ------------------------------------------------------------------------------------ reporting

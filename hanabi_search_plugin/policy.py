@@ -126,6 +126,18 @@ class Value(ABC):
     def value(self, view: View, memory: Memory) -> FloatArray:
         """[B] expected remaining return in score points."""
 
+    @property
+    def critic(self) -> str:
+        """What tells its critic from others; "" where it has none."""
+        return ""
+
+    def world_value(self, worlds: Worlds, memories: tuple[Memory, ...], seat: int) -> FloatArray:
+        """[B] what ``seat`` may expect of worlds that are shown whole, for one with a ``critic``.
+
+        Everybody plays this policy. For worlds that a search has drawn, never for an agent's own.
+        """
+        raise UnsupportedError(f"{self!r} has no critic")
+
 
 class PlaysOn(ABC):
     """A policy that can play worlds on where it computes, quicker than view by view."""

@@ -153,10 +153,14 @@ def still_to_come(
 ) -> FloatArray:
     """[B] what ``seat`` may expect from here on, by the values of the blueprint.
 
-    Those of all seats are added or averaged, as the policies declare; where one value is central,
-    it is that of ``seat``. Raises UnsupportedError as ``combination``.
+    Where one policy with a critic plays all seats, that says so. Else the values of all seats are
+    added or averaged, as the policies declare; where one value is central, it is that of ``seat``.
+    Raises UnsupportedError as ``combination``.
     """
     combine = combination(blueprint)
+    policy = blueprint[seat]
+    if isinstance(policy, Value) and policy.critic and all(each is policy for each in blueprint):
+        return policy.world_value(worlds, memories, seat)
     asked = [seat] if combine == "central" else range(len(blueprint))
     values = [
         policy.value(worlds.view(p), memories[p])

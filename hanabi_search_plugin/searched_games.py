@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.checkpoint import difference
 from hanabi_search_plugin.errors import ConfigError, RecordError
+from hanabi_search_plugin.evaluation import critics
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.game import HIDDEN
 from hanabi_search_plugin.hanabi.config import HanabiConfig
@@ -212,6 +213,7 @@ def _begin(
         "game": describe(game),
         "line_ups": [describe(line_up) for line_up in line_ups],
         "seed": seed,
+        "critics": critics(line_ups[0]),
     }
     parameters = json.loads(json.dumps(parameters))
     if (folder / ABOUT).exists():

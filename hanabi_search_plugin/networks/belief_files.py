@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from safetensors.torch import save
 
 from hanabi_search_plugin.belief_model import BeliefModel, draw, hidden_length, require_tokens
@@ -51,6 +52,7 @@ class NetworkBelief(BeliefModel):
         self.training = dict(training or {})  # the record of how it was trained
         self.digest = _digest(network)
         self.network = moved(network, device).eval()
+        self._last: tuple[NDArray[Any], Read] | None = None
 
     def start(self, view: View) -> Memory:
         blank = self.network.blank(len(view)).cpu().numpy()
@@ -95,7 +97,10 @@ class NetworkBelief(BeliefModel):
         network = self.network
         numbers = network.reader.numbers(view, state["heard"])
         context = network.context(as_tensor(state["network"], self.device))
-        return context, network.reader.read(as_tensor(numbers, self.device))
+        last = self._last  # a search draws from one view again and again
+        if last is None or not np.array_equal(numbers, last[0]):
+            last = self._last = numbers, network.reader.read(as_tensor(numbers, self.device))
+        return context, last[1]
 
     def _remember(self, view: View, heard: Memory, state: Any) -> Memory:
         seen = as_tensor(self.network.reader.numbers(view, heard), self.device)

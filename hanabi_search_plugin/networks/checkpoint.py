@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,12 @@ from hanabi_search_plugin.errors import CheckpointError, HanabiSearchError
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.networks.architectures import ARCHITECTURES, name_of
+from hanabi_search_plugin.networks.critic import Critic
 from hanabi_search_plugin.networks.encoding import difference_of
 from hanabi_search_plugin.networks.modules import Network, moved
 
 FORMAT = "hanabi-search-plugin network 1"
+CRITIC = "critic."  # before the names of a critic's tensors
 
 
 @dataclass(frozen=True)
@@ -31,17 +33,26 @@ class Loaded:
 
     network: Network
     training: dict[str, Any]  # the record of how it was trained
+    critic: Critic | None = None
+    critic_training: dict[str, Any] = field(default_factory=dict)
 
 
 def save_network(
-    path: str | Path, network: Network, training: Mapping[str, Any], *, half: bool = False
+    path: str | Path,
+    network: Network,
+    training: Mapping[str, Any],
+    *,
+    critic: Critic | None = None,
+    critic_training: Mapping[str, Any] | None = None,
+    half: bool = False,
 ) -> None:
     """Write a network and the record of its training, plain JSON types, whole or not at all.
 
-    ``half`` stores numbers of 16 bits. Raises OSError where the file cannot be written.
+    So for its critic, if it has one. ``half`` stores numbers of 16 bits. Raises OSError where the
+    file cannot be written.
     """
     dtype = torch.float16 if half else torch.float32
-    content = {name: x.detach().cpu().to(dtype) for name, x in network.state_dict().items()}
+    numbers = network.state_dict()
     about = {
         "config": network.config.to_dict(),
         "encoding": network.encoding.name,
@@ -49,6 +60,10 @@ def save_network(
         "options": network.options,
         "training": dict(training),
     }
+    if critic is not None:
+        numbers |= {CRITIC + name: x for name, x in critic.state_dict().items()}
+        about["critic"] = {"options": critic.options, "training": dict(critic_training or {})}
+    content = {name: x.detach().cpu().to(dtype) for name, x in numbers.items()}
     with atomic_write(path) as file:
         file.write(save(content, {"format": FORMAT, "about": json.dumps(about)}))
 
@@ -71,8 +86,16 @@ def load_network(
                 f"{path}: expected a network of the encoding {network.encoding.name}, got "
                 f"{about['encoding']}"
             )
-        network.load_state_dict({name: x.float() for name, x in tensors.items()})
+        numbers = {name: x.float() for name, x in tensors.items()}
+        of_critic = [name for name in numbers if name.startswith(CRITIC)]
+        said = {name.removeprefix(CRITIC): numbers.pop(name) for name in of_critic}
+        network.load_state_dict(numbers)
         training = dict(about["training"])
+        critic, critic_training = None, {}
+        if "critic" in about:
+            critic = Critic(made_for, **about["critic"]["options"])
+            critic.load_state_dict(said)
+            critic_training = dict(about["critic"]["training"])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         if isinstance(error, CheckpointError):
             raise
@@ -88,7 +111,9 @@ def load_network(
                 f"{path}: expected a game with {name} {value}, for which the network was made, "
                 f"got {given}"
             )
-    return Loaded(moved(network, device).eval(), training)
+    network = moved(network, device).eval()
+    critic = None if critic is None else moved(critic, device).eval()
+    return Loaded(network, training, critic, critic_training)
 
 
 def is_ours(path: str | Path) -> bool:

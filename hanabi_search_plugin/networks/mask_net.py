@@ -11,7 +11,6 @@ one player.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,24 +19,13 @@ from torch.nn.functional import one_hot
 
 from hanabi_search_plugin.blueprints.mask_features import IDENTITY, KEPT
 from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.layout import LAST_PLAYER, NO_CARD, TURN
-from hanabi_search_plugin.networks import mask_on_cpu, status
+from hanabi_search_plugin.hanabi.layout import LAST_PLAYER
+from hanabi_search_plugin.networks import mask_on_cpu, seat_table, status
 from hanabi_search_plugin.networks.modules import Network, Output, Shared, layers, require_sizes
 from hanabi_search_plugin.networks.status import STATUSES, SUMMARY, Table
 from hanabi_search_plugin.networks.status_encoding import Status
 
 Tensor = Any  # torch.Tensor
-
-
-@dataclass(frozen=True)
-class Position:
-    """What a seat makes of its observation; its own cards first, then the others' in order."""
-
-    planes: Tensor  # [B, S, V] statuses
-    slots: Tensor  # [B, H, own_size]
-    masks: Tensor  # [B, T, H, V] of the others' cards
-    cards: Tensor  # [B, T, H, V] the others' cards
-    context: Tensor  # [B, C]
 
 
 class MaskMemory(nn.Module):
@@ -117,11 +105,9 @@ class MaskNet(Network):
         self.encoding = Status(config)
         self.memory = MaskMemory(config, hidden, context, scorer)
         players, size = config.players, config.hand_size
-        self.own_size = 2 * (SUMMARY + STATUSES) + config.ranks + players - 1 + 1
-        self.other_size = SUMMARY + STATUSES + config.ranks + STATUSES + config.ranks + 3
+        self.own_size = seat_table.own_size(config)
         self.board_size = status.board_size(config)
-        self.table_size = self.board_size + size * self.own_size
-        self.table_size += (players - 1) * size * self.other_size + players - 1
+        self.table_size = seat_table.table_size(config)
         self.context = layers(self.table_size, hidden, context)
         self.own = Shared(context, size, self.own_size, scorer, scorer // 2)
         hints = (players - 1) * (config.colors + config.ranks)
@@ -144,8 +130,7 @@ class MaskNet(Network):
 
     def masks_of(self, memory: Tensor) -> Tensor:
         """[B, P, H, V] of words [B, P x H]."""
-        shape = (-1, self.config.players, self.config.hand_size, self.identities)
-        return status.bits(memory, self.identities).reshape(shape)
+        return status.masks_of(self.config, memory)
 
     def remember(self, seen: Tensor, memory: Tensor) -> Tensor:
         if seen.device.type == "cpu":
@@ -174,38 +159,14 @@ class MaskNet(Network):
     def decide_by_tensors(self, public: Tensor, private: Tensor, memory: Tensor) -> Output:
         """``decide`` on any device."""
         public, memory = (x.expand(len(private), -1) for x in (public, memory))
-        at = self._position(public, private, memory)
-        moves = self.own_heads(self.own(at.context, at.slots))  # [B, H, 4]
+        at = seat_table.by_tensors(self.config, public, private, memory)
+        context = self.context(at.features)
+        moves = self.own_heads(self.own(context, at.slots))  # [B, H, 4]
         hints = self._hints(at.planes, at.masks, at.cards)  # [B, T, N, hint_size]
-        scores = self.hint_heads(self.hint(at.context, hints.flatten(1, 2)))  # [B, T x N, 2]
-        kinds = self.kinds(at.context)
+        scores = self.hint_heads(self.hint(context, hints.flatten(1, 2)))  # [B, T x N, 2]
+        kinds = self.kinds(context)
         heads = [self.joined(head, moves, scores, kinds) for head in range(2)]
-        return Output(heads[0], heads[1], self.value(at.context).squeeze(1))
-
-    def _position(self, public: Tensor, private: Tensor, memory: Tensor) -> Position:
-        players, size = self.config.players, self.config.hand_size
-        table = status.table(self.config, public)
-        turn, hands = table.word(TURN).clamp(min=0), private.reshape(-1, players, size)
-        me = self._looking(table, hands, turn)
-        masks = status.turned(self.masks_of(memory), me)
-        cards = status.turned(hands, me)[:, 1:].long()
-        cards = one_hot(cards, 32).float()[..., : self.identities]
-        planes = status.statuses(self.config, table.left, table.played)
-        own, others = masks[:, 0], masks[:, 1:]
-        slots = self._own_slots(table, planes, own, cards)
-        seen = [
-            status.board(self.config, table),
-            slots.flatten(1),
-            self._other_slots(planes, others, cards).flatten(1),
-            one_hot((turn - me) % players, players)[:, 1:].float(),
-        ]
-        return Position(planes, slots, others, cards, self.context(torch.cat(seen, 1)))
-
-    @staticmethod
-    def _looking(table: Table, hands: Tensor, turn: Tensor) -> Tensor:
-        """[B] the seat that sees ``hands``: it has cards and sees none of them."""
-        hidden = (hands == NO_CARD).all(-1) & (table.present > 0).any(-1)  # [B, P]
-        return torch.where(hidden.any(1), hidden.int().argmax(1), turn)
+        return Output(heads[0], heads[1], self.value(context).squeeze(1))
 
     def joined(self, head: int, moves: Tensor, hints: Tensor, kinds: Tensor) -> Tensor:
         """[B, A] logits (head 0) or advantages (1) in order of actions.
@@ -219,49 +180,6 @@ class MaskNet(Network):
         discards = moves[..., 2 + head] + kind[:, 1:2]
         plays = moves[..., head] + kind[:, 0:1]
         return torch.cat([discards, plays, colors, ranks], 1)
-
-    def _own_slots(self, table: Table, planes: Tensor, own: Tensor, cards: Tensor) -> Tensor:
-        """[B, H, own_size] the own cards, by what all know and by what the seat sees besides."""
-        size = own.sum(-1, keepdim=True)
-        located = ((size == 1) * own).sum(1) + cards.sum((1, 2))
-        rest = own * (located < table.left).unsqueeze(1)
-        seen = torch.where((size == 1) | (rest.sum(-1, keepdim=True) == 0), own, rest)
-        parts = []
-        for held in (own, seen):
-            told = status.summary(held, planes)
-            parts += [told, status.margins(told[:, None, :, 2 : 2 + STATUSES])[:, 0]]
-        parts.append(status.ranks_of(self.config, seen))
-        newest = self._newest(cards)  # [B, T, V]
-        parts.append(own @ newest.transpose(1, 2) / size.clamp(min=1))
-        parts.append((size > 0).float())
-        return torch.cat(parts, -1)
-
-    @staticmethod
-    def _newest(cards: Tensor) -> Tensor:
-        """[B, T, V] the newest card of each other player."""
-        held = cards.sum(-1)  # [B, T, H]
-        after = held.flip(-1).cumsum(-1).flip(-1) - held
-        return (cards * (held * (after == 0)).unsqueeze(-1)).sum(2)
-
-    def _other_slots(self, planes: Tensor, others: Tensor, cards: Tensor) -> Tensor:
-        """[B, T, H, other_size] the others' cards: what they are and what all know of them."""
-        shape = (*others.shape[:3], -1)
-        told = status.summary(others.flatten(1, 2), planes).reshape(shape)
-        shares = told[..., 2 : 2 + STATUSES]
-        true = cards.flatten(1, 2) @ planes.transpose(1, 2)
-        return torch.cat(
-            [
-                told,
-                status.margins(shares),
-                status.ranks_of(self.config, others),
-                true.reshape(shape),
-                status.ranks_of(self.config, cards),
-                (others * cards).sum(-1, keepdim=True),  # what is known is true
-                cards.sum(-1, keepdim=True),
-                (others.sum(-1, keepdim=True) > 0).float(),
-            ],
-            -1,
-        )
 
     def _hints(self, planes: Tensor, others: Tensor, cards: Tensor) -> Tensor:
         """[B, T, N, hint_size] by the masks as each hint would leave them."""

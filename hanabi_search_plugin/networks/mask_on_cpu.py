@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from hanabi_search_plugin.blueprints import mask_features as kernels
+from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.layout import dims_of
+from hanabi_search_plugin.networks import seat_table
 from hanabi_search_plugin.networks.modules import Output
 
 if TYPE_CHECKING:
     from hanabi_search_plugin.networks.mask_net import MaskNet
 
 Tensor = Any  # torch.Tensor
+IntRows = NDArray[np.int32]
 
 BATCH = 512  # worlds at a time, so that what layers pass on stays in the processor's caches
 SHARED_BATCH = 4096  # where all have one public part: the more, the more inputs are equal
@@ -26,7 +30,7 @@ SHARED_BATCH = 4096  # where all have one public part: the more, the more inputs
 
 def remember(network: MaskNet, seen: Tensor, memory: Tensor) -> Tensor:
     """See ``Network.remember``."""
-    dims, sizes = dims_of(network.config), _sizes(network)
+    dims, sizes = dims_of(network.config), _sizes(network.config)
     after = np.empty(memory.shape, dtype=np.int32)
     with torch.no_grad():
         for start in range(0, len(seen), BATCH):
@@ -69,7 +73,7 @@ def _decide(network: MaskNet, public: Tensor, private: Tensor, memory: Tensor) -
     keys = np.empty((n if shared else 0, others + 3), dtype=np.int64)
     room = 1 << (2 * n * (hints + 2)).bit_length() if shared else 0
     different, written = kernels.decision_features(
-        dims_of(config), _sizes(network), public.numpy(), private.numpy(), memory.numpy(),
+        dims_of(config), _sizes(network.config), public.numpy(), private.numpy(), memory.numpy(),
         table, tables, rows, hints_at, hint_of, keys, np.empty(room, dtype=np.int64),
     )  # fmt: skip
     seen = torch.from_numpy(table[:different])
@@ -90,7 +94,25 @@ def _decide(network: MaskNet, public: Tensor, private: Tensor, memory: Tensor) -
     return Output(heads[0], heads[1], network.value(context).squeeze(1)[whose])
 
 
-def _sizes(network: MaskNet) -> tuple[int, int, int]:
+def tables(config: HanabiConfig, public: IntRows, private: IntRows, masks: IntRows) -> Tensor:
+    """[B, table_size] features of what seats see, as ``seat_table.by_tensors`` makes them.
+
+    Rows are of words int32 [B, N] whose TURN is not the seat that sees ``private``: so no hints are
+    looked at.
+    """
+    if len(private) == 1:  # which the kernel would take for what all worlds share
+        return tables(config, *(np.repeat(x, 2, axis=0) for x in (public, private, masks)))[:1]
+    n, hints = len(private), (config.players - 1) * (config.colors + config.ranks)
+    table = np.empty((n, seat_table.table_size(config)), dtype=np.float32)
+    kernels.decision_features(
+        dims_of(config), _sizes(config), public, private, masks, table, np.empty(n, dtype=np.int64),
+        np.empty((0, 1), dtype=np.float32), np.empty((0, 3), dtype=np.int64),
+        np.empty((n, hints), dtype=np.int64), np.empty((0, 1), dtype=np.int64),
+        np.empty(0, dtype=np.int64),
+    )  # fmt: skip
+    return torch.from_numpy(table)
+
+
+def _sizes(config: HanabiConfig) -> tuple[int, int, int]:
     """What a board tells beside its cards."""
-    config = network.config
     return config.information_tokens, config.life_tokens, config.deck_size

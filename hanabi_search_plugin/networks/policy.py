@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,9 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View, Worlds
-from hanabi_search_plugin.hanabi.worlds import HanabiView
+from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
 from hanabi_search_plugin.networks.advised import Advised
+from hanabi_search_plugin.networks.critic import Critic, digest_of
 from hanabi_search_plugin.networks.modules import Network, Output, as_tensor, moved
 from hanabi_search_plugin.policy import (
     Blueprint,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 Tensor = Any  # torch.Tensor
 
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 BATCH = 4096  # worlds a network is asked about at a time
 ON_GPU = 32_768  # worlds played on at a time where that is one
 
@@ -51,18 +52,28 @@ class NetworkPolicy(Policy, Value, PlaysOn):
     belief with an ``epsilon`` of noise forgives that. Raises ConfigError for a temperature below 0.
 
     ``value`` is, at the seat to move, Q of what it plays; elsewhere the value head from what that
-    seat sees. A lost game counts as in the games that the network was trained on.
+    seat sees. A lost game counts as in the games that the network was trained on. ``critic`` says
+    what greedy play brings in worlds that are shown whole; play by chance does without.
     """
 
-    def __init__(self, network: Network, *, temperature: float = 0.0, device: str = "cpu") -> None:
+    def __init__(
+        self,
+        network: Network,
+        *,
+        temperature: float = 0.0,
+        device: str = "cpu",
+        critic: Critic | None = None,
+    ) -> None:
         if not (isinstance(temperature, (int, float)) and 0 <= temperature < math.inf):
             raise ConfigError(f"temperature must be a number of at least 0, got {temperature!r}")
         self.network = moved(network, device).eval()
         self.combine = network.combine
         self.temperature = float(temperature)
         self.device = device
-        self.digest = _digest(network)  # so that records say which network it was
+        self.digest = digest_of(network)  # so that records say which network it was
         self.deterministic = temperature == 0
+        self._critic = moved(critic, device).eval() if critic and self.deterministic else None
+        self._critics_digest = digest_of(self._critic) if self._critic else ""
         self.public_memory = network.public_memory
         self._last: tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None = None
 
@@ -109,6 +120,17 @@ class NetworkPolicy(Policy, Value, PlaysOn):
             return (q * (logits / self.temperature).softmax(1)).sum(1)
 
         return np.where(view.current_player < 0, 0.0, self._decide(view, memory, read))
+
+    @property
+    def critic(self) -> str:
+        return self._critics_digest
+
+    def world_value(self, worlds: Worlds, memories: tuple[Memory, ...], seat: int) -> FloatArray:
+        if self._critic is None:
+            return super().world_value(worlds, memories, seat)
+        assert isinstance(worlds, HanabiWorlds)
+        positions = self._critic.positions(self.network, worlds, memories[seat])
+        return np.where(worlds.terminal, 0.0, self._critic.values(positions))
 
     @property
     def at_once(self) -> int:
@@ -169,11 +191,8 @@ class NetworkPolicy(Policy, Value, PlaysOn):
         last = self._last  # another seat's, in the same position
         if last is not None and np.array_equal(seen, last[0]) and np.array_equal(memory, last[1]):
             return last[2].copy()
-        if len(seen) > 1 and _one_row(seen) and _one_row(memory):
-            one = self._brought_over(seen[:1], memory[:1])
-            after = np.repeat(one, len(seen), axis=0)
-        else:
-            after = self._brought_over(seen, memory)
+        first, which = _different(seen, memory)
+        after = self._brought_over(seen[first], memory[first])[which]
         if public:
             self._last = (seen, memory.copy(), after)
         return after.copy()
@@ -201,7 +220,11 @@ class EstimatingPolicy(NetworkPolicy, Estimates):
 
 
 def network_policy(
-    network: Network, *, temperature: float = 0.0, device: str = "cpu"
+    network: Network,
+    *,
+    temperature: float = 0.0,
+    device: str = "cpu",
+    critic: Critic | None = None,
 ) -> NetworkPolicy:
     """The policy of a network; an ``EstimatingPolicy`` where its memory serves every seat."""
     if isinstance(network, Advised):
@@ -210,19 +233,31 @@ def network_policy(
         return AdvisedPolicy(network, temperature=temperature, device=device)
     shared = network.public_memory and not network.encoding.seat_relative
     kind = EstimatingPolicy if shared else NetworkPolicy
-    return kind(network, temperature=temperature, device=device)
-
-
-def _digest(network: Network) -> str:
-    digest = hashlib.sha256()
-    for tensor in network.state_dict().values():
-        digest.update(tensor.detach().cpu().numpy().tobytes())
-    return digest.hexdigest()[:16]
+    return kind(network, temperature=temperature, device=device, critic=critic)
 
 
 def _one_row(array: NDArray[Any]) -> bool:
     """Are all rows equal?"""
     return bool((array == array[:1]).all())
+
+
+def _different(*arrays: NDArray[Any]) -> tuple[IntArray, IntArray]:
+    """(first, which): rows ``first`` are those that differ, ``which`` [B] of them is each row's.
+
+    All rows where half of them differ or more: then little is gained. After a move that everybody
+    foresaw all worlds of a belief have one public part; after most others there are a few.
+    """
+    every = np.arange(len(arrays[0]))
+    code = np.zeros(len(every), dtype=np.uint64)
+    for array in arrays:
+        words = np.ascontiguousarray(array).view(f"u{array.itemsize}").astype(np.uint64)
+        factors = np.arange(1, 2 * words.shape[1] + 1, 2, dtype=np.uint64) * _ODD
+        code = (code ^ (code >> np.uint64(29))) * _ODD + (words * factors).sum(axis=1)
+    _, first, which = np.unique(code, return_index=True, return_inverse=True)
+    same = all(np.array_equal(array, array[first[which]]) for array in arrays)
+    if not same or 2 * len(first) > len(every):  # two rows of one code, or too many
+        return every, every
+    return first, which
 
 
 def _parts(n: int) -> Iterator[slice]:

@@ -29,8 +29,10 @@ def load_network_policy(
     Raises ConfigError where the package has none for these games, or ``file`` is missing;
     CheckpointError where the file is for other games or no network.
     """
-    network = load_named(name, config, file=file, device=device).network
-    return network_policy(network, temperature=temperature, device=device)
+    loaded = load_named(name, config, file=file, device=device)
+    return network_policy(
+        loaded.network, temperature=temperature, device=device, critic=loaded.critic
+    )
 
 
 def load_named(

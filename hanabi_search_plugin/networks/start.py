@@ -7,8 +7,10 @@ from typing import Any
 
 from hanabi_search_plugin.blueprints.registry import network_models
 from hanabi_search_plugin.errors import ConfigError
+from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.networks.advised import Advised
 from hanabi_search_plugin.networks.architectures import name_of
+from hanabi_search_plugin.networks.checkpoint import Loaded
 from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.shipped import load_named
 
@@ -22,13 +24,7 @@ def begin_with(network: Network, start: str) -> dict[str, Any]:
     Raises ConfigError where there is no such network, and where its architecture or options are
     others; CheckpointError and OSError as ``load_network``.
     """
-    if Path(start).is_file():
-        loaded = load_named(None, network.config, file=start)
-    elif start in network_models():
-        loaded = load_named(start, network.config)
-    else:
-        known = ", ".join(network_models())
-        raise ConfigError(f"start must be a file or one of {known}, got {start!r}")
+    loaded = network_from("start", start, network.config)
     other = loaded.network
     if type(other) is type(network) and other.options == network.options:
         network.load_state_dict(other.state_dict())
@@ -48,6 +44,20 @@ def begin_with(network: Network, start: str) -> dict[str, Any]:
         )
     network.load_state_dict(fitting, strict=False)
     return loaded.training
+
+
+def network_from(option: str, start: str, config: HanabiConfig, *, device: str = "cpu") -> Loaded:
+    """The network in the file ``start``, or of this package by that name, for games of ``config``.
+
+    Raises ConfigError, which names the ``option``, where there is no such network; CheckpointError
+    and OSError as ``load_network``.
+    """
+    if Path(start).is_file():
+        return load_named(None, config, file=start, device=device)
+    if start in network_models():
+        return load_named(start, config, device=device)
+    known = ", ".join(network_models())
+    raise ConfigError(f"{option} must be a file or one of {known}, got {start!r}")
 
 
 def policy_named(start: str) -> str:

@@ -64,6 +64,12 @@ def identities(config: HanabiConfig) -> int:
     return config.colors * config.ranks
 
 
+def masks_of(config: HanabiConfig, words: Tensor) -> Tensor:
+    """[B, P, H, V] of words [B, P x H], one a card."""
+    every = identities(config)
+    return bits(words, every).reshape(-1, config.players, config.hand_size, every)
+
+
 def ranks_of(config: HanabiConfig, masks: Tensor) -> Tensor:
     """[..., R] the share of each rank in masks [..., V]."""
     by_rank = masks.unflatten(-1, (config.colors, config.ranks)).sum(-2)

@@ -293,14 +293,12 @@ def _critics_card(found: dict[str, Any], loaded: Loaded) -> Iterable[str]:
         "own_error": "elsewhere",
     }
     for kind, where in kinds.items():
-        said = []
-        for part, games in (("all", ""), ("kept", " in games not lost")):
+        for part, name in (("all", f"critic's error {where}"), ("kept", "in games not lost")):
             error = {who: errors[kind] for who, errors in found[part].items()}
-            said.append(
-                f"{error['critic']:.2f}, of the network's values {error['values']:.2f}, of the "
-                f"mean at each turn {error['constant']:.2f}{games}"
+            yield (
+                f"| {name} | {error['critic']:.2f} points; of the network's values "
+                f"{error['values']:.2f}, of the mean at each turn {error['constant']:.2f} |"
             )
-        yield f"| critic's error {where} | {'; '.join(said)} |"
     yield f"| critic's training | {_training(record)}, lambda {record['trace']} |"
     yield f"| its cost | {record['cpu_seconds'] / 60:.0f} minutes of one core |"
 

@@ -65,8 +65,8 @@ class CriticSettings:
 class CriticRun(TrainingRun):
     """A run of ``CriticSettings`` in a folder; see ``TrainingRun``.
 
-    What it writes is the policy's network as it was, and the critic beside it. It goes on from the
-    critic that is there already, if it is of that size.
+    What it writes is the policy's network as it was, and the critic beside it in place of any that
+    was there.
     """
 
     form = FORMAT
@@ -82,11 +82,6 @@ class CriticRun(TrainingRun):
             raise ConfigError(f"policy must be a network without adviser, got {settings.policy!r}")
         self.policy = network_policy(self.whose.network, device=device)
         critic = new_critic(settings.config, settings.options, settings.seed)
-        before, self.start = self.whose.critic, self.whose.critic_training
-        if before is not None and before.options == critic.options:
-            critic.load_state_dict(before.state_dict())
-        else:
-            self.start = {}
         super().__init__(
             critic, folder, settings=settings.to_dict() | {"network": self.policy.digest},
             rounds=settings.iterations, rate=settings.rate, seed=settings.seed, device=device,
@@ -96,7 +91,7 @@ class CriticRun(TrainingRun):
         """Play games, measure, then take steps over all positions."""
         settings, critic = self.settings, self.network
         played = tried_games(self.game, self.policy, critic, settings.games, settings.noise, rng)
-        trace = 1.0 if share < BLIND and not self.start else settings.trace
+        trace = 1.0 if share < BLIND else settings.trace
         row = errors(critic.values(played.positions), played.ahead, played.since)
         points, lost = (
             torch.from_numpy(x).float().to(self.device) for x in targets(critic, played, trace)
@@ -116,7 +111,7 @@ class CriticRun(TrainingRun):
     def write(self, path: Path, record: dict[str, Any]) -> None:
         save_network(
             path, self.whose.network, self.whose.training,
-            critic=self.network, critic_training=record | {"start": self.start},
+            critic=self.network, critic_training=record,
         )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from hanabi_search_plugin.agent import CutsRollouts
 from hanabi_search_plugin.algorithms import sums
 from hanabi_search_plugin.belief import Belief
 from hanabi_search_plugin.errors import ConfigError, TooFewWorldsError
@@ -31,7 +32,7 @@ Pruning = Literal["paired", "independent", "off"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sparta:
+class Sparta(CutsRollouts):
     """Single-agent SPARTA: ``Sparta(rollouts=10_000)(rng, belief)`` is one decision.
 
     Every move is tried in the same worlds with the same future chance, so moves are compared by

@@ -49,6 +49,12 @@ class FollowingSearch(ABC):
         """One decision, from what the belief of ``follow`` has become."""
 
 
+class CutsRollouts(ABC):
+    """A search that may have the blueprint's values stand for the rest of a rollout."""
+
+    depth: int | None  # moves of a rollout before they do; None: never
+
+
 MakeBelief = Callable[[Blueprint, View], Belief]
 
 

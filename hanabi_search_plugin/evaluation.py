@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.agent import BeliefAgent, SearchAgent
-from hanabi_search_plugin.algorithms.sparta import Sparta
+from hanabi_search_plugin.agent import BeliefAgent, CutsRollouts, SearchAgent
 from hanabi_search_plugin.checkpoint import Checkpoint
 from hanabi_search_plugin.errors import RecordError
 from hanabi_search_plugin.game import FloatArray, Game, require_game
@@ -202,7 +201,7 @@ def critics(policies: Blueprint) -> list[str] | None:
         agent.blueprint
         for agent in policies
         if isinstance(agent, BeliefAgent)
-        and isinstance(agent.search, Sparta)
+        and isinstance(agent.search, CutsRollouts)
         and agent.search.depth is not None
     ]
     asked = [each.critic for blueprint in cut for each in blueprint if isinstance(each, Value)]

@@ -24,6 +24,7 @@ COMMAND_LINE = (
     *(
         "cli_belief",
         "cli_clone",
+        "cli_critic",
         "cli_decode",
         "cli_distill",
         "cli_record",

@@ -171,11 +171,12 @@ def test_searches_over_grounded_beliefs(name: str) -> None:
 
 
 def test_learned_beliefs() -> None:
-    """Of networks, over a network's values, with its memory and with replays."""
+    """Of networks, over a network's critic or values, with its memory and with replays."""
     torch = pytest.importorskip("torch")
     from hanabi_search_plugin.networks.architectures import make_network
     from hanabi_search_plugin.networks.belief_files import NetworkBelief
     from hanabi_search_plugin.networks.belief_net import BeliefNet
+    from hanabi_search_plugin.networks.critic import Critic
     from hanabi_search_plugin.networks.policy import network_policy
 
     for game in (TWO, THREE):
@@ -184,7 +185,9 @@ def test_learned_beliefs() -> None:
         for parameter in network.parameters():
             torch.nn.init.normal_(parameter, std=0.5)
         for name in ("masks", "public-lstm", "recurrent"):
-            policy = network_policy(make_network(name, game.config, {"hidden": 8}))
+            critic = Critic(game.config, hidden=8, deeper=8)
+            made = make_network(name, game.config, {"hidden": 8})
+            policy = network_policy(made, critic=None if name == "recurrent" else critic)
             agent = learned(game, policy, NetworkBelief(game, network), 3)
             check_agent(agent, game, games=1)
 

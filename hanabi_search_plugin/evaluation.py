@@ -29,9 +29,7 @@ _logger = logging.getLogger("hanabi_search_plugin")
 class Evaluation:
     """Results of N games. With a baseline, only games that both sides have finished count."""
 
-    parameters: dict[
-        str, Any
-    ]  # game, policies, baseline, seed, critics: what decides on the results
+    parameters: dict[str, Any]  # what decides on the results: game, policies, seed and so on
     games: tuple[GameResult, ...]
     baseline: tuple[GameResult, ...] | None  # the same games, in the same order
     best: float  # the highest possible return

@@ -28,9 +28,9 @@ from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.game import FloatArray, IntArray
 from hanabi_search_plugin.networks.advised import Advised
 from hanabi_search_plugin.networks.checkpoint import Loaded, load_network, save_network
-from hanabi_search_plugin.networks.critic import digest_of
 from hanabi_search_plugin.networks.critic_training import SOON, measured
 from hanabi_search_plugin.networks.encoding import difference_of
+from hanabi_search_plugin.networks.modules import digest_of
 from hanabi_search_plugin.networks.policy import NetworkPolicy, network_policy
 from hanabi_search_plugin.networks.training import METRICS, MODEL
 from hanabi_search_plugin.policy import take

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +21,7 @@ from hanabi_search_plugin.networks.belief_games import weights_along
 from hanabi_search_plugin.networks.belief_net import BeliefNet, cross_entropy, masked
 from hanabi_search_plugin.networks.checkpoint import read_file
 from hanabi_search_plugin.networks.encoding import FREE
-from hanabi_search_plugin.networks.modules import as_tensor, moved
+from hanabi_search_plugin.networks.modules import as_tensor, digest_of, moved
 from hanabi_search_plugin.networks.readers import Read
 from hanabi_search_plugin.policy import Memory
 from hanabi_search_plugin.provenance import describe
@@ -50,7 +49,7 @@ class NetworkBelief(BeliefModel):
         self.mask = mask
         self.device = device
         self.training = dict(training or {})  # the record of how it was trained
-        self.digest = _digest(network)
+        self.digest = digest_of(network)
         self.network = moved(network, device).eval()
         self._last: tuple[NDArray[Any], Read] | None = None
 
@@ -160,10 +159,3 @@ def describe_game(game: Game) -> dict[str, Any]:
     """What a belief model is made for: all of the game but what does not matter to it."""
     about = json.loads(json.dumps(describe(game)))
     return {name: value for name, value in about.items() if name not in FREE}
-
-
-def _digest(network: BeliefNet) -> str:
-    digest = hashlib.sha256()
-    for tensor in network.state_dict().values():
-        digest.update(tensor.detach().cpu().numpy().tobytes())
-    return digest.hexdigest()[:16]

@@ -8,7 +8,6 @@ B worlds, P players, H slots of a hand, N words of "status-1", M numbers of a me
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,11 +123,3 @@ class Critic(nn.Module):
         """[B] score points still to come; a lost game loses those that it has."""
         points, lost = self.says(positions)
         return (1 - lost) * points - lost * positions.score
-
-
-def digest_of(module: nn.Module) -> str:
-    """Of its numbers, so that records say which it was."""
-    digest = hashlib.sha256()
-    for tensor in module.state_dict().values():
-        digest.update(tensor.detach().cpu().numpy().tobytes())
-    return digest.hexdigest()[:16]

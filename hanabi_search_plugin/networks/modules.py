@@ -5,6 +5,7 @@ Letters: B worlds, A actions, M numbers of a memory.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -42,6 +43,14 @@ def moved(module: M, device: str) -> M:
 def as_tensor(array: NDArray[Any], device: Any) -> Tensor:
     """The array on ``device``, in memory that is shared where both are the processor's."""
     return torch.from_numpy(np.ascontiguousarray(array)).to(device)
+
+
+def digest_of(module: nn.Module) -> str:
+    """Of its numbers, so that records say which it was."""
+    digest = hashlib.sha256()
+    for tensor in module.state_dict().values():
+        digest.update(tensor.detach().cpu().numpy().tobytes())
+    return digest.hexdigest()[:16]
 
 
 @dataclass(frozen=True)

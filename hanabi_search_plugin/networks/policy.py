@@ -14,8 +14,8 @@ from hanabi_search_plugin.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View, Worlds
 from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
 from hanabi_search_plugin.networks.advised import Advised
-from hanabi_search_plugin.networks.critic import Critic, digest_of
-from hanabi_search_plugin.networks.modules import Network, Output, as_tensor, moved
+from hanabi_search_plugin.networks.critic import Critic
+from hanabi_search_plugin.networks.modules import Network, Output, as_tensor, digest_of, moved
 from hanabi_search_plugin.policy import (
     Blueprint,
     Estimates,

@@ -620,3 +620,15 @@ def decision_features(
                     written += 1
                 hint_of[b, kind] = mine
     return found, written
+
+
+@kernel
+def add_context(rows: Any, context: Any, places: Any, at: Any) -> None:
+    """Adds to rows [m, N] their context [U, N] and place [K, N], and cuts off below 0, in place.
+
+    All float32; ``at`` int64 [m, 2 or more]: which context, which place.
+    """
+    for i in range(len(rows)):
+        row, around, place = rows[i], context[at[i, 0]], places[at[i, 1]]
+        for j in range(len(row)):
+            row[j] = max(row[j] + around[j] + place[j], np.float32(0))

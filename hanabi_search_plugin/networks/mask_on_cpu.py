@@ -81,8 +81,7 @@ def _decide(network: MaskNet, public: Tensor, private: Tensor, memory: Tensor) -
     own = seen[:, network.board_size :][:, : config.hand_size * network.own_size]
     own = own.unflatten(1, (config.hand_size, network.own_size))
     moves = network.own_heads(network.own(context, own))  # [U, H, 4]
-    at = torch.from_numpy(hints_at[:written])
-    scores = network.hint.apart(context, torch.from_numpy(rows[:written]), at[:, 0], at[:, 1])
+    scores = network.hint.apart(context, torch.from_numpy(rows[:written]), hints_at[:written])
     scores = network.hint_heads(scores)
     nothing = torch.zeros(1, 2)  # the last row, which -1 takes
     hinted = torch.cat([scores, nothing])[torch.from_numpy(hint_of)]  # [B, T x L, 2]

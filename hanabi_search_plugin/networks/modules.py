@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from hanabi_search_plugin.blueprints.mask_features import add_context
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.game import View
 from hanabi_search_plugin.hanabi.config import HanabiConfig
@@ -136,7 +137,7 @@ def layers(*sizes: int) -> nn.Sequential:
     """Linear layers with a ReLU after each."""
     parts: list[nn.Module] = []
     for before, after in itertools.pairwise(sizes):
-        parts += [nn.Linear(before, after), nn.ReLU()]
+        parts += [nn.Linear(before, after), nn.ReLU(inplace=True)]
     return nn.Sequential(*parts)
 
 
@@ -154,10 +155,23 @@ class Shared(nn.Module):
         self.rest = layers(*sizes)
 
     def forward(self, context: Tensor, rows: Tensor) -> Tensor:
+        if rows.device.type == "cpu" and not torch.is_grad_enabled():
+            n, k = rows.shape[:2]
+            at = np.stack([np.repeat(np.arange(n), k), np.tile(np.arange(k), n)], 1)
+            return self.apart(context, rows.flatten(0, 1), at).unflatten(0, (n, k))
         hidden = self.features(rows) + self.context(context).unsqueeze(1) + self.rows
         return self.rest(torch.relu(hidden))
 
-    def apart(self, context: Tensor, rows: Tensor, whose: Tensor, which: Tensor) -> Tensor:
-        """Rows [m, F] one by one: each with the context of its table and the place it has there."""
-        hidden = self.features(rows) + self.context(context)[whose] + self.rows[which]
-        return self.rest(torch.relu(hidden))
+    def apart(self, context: Tensor, rows: Tensor, at: NDArray[np.int64]) -> Tensor:
+        """Rows [m, F] one by one; ``at`` [m, 2 or more]: each one's table, and its place there.
+
+        On a processor, where one kernel does what tensors need five passes for.
+        """
+        hidden = self.features(rows)
+        if torch.is_grad_enabled():
+            whose, which = torch.from_numpy(at[:, 0]), torch.from_numpy(at[:, 1])
+            hidden = torch.relu(hidden + self.context(context)[whose] + self.rows[which])
+        else:
+            around, places = self.context(context).numpy(), self.rows.detach().numpy()
+            add_context(hidden.numpy(), around, places, at)
+        return self.rest(hidden)

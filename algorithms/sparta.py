@@ -49,6 +49,9 @@ class Sparta(CutsRollouts):
     ``depth`` cuts rollouts short, as LBS does: the blueprint's values (``policy.Value``) stand for
     the rest. Where the belief cannot find as many worlds as a round needs, the blueprint's move is
     played for the reason "belief_too_small".
+
+    ``candidates`` leaves all but so many moves untried: those that the blueprint prefers
+    (``Policy.preferences``), its own among them.
     """
 
     rollouts: int = 10_000  # of one decision, over all moves; as the SPARTA program
@@ -62,6 +65,7 @@ class Sparta(CutsRollouts):
     # than ``min_rollouts``.
     round_size: int = 100
     depth: int | None = None  # moves of a rollout before the blueprint's values; None: to the end
+    candidates: int | None = None  # moves that are tried; None: all
     threads: int = 1
 
     def __post_init__(self) -> None:
@@ -69,6 +73,8 @@ class Sparta(CutsRollouts):
             require_integer(name, getattr(self, name), 1)
         if self.depth is not None:
             require_integer("depth", self.depth, 1)
+        if self.candidates is not None:
+            require_integer("candidates", self.candidates, 2)
         for name in ("threshold", "deviations"):
             require_positive_or_0(name, getattr(self, name))
         if self.seconds is not None and not (math.isfinite(self.seconds) and self.seconds > 0):
@@ -90,15 +96,15 @@ class Sparta(CutsRollouts):
         choice = policy.act(belief.view, legal, belief.memory, Streams.spawn(rng, 1))
         base = int(np.searchsorted(actions, choice[0]))
         tally = Tally(len(actions))
+        alive = self._tried(belief, actions, base)
         notes = belief.caveats()
-        share = self.rollouts // len(actions)
+        share = self.rollouts // int(alive.sum())
         if len(actions) == 1:
             return _result(belief, actions, base, base, "single_move", tally, notes)
         if share < 1:
             return _result(belief, actions, base, base, "budget_too_small", tally, notes)
         if self.pruning != "off":
             notes += noise_notes(self.rollouts, share, self.min_rollouts)
-        alive = np.ones(len(actions), dtype=np.bool_)
         while n := self._worlds_next(tally, alive, share):
             try:
                 worlds, memories = belief.sample(rng, n)
@@ -118,6 +124,17 @@ class Sparta(CutsRollouts):
                 break
         best, reason = self._choose(tally, alive, base)
         return _result(belief, actions, base, best, reason, tally, notes)
+
+    def _tried(self, belief: Belief, actions: IntArray, base: int) -> BoolArray:
+        """[M] moves that are tried."""
+        if self.candidates is None or self.candidates >= len(actions):
+            return np.ones(len(actions), dtype=np.bool_)
+        policy, view = belief.blueprint[belief.seat], belief.view
+        liked = policy.preferences(view, view.legal, belief.memory)[0, actions]
+        liked[base] = np.inf
+        tried = np.zeros(len(actions), dtype=np.bool_)
+        tried[np.argsort(-liked, kind="stable")[: self.candidates]] = True
+        return tried
 
     def _worlds_next(self, tally: Tally, alive: BoolArray, share: int) -> int:
         """Worlds of the next round, 0 when the budget is spent."""

@@ -153,6 +153,11 @@ class CallablePolicy(Policy):
             return super().probabilities(view, legal, memory)
         return self._output.chance(self._said(view, legal, memory), legal)
 
+    def preferences(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
+        if self._output.returns == "actions":
+            return super().preferences(view, legal, memory)
+        return self._output.chance(self._said(view, legal, memory), legal)
+
     def _said(self, view: View, legal: BoolArray, memory: Memory) -> NDArray[Any]:
         """The output at a decision [B] or [B, A]."""
         expected = (len(view), view.game.num_actions)

@@ -210,6 +210,13 @@ MinRollouts = Annotated[
     int,
     typer.Option(help="Rollouts of a move before any is dropped.", rich_help_panel=_SEARCH),
 ]
+Candidates = Annotated[
+    int | None,
+    typer.Option(
+        help="Try only so many moves, those that the policy likes best. Default: all.",
+        rich_help_panel=_SEARCH,
+    ),
+]
 Reallocate = Annotated[
     bool,
     typer.Option(

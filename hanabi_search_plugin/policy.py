@@ -113,6 +113,18 @@ class Policy(ABC):
         chance[np.arange(len(view)), actions] = 1.0
         return chance
 
+    def preferences(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
+        """[B, A] the higher, the better it likes the move; read where it is legal.
+
+        Its probabilities, or what it knows better. Raises UnsupportedError where it names one move.
+        """
+        if self.deterministic:
+            raise UnsupportedError(
+                f"candidates are the moves that the blueprint likes best, but {self!r} is "
+                "deterministic and has no preferences"
+            )
+        return self.probabilities(view, legal, memory)
+
 
 Blueprint = tuple[Policy, ...]  # one policy a seat
 

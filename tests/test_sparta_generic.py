@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta, Tally
 from hanabi_search_plugin.belief import EnumeratedBelief
-from hanabi_search_plugin.errors import ConfigError
+from hanabi_search_plugin.callables import from_callable
+from hanabi_search_plugin.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.policy import Policy, UniformPolicy
 from hanabi_search_plugin.rollout import rollout, start_memories
 from hanabi_search_plugin.streams import Streams
@@ -148,6 +149,50 @@ def test_the_budget_is_shared_and_reallocated():
         assert result.count.min() >= 100
 
 
+class Fond(Table):
+    """Plays by the table, and likes the moves as ``liked`` says."""
+
+    liked = (3.0, -1.0, 2.0)
+
+    def preferences(self, view, legal, memory):
+        return np.tile(self.liked, (len(view), 1))
+
+
+def fond_belief(policy, card=0):
+    view = TINY.deal_scripts([(card, 0)]).view(0)
+    return EnumeratedBelief.start(TINY, (policy, Table()), view)
+
+
+def test_candidates_are_what_the_blueprint_likes_and_its_own_move():
+    search = Sparta(rollouts=1_200, candidates=2, pruning="off", threshold=0.0)
+    result = search(np.random.default_rng(0), fond_belief(Fond()))
+    assert result.blueprint_action == 1
+    assert result.count.tolist() == [600, 600, 0]  # what is not tried costs nothing
+    assert np.isnan(result.mean).tolist() == [False, False, True]
+    assert (result.action, result.reason) == (1, "blueprint_best")  # 4, and 0 for the other
+    enough = Sparta(rollouts=1_200, candidates=3)(np.random.default_rng(0), fond_belief(Fond()))
+    usual = Sparta(rollouts=1_200)(np.random.default_rng(0), fond_belief(Fond()))
+    assert enough.to_dict() == usual.to_dict()
+
+
+@pytest.mark.parametrize("greedy", [False, True])
+def test_candidates_of_a_function_are_its_likeliest_moves(greedy):
+    policy = from_callable(
+        lambda obs, mask: [[0.2, 0.7, 0.1]] * len(obs), returns="probabilities", greedy=greedy
+    )
+    search = Sparta(rollouts=60, candidates=2, pruning="off")
+    for seed in range(8):  # by chance it plays the third: then that is tried, and the likeliest
+        result = search(np.random.default_rng(seed), fond_belief(policy))
+        own = result.blueprint_action
+        assert own == 1 or not greedy
+        assert np.flatnonzero(result.count).tolist() == sorted({own, 1 if own != 1 else 0})
+
+
+def test_candidates_need_a_blueprint_that_ranks_moves():
+    with pytest.raises(UnsupportedError, match="has no preferences"):
+        Sparta(rollouts=60, candidates=2)(np.random.default_rng(0), tiny_belief(0))
+
+
 def test_paired_pruning_needs_fewer_rollouts():
     """A move that loses by 1 in every world is dropped at once, however returns vary."""
     payoff = ";".join(
@@ -207,7 +252,7 @@ def test_says_that_the_belief_recovered():
     "bad",
     [{"rollouts": 0}, {"rollouts": 1.5}, {"rollouts": True}, {"min_rollouts": 0}, {"threads": 0},
      {"round_size": -1}, {"threshold": -0.1}, {"threshold": float("nan")}, {"deviations": -1.0},
-     {"seconds": 0.0}, {"seconds": float("inf")}, {"pruning": "some"}],
+     {"seconds": 0.0}, {"seconds": float("inf")}, {"pruning": "some"}, {"candidates": 1}],
 )  # fmt: skip
 def test_bad_parameters(bad):
     (name,) = bad

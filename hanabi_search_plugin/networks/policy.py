@@ -102,6 +102,9 @@ class NetworkPolicy(Policy, Value, PlaysOn):
         weight = np.exp(logits - logits.max(axis=1, keepdims=True))
         return np.asarray(weight / weight.sum(axis=1, keepdims=True), dtype=np.float64)
 
+    def preferences(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
+        return self._logits(view, legal, memory)
+
     def value(self, view: View, memory: Memory) -> FloatArray:
         if not self.network.values:
             raise UnsupportedError(

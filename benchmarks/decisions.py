@@ -1,0 +1,174 @@
+"""What are the decisions of cheaper searches worth? Single decisions, beside exact search's.
+
+A game's score is mostly the deck's, so that two searches need hundreds of games to be told apart.
+Here positions are kept from games of the blueprint, each with the value of every move: the mean of
+rollouts to the end over the exact belief, drawn for this alone. The gain of a search is the value
+of what it plays minus that of the blueprint's move, summed over a seat's turns of a game: what it
+would gain at each turn if it searched at that turn only.
+
+python -m benchmarks.decisions values --games 20 --out runs/decisions.jsonl
+python -m benchmarks.decisions compare --values runs/decisions.jsonl depth=16 depth=16,rollouts=300
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from hanabi_search_plugin import HanabiGame, load_policy
+from hanabi_search_plugin.agent import Search
+from hanabi_search_plugin.algorithms.lbs import Lbs
+from hanabi_search_plugin.algorithms.sparta import Sparta
+from hanabi_search_plugin.belief import Belief
+from hanabi_search_plugin.belief_names import load_belief_model
+from hanabi_search_plugin.checkpoint import Checkpoint
+from hanabi_search_plugin.game import Event
+from hanabi_search_plugin.learned_belief import Learned
+from hanabi_search_plugin.match import deal_game
+from hanabi_search_plugin.policy import Blueprint, Policy
+from hanabi_search_plugin.provenance import describe
+from hanabi_search_plugin.reproduce.lbs import BUDGET
+from hanabi_search_plugin.result import SearchResult
+from hanabi_search_plugin.selfplay import play_game
+from hanabi_search_plugin.streams import Streams
+
+SEAT = 1
+EXACT = Sparta(**BUDGET)
+
+app = typer.Typer(add_completion=False, help=__doc__)
+Name = Annotated[str, typer.Option(help="The blueprint, a network with a belief model.")]
+Seed = Annotated[int, typer.Option(help="Of the games and the searches.")]
+
+
+@app.command()
+def values(
+    policy: Name = "rlnet",
+    games: Annotated[int, typer.Option(help="Games of the blueprint.")] = 20,
+    worlds: Annotated[int, typer.Option(help="Of a position, in which every move is tried.")] = 200,
+    seed: Seed = 7,
+    out: Annotated[Path, typer.Option(help="Where they are kept.")] = Path("runs/decisions.jsonl"),
+) -> None:
+    """Keep positions, the value of every move, and what SPARTA plays there; resumable."""
+    torch.set_num_threads(1)
+    game, player = HanabiGame(players=2), load_policy(policy)
+    about = {"policy": describe(player), "search": describe(EXACT), "seed": seed, "worlds": worlds}
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with Checkpoint(out, about) as checkpoint:
+        for index in range(len(checkpoint.lines), games):
+            turns = []
+            own = game.belief
+            for turn, belief, result, seconds in _decisions(game, player, own, EXACT, seed, index):
+                rng = np.random.default_rng([seed, 99, index, turn])
+                drawn, memories = belief.sample(rng, worlds)
+                tried = game.action_values(
+                    drawn, result.actions, belief.blueprint, memories, SEAT,
+                    Streams.spawn(rng, worlds),
+                )  # fmt: skip
+                turns.append(
+                    {
+                        "actions": result.actions.tolist(),
+                        "values": tried.mean(axis=1).tolist(),
+                        "blueprint": result.blueprint_action,
+                        "sparta": result.action,
+                        "seconds": seconds,
+                    }
+                )
+            checkpoint.append({"game": index, "turns": turns})
+            print(f"game {index}: {len(turns)} turns", flush=True)
+
+
+@app.command()
+def compare(
+    searches: Annotated[list[str], typer.Argument(help="Options of Lbs: depth=4,rollouts=300")],
+    policy: Name = "rlnet",
+    seed: Seed = 7,
+    kept: Annotated[Path, typer.Option("--values", help="What the other command kept.")] = Path(
+        "runs/decisions.jsonl"
+    ),
+) -> None:
+    """The gain and the cost of each search, and of SPARTA, at the positions that were kept."""
+    torch.set_num_threads(1)
+    game, player = HanabiGame(players=2), load_policy(policy)
+    belief = Learned(load_belief_model(policy, game))
+    lines = [json.loads(line) for line in kept.read_text().splitlines()][1:]
+    exact = np.array([_gains(line, [turn["sparta"] for turn in line["turns"]]) for line in lines])
+    cost = np.mean([sum(turn["seconds"] for turn in line["turns"]) for line in lines])
+    table = Table("", "gain a game", "of SPARTA's", "changed", "CPU s", "of SPARTA's", box=None)
+    changed = np.mean(
+        [[t["sparta"] != t["blueprint"] for t in line["turns"]] for line in lines[:1]]
+    )
+    table.add_row("SPARTA", _shown(exact), "", f"{changed:.0%}", f"{cost:.2f}", "")
+    for options in searches:
+        search = Lbs(**BUDGET | _options(options))
+        gains, seconds, moved = [], [], []
+        for line in lines:
+            played, spent = [], 0.0
+            index = line["game"]
+            for _, _, result, used in _decisions(game, player, belief, search, seed, index):
+                played.append(result.action)
+                spent += used
+                moved.append(result.action != result.blueprint_action)
+            gains.append(_gains(line, played))
+            seconds.append(spent)
+        share = np.mean(gains) / exact.mean()
+        table.add_row(
+            options, _shown(np.array(gains)), f"{share:.0%}", f"{np.mean(moved):.0%}",
+            f"{np.mean(seconds[1:]):.2f}", f"{np.mean(seconds[1:]) / cost:.0%}",
+        )  # fmt: skip
+        Console().print(table)
+
+
+def _decisions(
+    game: HanabiGame, policy: Policy, make: Any, search: Search, seed: int, index: int
+) -> Iterator[tuple[int, Belief, SearchResult, float]]:
+    """(turn, belief, decision, CPU seconds since the last) of the seat in a blueprint's game."""
+    worlds, stream = deal_game(game, seed, index)
+    blueprint: Blueprint = (policy,) * game.num_players
+    began = time.thread_time()
+    belief = make(blueprint, worlds.view(SEAT))
+    spent = time.thread_time() - began
+    move: Event | None = None
+    for turn in play_game(worlds, blueprint, stream, ()):
+        view = worlds.view(SEAT)
+        began = time.thread_time()
+        if move is not None:
+            belief = belief.update(move, view)
+        if turn.seat == SEAT:
+            result = search(np.random.default_rng([seed, 98, index, turn.number]), belief)
+        spent += time.thread_time() - began
+        if turn.seat == SEAT:
+            yield turn.number, belief, result, spent
+            spent = 0.0
+        move = Event(np.array([turn.seat]), np.array([turn.action]))
+
+
+def _gains(line: dict[str, Any], played: list[int]) -> float:
+    """Over a game, of what was ``played`` at its turns."""
+    total = 0.0
+    for turn, action in zip(line["turns"], played, strict=True):
+        value = dict(zip(turn["actions"], turn["values"], strict=True))
+        total += value[action] - value[turn["blueprint"]]
+    return total
+
+
+def _options(text: str) -> dict[str, Any]:
+    pairs = (word.split("=") for word in text.split(","))
+    return {name: ast.literal_eval(value) for name, value in pairs}
+
+
+def _shown(gains: Any) -> str:
+    return f"{gains.mean():+.2f} ± {gains.std(ddof=1) / np.sqrt(len(gains)):.2f}"
+
+
+if __name__ == "__main__":
+    app()

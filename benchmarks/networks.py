@@ -28,7 +28,7 @@ from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.game import FloatArray, IntArray
 from hanabi_search_plugin.networks.advised import Advised
 from hanabi_search_plugin.networks.checkpoint import Loaded, load_network, save_network
-from hanabi_search_plugin.networks.critic_training import SOON, measured
+from hanabi_search_plugin.networks.critic_training import WHERE, measured
 from hanabi_search_plugin.networks.encoding import difference_of
 from hanabi_search_plugin.networks.modules import digest_of
 from hanabi_search_plugin.networks.policy import NetworkPolicy, network_policy
@@ -287,12 +287,7 @@ def _critics_card(found: dict[str, Any], loaded: Loaded) -> Iterable[str]:
         f"| critic | layers of {sizes['hidden']}, {sizes['deeper']} and {sizes['deeper']}, "
         f"{count:,} parameters |"
     )
-    kinds = {
-        "error": "right after a tried move",
-        "soon_error": f"up to {SOON} moves later",
-        "own_error": "elsewhere",
-    }
-    for kind, where in kinds.items():
+    for kind, where in WHERE.items():
         for part, name in (("all", f"critic's error {where}"), ("kept", "in games not lost")):
             error = {who: errors[kind] for who, errors in found[part].items()}
             yield (

@@ -73,12 +73,9 @@ def _line(row: dict[str, float], _: float) -> str:
 
 
 def _numbers(row: dict[str, float]) -> str:
-    said = {
-        "error": "after a tried move",
-        "soon_error": "up to 8 moves later",
-        "own_error": "elsewhere",
-    }
-    return ", ".join(f"{row[name]:.2f} {text}" for name, text in said.items() if name in row)
+    from hanabi_search_plugin.networks.critic_training import WHERE
+
+    return ", ".join(f"{row[name]:.2f} {text}" for name, text in WHERE.items() if name in row)
 
 
 def _show(console: Console, found: dict[str, dict[str, float]], games: int) -> None:

@@ -302,7 +302,10 @@ def test_the_command(whose: Path, tmp_path: Path) -> None:
     for arguments, reason in (
         (["--policy", "smartbot", *game], "policy must be a file or one of .*, got 'smartbot'"),
         (["--policy", str(whose)], "expected a game with colors 2, .* got 5"),
-        (["--policy", str(whose), *game, "--set", "depth=1"], "options of the critic do not fit"),
+        (
+            ["--policy", str(whose), *game, "--set", "depth=1"],
+            "options of a critic are hidden, deeper",
+        ),
         (["--policy", str(whose), *game, "--noise", "2"], "noise must be from 0 to 1, got 2"),
     ):
         refused = CliRunner().invoke(app, ["train", "critic", "--out", str(tmp_path), *arguments])

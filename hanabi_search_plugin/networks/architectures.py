@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import torch
-
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.networks.advised import AdvisedLSTM, AdvisedMasks
 from hanabi_search_plugin.networks.foreign import PublicQ
 from hanabi_search_plugin.networks.mask_net import MaskNet
-from hanabi_search_plugin.networks.modules import Network, require_options
+from hanabi_search_plugin.networks.modules import Network, require_options, seeded
 from hanabi_search_plugin.networks.split_nets import FeedForward, PublicLSTM, Recurrent
 
 ARCHITECTURES: dict[str, Callable[..., Network]] = {
@@ -47,8 +45,7 @@ def make_network(name: str, config: HanabiConfig, options: Mapping[str, Any]) ->
 
 def new_network(name: str, config: HanabiConfig, options: Mapping[str, Any], seed: int) -> Network:
     """``make_network`` with weights that follow from ``seed``; PyTorch's own generator stays."""
-    with torch.random.fork_rng([]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         return make_network(name, config, options)
 
 

@@ -22,7 +22,7 @@ from hanabi_search_plugin.game import HIDDEN, Game, PrivateTokens
 from hanabi_search_plugin.networks.belief_files import describe_game, save_belief
 from hanabi_search_plugin.networks.belief_games import Lessons, batch_of, collect
 from hanabi_search_plugin.networks.belief_net import BeliefNet, cross_entropy, masked
-from hanabi_search_plugin.networks.modules import require_options
+from hanabi_search_plugin.networks.modules import require_options, seeded
 from hanabi_search_plugin.networks.training import Row, TrainingRun
 from hanabi_search_plugin.policy import Blueprint
 from hanabi_search_plugin.provenance import describe
@@ -77,9 +77,8 @@ class BeliefRun(TrainingRun):
         device: str = "cpu",
     ) -> None:
         self.game, self.blueprint, self.settings = require_tokens(game), blueprint, settings
-        with torch.random.fork_rng([]):
-            torch.manual_seed(settings.seed)
-            require_options("a belief network", BeliefNet, options or {})
+        require_options("a belief network", BeliefNet, options or {})
+        with seeded(settings.seed):
             network = BeliefNet(self.game, **(options or {}))
         about = {"game": describe_game(self.game), "policy": name or describe(blueprint[0])}
         super().__init__(

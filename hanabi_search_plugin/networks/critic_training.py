@@ -21,6 +21,7 @@ from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.networks.advised import Advised
 from hanabi_search_plugin.networks.checkpoint import save_network
 from hanabi_search_plugin.networks.critic import Critic
+from hanabi_search_plugin.networks.modules import require_options, seeded
 from hanabi_search_plugin.networks.policy import NetworkPolicy, network_policy
 from hanabi_search_plugin.networks.start import network_from
 from hanabi_search_plugin.networks.training import Row, TrainingRun
@@ -31,6 +32,11 @@ FORMAT = "hanabi-search-plugin critic 1"
 BLIND = 0.1  # share of a run in which lambda is 1: at first a critic's word is worth nothing
 UNIT = 0.2  # of the best score: an error of so many points counts as one nat
 SOON = 8  # moves after the tried one that are measured apart
+WHERE = {  # errors, and the positions that they are of
+    "error": "right after a tried move",
+    "soon_error": f"up to {SOON} moves later",
+    "own_error": "elsewhere",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,12 +123,9 @@ class CriticRun(TrainingRun):
 
 def new_critic(config: HanabiConfig, options: dict[str, Any], seed: int) -> Critic:
     """A critic with weights that follow from ``seed``. Raises ConfigError for bad options."""
-    with torch.random.fork_rng([]):
-        torch.manual_seed(seed)
-        try:
-            return Critic(config, **options)
-        except TypeError as error:
-            raise ConfigError(f"options of the critic do not fit: {error}") from None
+    require_options("a critic", Critic, options)
+    with seeded(seed):
+        return Critic(config, **options)
 
 
 def targets(critic: Critic, played: TriedGames, trace: float) -> tuple[FloatArray, FloatArray]:
@@ -148,8 +151,7 @@ def targets(critic: Critic, played: TriedGames, trace: float) -> tuple[FloatArra
 def errors(said: FloatArray, ahead: FloatArray, since: IntArray) -> Row:
     """By how much ``said`` misses what came after, root mean square, in score points.
 
-    ``error`` right after a tried move, ``soon_error`` up to ``SOON`` moves later, ``own_error`` at
-    all other positions, which the policy has come to by itself.
+    By the names in ``WHERE``; elsewhere is what the policy has come to by itself.
     """
     return {
         name: float(np.sqrt(((said - ahead)[rows] ** 2).mean()))

@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
 from typing import Any, Literal, TypeVar
@@ -117,6 +118,14 @@ class Network(nn.Module, ABC):
         At a seat that is not to move the value alone has a meaning.
         Where the memory is public, ``public`` and ``memory`` may be one row for all worlds.
         """
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Weights that are made inside follow from ``seed``; PyTorch's own generator stays."""
+    with torch.random.fork_rng([]):
+        torch.manual_seed(seed)
+        yield
 
 
 def require_options(what: str, make: Callable[..., Any], options: Mapping[str, Any]) -> None:

@@ -93,19 +93,22 @@ class NetworkBelief(BeliefModel):
 
     def _given(self, view: View, state: Memory) -> tuple[Any, Read]:
         """What the decoder reads: contexts [B, H], and the views."""
-        network = self.network
-        numbers = network.reader.numbers(view, state["heard"])
-        context = network.context(as_tensor(state["network"], self.device))
-        last = self._last  # a search draws from one view again and again
-        if last is None or not np.array_equal(numbers, last[0]):
-            last = self._last = numbers, network.reader.read(as_tensor(numbers, self.device))
-        return context, last[1]
+        context = self.network.context(as_tensor(state["network"], self.device))
+        return context, self._read(view, state["heard"])
 
     def _remember(self, view: View, heard: Memory, state: Any) -> Memory:
-        seen = as_tensor(self.network.reader.numbers(view, heard), self.device)
         with torch.inference_mode():
+            seen = self._read(view, heard)
             after = self.network.remember(seen, as_tensor(state, self.device)).cpu().numpy()
         return {"network": after, "heard": heard}
+
+    def _read(self, view: View, heard: Memory) -> Read:
+        """Once where a view is remembered, and then drawn from again and again."""
+        reader = self.network.reader
+        numbers, last = reader.numbers(view, heard), self._last
+        if last is None or not np.array_equal(numbers, last[0]):
+            last = self._last = numbers, reader.read(as_tensor(numbers, self.device))
+        return last[1]
 
 
 def save_belief(

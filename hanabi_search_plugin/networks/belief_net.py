@@ -71,12 +71,12 @@ class BeliefNet(nn.Module):
         size = (1 + 2 * self.encoder.num_layers) * self.encoder.hidden_size
         return torch.zeros(n, size, device=self.out.weight.device)
 
-    def remember(self, seen: Tensor, state: Tensor) -> Tensor:
-        """The state [B, (1 + 2 L) H] after an observation [B, N]."""
+    def remember(self, seen: Read, state: Tensor) -> Tensor:
+        """The state [B, (1 + 2 L) H] after observations, as they were read."""
         depth, size = self.encoder.num_layers, self.encoder.hidden_size
         parts = state.unflatten(1, (1 + 2 * depth, size)).transpose(0, 1)  # [1 + 2 L, B, H]
         hidden, cell = parts[1 : 1 + depth].contiguous(), parts[1 + depth :].contiguous()
-        embedded = self.embed(self.reader.read(seen).features).unsqueeze(0)
+        embedded = self.embed(seen.features).unsqueeze(0)
         output, after = self.encoder(embedded, (hidden, cell))
         return torch.cat([output + embedded, *after]).transpose(0, 1).flatten(1)
 

@@ -33,6 +33,7 @@ from hanabi_search_plugin.belief import Belief
 from hanabi_search_plugin.belief_names import load_belief_model
 from hanabi_search_plugin.checkpoint import Checkpoint
 from hanabi_search_plugin.game import Event
+from hanabi_search_plugin.jit import compile_seconds
 from hanabi_search_plugin.learned_belief import Learned
 from hanabi_search_plugin.match import deal_game
 from hanabi_search_plugin.policy import Blueprint, Policy
@@ -46,22 +47,24 @@ SEAT = 1
 EXACT = Sparta(**BUDGET)
 
 app = typer.Typer(add_completion=False, help=__doc__)
-Name = Annotated[str, typer.Option(help="The blueprint, a network with a belief model.")]
-Seed = Annotated[int, typer.Option(help="Of the games and the searches.")]
+KEPT = Path("runs/decisions.jsonl")
 
 
 @app.command()
 def values(
-    policy: Name = "rlnet",
+    policy: Annotated[str, typer.Option(help="A network with a belief model.")] = "rlnet",
     games: Annotated[int, typer.Option(help="Games of the blueprint.")] = 20,
     worlds: Annotated[int, typer.Option(help="Of a position, in which every move is tried.")] = 200,
-    seed: Seed = 7,
-    out: Annotated[Path, typer.Option(help="Where they are kept.")] = Path("runs/decisions.jsonl"),
+    seed: Annotated[int, typer.Option(help="Of the games and the searches.")] = 7,
+    out: Annotated[Path, typer.Option(help="Where they are kept.")] = KEPT,
 ) -> None:
     """Keep positions, the value of every move, and what SPARTA plays there; resumable."""
     torch.set_num_threads(1)
     game, player = HanabiGame(players=2), load_policy(policy)
-    about = {"policy": describe(player), "search": describe(EXACT), "seed": seed, "worlds": worlds}
+    about = {
+        "name": policy, "policy": describe(player), "search": describe(EXACT), "seed": seed,
+        "worlds": worlds,
+    }  # fmt: skip
     out.parent.mkdir(parents=True, exist_ok=True)
     with Checkpoint(out, about) as checkpoint:
         for index in range(len(checkpoint.lines), games):
@@ -90,24 +93,19 @@ def values(
 @app.command()
 def compare(
     searches: Annotated[list[str], typer.Argument(help="Options of Lbs: depth=4,rollouts=300")],
-    policy: Name = "rlnet",
-    seed: Seed = 7,
-    kept: Annotated[Path, typer.Option("--values", help="What the other command kept.")] = Path(
-        "runs/decisions.jsonl"
-    ),
+    kept: Annotated[Path, typer.Option("--values", help="What the other command kept.")] = KEPT,
 ) -> None:
     """The gain and the cost of each search, and of SPARTA, at the positions that were kept."""
     torch.set_num_threads(1)
+    header, *lines = [json.loads(line) for line in kept.read_text().splitlines()]
+    policy, seed = header["parameters"]["name"], header["parameters"]["seed"]
     game, player = HanabiGame(players=2), load_policy(policy)
     belief = Learned(load_belief_model(policy, game))
-    lines = [json.loads(line) for line in kept.read_text().splitlines()][1:]
     exact = np.array([_gains(line, [turn["sparta"] for turn in line["turns"]]) for line in lines])
     cost = np.mean([sum(turn["seconds"] for turn in line["turns"]) for line in lines])
     table = Table("", "gain a game", "of SPARTA's", "changed", "CPU s", "of SPARTA's", box=None)
-    changed = np.mean(
-        [[t["sparta"] != t["blueprint"] for t in line["turns"]] for line in lines[:1]]
-    )
-    table.add_row("SPARTA", _shown(exact), "", f"{changed:.0%}", f"{cost:.2f}", "")
+    changed = [turn["sparta"] != turn["blueprint"] for line in lines for turn in line["turns"]]
+    table.add_row("SPARTA", _shown(exact), "", f"{np.mean(changed):.0%}", f"{cost:.2f}", "")
     for options in searches:
         search = Lbs(**BUDGET | _options(options))
         gains, seconds, moved = [], [], []
@@ -123,33 +121,40 @@ def compare(
         share = np.mean(gains) / exact.mean()
         table.add_row(
             options, _shown(np.array(gains)), f"{share:.0%}", f"{np.mean(moved):.0%}",
-            f"{np.mean(seconds[1:]):.2f}", f"{np.mean(seconds[1:]) / cost:.0%}",
+            f"{np.mean(seconds):.2f}", f"{np.mean(seconds) / cost:.0%}",
         )  # fmt: skip
-        Console().print(table)
+    Console().print(table)
 
 
 def _decisions(
     game: HanabiGame, policy: Policy, make: Any, search: Search, seed: int, index: int
 ) -> Iterator[tuple[int, Belief, SearchResult, float]]:
-    """(turn, belief, decision, CPU seconds since the last) of the seat in a blueprint's game."""
+    """(turn, belief, decision, CPU seconds since the last) of the seat in a blueprint's game.
+
+    Seconds are those of beliefs and search, without what compiling took.
+    """
     worlds, stream = deal_game(game, seed, index)
     blueprint: Blueprint = (policy,) * game.num_players
-    began = time.thread_time()
+    began = _clock()
     belief = make(blueprint, worlds.view(SEAT))
-    spent = time.thread_time() - began
+    spent = _clock() - began
     move: Event | None = None
     for turn in play_game(worlds, blueprint, stream, ()):
         view = worlds.view(SEAT)
-        began = time.thread_time()
+        began = _clock()
         if move is not None:
             belief = belief.update(move, view)
         if turn.seat == SEAT:
             result = search(np.random.default_rng([seed, 98, index, turn.number]), belief)
-        spent += time.thread_time() - began
+        spent += _clock() - began
         if turn.seat == SEAT:
             yield turn.number, belief, result, spent
             spent = 0.0
         move = Event(np.array([turn.seat]), np.array([turn.action]))
+
+
+def _clock() -> float:
+    return time.thread_time() - compile_seconds()
 
 
 def _gains(line: dict[str, Any], played: list[int]) -> float:

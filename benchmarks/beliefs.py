@@ -25,9 +25,9 @@ from hanabi_search_plugin.networks.belief_files import (
     load_belief,
     save_belief,
 )
-from hanabi_search_plugin.networks.belief_training import measured
 from hanabi_search_plugin.networks.checkpoint import read_file
-from hanabi_search_plugin.networks.training import METRICS, MODEL
+from hanabi_search_plugin.networks.training.belief import measured
+from hanabi_search_plugin.networks.training.run import METRICS, MODEL
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = ROOT / "hanabi_search_plugin" / "networks" / "models"

@@ -27,10 +27,10 @@ from hanabi_search_plugin import HanabiGame, evaluate, load_policy
 from hanabi_search_plugin.blueprints.registry import network_models
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.networks.checkpoint import load_network
-from hanabi_search_plugin.networks.clone import Cloning, Run
-from hanabi_search_plugin.networks.clone_lessons import OBJECTIVES
 from hanabi_search_plugin.networks.policy import network_policy
-from hanabi_search_plugin.networks.training import METRICS
+from hanabi_search_plugin.networks.training.clone import Cloning, Run
+from hanabi_search_plugin.networks.training.clone_lessons import OBJECTIVES
+from hanabi_search_plugin.networks.training.run import METRICS
 from hanabi_search_plugin.policy import Policy
 from hanabi_search_plugin.searched_games import LOG, read_about
 

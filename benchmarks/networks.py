@@ -26,13 +26,13 @@ from hanabi_search_plugin import HanabiConfig, HanabiGame, evaluate, load_policy
 from hanabi_search_plugin.blueprints.registry import network_models
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.game import FloatArray, IntArray
-from hanabi_search_plugin.networks.advised import Advised
 from hanabi_search_plugin.networks.checkpoint import Loaded, load_network, save_network
-from hanabi_search_plugin.networks.critic_training import WHERE, measured
-from hanabi_search_plugin.networks.encoding import difference_of
+from hanabi_search_plugin.networks.encodings.encoding import difference_of
 from hanabi_search_plugin.networks.modules import digest_of
+from hanabi_search_plugin.networks.nets.advised import Advised
 from hanabi_search_plugin.networks.policy import NetworkPolicy, network_policy
-from hanabi_search_plugin.networks.training import METRICS, MODEL
+from hanabi_search_plugin.networks.training.critic import WHERE, measured
+from hanabi_search_plugin.networks.training.run import METRICS, MODEL
 from hanabi_search_plugin.policy import take
 from hanabi_search_plugin.rollout import choose, observe_all, start_memories
 from hanabi_search_plugin.selfplay import points

@@ -22,7 +22,7 @@ from rich.table import Table
 from hanabi_search_plugin import HanabiGame, load_policy
 from hanabi_search_plugin.hanabi.belief import HandBelief
 from hanabi_search_plugin.match import deal_game
-from hanabi_search_plugin.networks.mask_net import MaskNet
+from hanabi_search_plugin.networks.nets.mask_net import MaskNet
 from hanabi_search_plugin.networks.policy import NetworkPolicy
 from hanabi_search_plugin.rollout import choose, observe_all, rollout, start_memories
 from hanabi_search_plugin.streams import Streams

@@ -29,8 +29,8 @@ from rich.table import Table
 from hanabi_search_plugin.agent import MakeBelief, upgrade
 from hanabi_search_plugin.blueprints.registry import load_policies, load_policy, policy_names
 from hanabi_search_plugin.checkpoint import Checkpoint
-from hanabi_search_plugin.cli_run import partners_of
-from hanabi_search_plugin.cli_searches import make_search
+from hanabi_search_plugin.cli.searches import make_search
+from hanabi_search_plugin.cli.shared import partners_of
 from hanabi_search_plugin.hanabi.game import HanabiGame
 from hanabi_search_plugin.match import SEARCHES, deal_game
 from hanabi_search_plugin.policy import Policy

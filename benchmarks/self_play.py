@@ -27,8 +27,8 @@ from hanabi_search_plugin import HanabiConfig, HanabiGame, evaluate, load_policy
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.networks.checkpoint import load_network
 from hanabi_search_plugin.networks.policy import network_policy
-from hanabi_search_plugin.networks.self_play import SelfPlay, SelfPlayRun
-from hanabi_search_plugin.networks.training import METRICS, MODEL
+from hanabi_search_plugin.networks.training.run import METRICS, MODEL
+from hanabi_search_plugin.networks.training.self_play import SelfPlay, SelfPlayRun
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "docs" / "results" / "self-play"

@@ -26,12 +26,12 @@ from hanabi_search_plugin.hanabi import kernels
 from hanabi_search_plugin.hanabi.encoding import encode
 from hanabi_search_plugin.hanabi.layout import TURN
 from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
-from hanabi_search_plugin.networks.encodings import make_encoding
-from hanabi_search_plugin.networks.tensor_encoding import encoded
-from hanabi_search_plugin.networks.tensor_hanabi import TensorWorlds
-from hanabi_search_plugin.networks.tensor_rollout import TensorPlayers, play_out, uniform_moves
-from hanabi_search_plugin.networks.tensor_streams import TensorStreams
-from hanabi_search_plugin.networks.tensor_tables import Tensor
+from hanabi_search_plugin.networks.encodings.named import make_encoding
+from hanabi_search_plugin.networks.tensors.encoding import encoded
+from hanabi_search_plugin.networks.tensors.hanabi import TensorWorlds
+from hanabi_search_plugin.networks.tensors.rollout import TensorPlayers, play_out, uniform_moves
+from hanabi_search_plugin.networks.tensors.streams import TensorStreams
+from hanabi_search_plugin.networks.tensors.tables import Tensor
 from hanabi_search_plugin.policy import as_blueprint
 from hanabi_search_plugin.selfplay import self_play
 from hanabi_search_plugin.streams import Streams

@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 from hanabi_search_plugin import ConfigError, HanabiGame, load_policy  # noqa: E402
 from hanabi_search_plugin.belief_names import belief_models, load_belief_model  # noqa: E402
 from hanabi_search_plugin.networks.belief_files import NetworkBelief  # noqa: E402
-from hanabi_search_plugin.networks.belief_training import measured  # noqa: E402
+from hanabi_search_plugin.networks.training.belief import measured  # noqa: E402
 
 FILES = [
     pytest.param(name, model, id=model["file"])

@@ -24,14 +24,14 @@ from hanabi_search_plugin.networks.belief_files import (  # noqa: E402
     load_belief,
     save_belief,
 )
-from hanabi_search_plugin.networks.belief_games import batch_of, collect  # noqa: E402
-from hanabi_search_plugin.networks.belief_net import BeliefNet  # noqa: E402
-from hanabi_search_plugin.networks.belief_training import (  # noqa: E402
+from hanabi_search_plugin.networks.nets.belief_net import BeliefNet  # noqa: E402
+from hanabi_search_plugin.networks.training.belief import (  # noqa: E402
     BeliefRun,
     BeliefSettings,
     lesson,
 )
-from hanabi_search_plugin.networks.training import METRICS, MODEL, STATE  # noqa: E402
+from hanabi_search_plugin.networks.training.belief_games import batch_of, collect  # noqa: E402
+from hanabi_search_plugin.networks.training.run import METRICS, MODEL, STATE  # noqa: E402
 from hanabi_search_plugin.policy import UniformPolicy  # noqa: E402
 from hanabi_search_plugin.rollout import start_memories  # noqa: E402
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame  # noqa: E402

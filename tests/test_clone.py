@@ -29,17 +29,17 @@ from hanabi_search_plugin.match import deal_block  # noqa: E402
 from hanabi_search_plugin.networks.advised_policy import AdvisedPolicy  # noqa: E402
 from hanabi_search_plugin.networks.architectures import make_network  # noqa: E402
 from hanabi_search_plugin.networks.checkpoint import load_network, save_network  # noqa: E402
-from hanabi_search_plugin.networks.clone import Cloning, Run, drawn, measured  # noqa: E402
-from hanabi_search_plugin.networks.clone_lessons import (  # noqa: E402
+from hanabi_search_plugin.networks.policy import network_policy  # noqa: E402
+from hanabi_search_plugin.networks.training.clone import Cloning, Run, drawn, measured  # noqa: E402
+from hanabi_search_plugin.networks.training.clone_lessons import (  # noqa: E402
     OBJECTIVES,
     chosen,
     lessons_of,
     logits_at,
     loss_of,
 )  # fmt: skip
-from hanabi_search_plugin.networks.distill import Distillation  # noqa: E402
-from hanabi_search_plugin.networks.policy import network_policy  # noqa: E402
-from hanabi_search_plugin.networks.training import METRICS, MODEL, STATE  # noqa: E402
+from hanabi_search_plugin.networks.training.distill import Distillation  # noqa: E402
+from hanabi_search_plugin.networks.training.run import METRICS, MODEL, STATE  # noqa: E402
 from hanabi_search_plugin.policy import take  # noqa: E402
 from hanabi_search_plugin.searched_games import read_searched, record_games  # noqa: E402
 from hanabi_search_plugin.selfplay import self_play  # noqa: E402

@@ -14,13 +14,13 @@ from hanabi_search_plugin.blueprints.compiled import SmartBot  # noqa: E402
 from hanabi_search_plugin.hanabi.encoding import sections  # noqa: E402
 from hanabi_search_plugin.hanabi.layout import HANDS, NO_CARD, PLAYED  # noqa: E402
 from hanabi_search_plugin.hanabi.worlds import HanabiWorlds  # noqa: E402
-from hanabi_search_plugin.networks import status  # noqa: E402
 from hanabi_search_plugin.networks.architectures import make_network  # noqa: E402
-from hanabi_search_plugin.networks.collect import collect  # noqa: E402
-from hanabi_search_plugin.networks.encodings import make_encoding  # noqa: E402
-from hanabi_search_plugin.networks.lessons import lesson  # noqa: E402
+from hanabi_search_plugin.networks.encodings import status  # noqa: E402
+from hanabi_search_plugin.networks.encodings.named import make_encoding  # noqa: E402
+from hanabi_search_plugin.networks.nets.split_nets import Sequential  # noqa: E402
 from hanabi_search_plugin.networks.policy import EstimatingPolicy, network_policy  # noqa: E402
-from hanabi_search_plugin.networks.split_nets import Sequential  # noqa: E402
+from hanabi_search_plugin.networks.training.collect import collect  # noqa: E402
+from hanabi_search_plugin.networks.training.lessons import lesson  # noqa: E402
 from hanabi_search_plugin.policy import take  # noqa: E402
 from hanabi_search_plugin.streams import Streams  # noqa: E402
 from hanabi_search_plugin.testing import check_policy  # noqa: E402

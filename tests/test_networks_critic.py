@@ -22,20 +22,20 @@ from hanabi_search_plugin.cli import app  # noqa: E402
 from hanabi_search_plugin.errors import ConfigError, UnsupportedError  # noqa: E402
 from hanabi_search_plugin.hanabi.layout import NO_CARD, PLAYED  # noqa: E402
 from hanabi_search_plugin.hanabi.worlds import HanabiWorlds  # noqa: E402
-from hanabi_search_plugin.networks import seat_table  # noqa: E402
 from hanabi_search_plugin.networks.architectures import make_network  # noqa: E402
 from hanabi_search_plugin.networks.checkpoint import load_network, save_network  # noqa: E402
-from hanabi_search_plugin.networks.critic import Critic, Positions  # noqa: E402
-from hanabi_search_plugin.networks.critic_training import (  # noqa: E402
+from hanabi_search_plugin.networks.encodings import seat_table  # noqa: E402
+from hanabi_search_plugin.networks.nets.critic import Critic, Positions  # noqa: E402
+from hanabi_search_plugin.networks.policy import NetworkPolicy, network_policy  # noqa: E402
+from hanabi_search_plugin.networks.start import begin_with  # noqa: E402
+from hanabi_search_plugin.networks.training.critic import (  # noqa: E402
     CriticRun,
     CriticSettings,
     measured,
     targets,
 )
-from hanabi_search_plugin.networks.policy import NetworkPolicy, network_policy  # noqa: E402
-from hanabi_search_plugin.networks.start import begin_with  # noqa: E402
-from hanabi_search_plugin.networks.training import METRICS, MODEL, STATE  # noqa: E402
-from hanabi_search_plugin.networks.tried_games import TriedGames, tried_games  # noqa: E402
+from hanabi_search_plugin.networks.training.run import METRICS, MODEL, STATE  # noqa: E402
+from hanabi_search_plugin.networks.training.tried_games import TriedGames, tried_games  # noqa: E402
 from hanabi_search_plugin.rollout import rollout, still_to_come  # noqa: E402
 from hanabi_search_plugin.streams import Streams  # noqa: E402
 from tests.helpers.hanabi_play import play_on  # noqa: E402

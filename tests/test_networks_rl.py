@@ -25,24 +25,24 @@ from hanabi_search_plugin.cli import app  # noqa: E402
 from hanabi_search_plugin.errors import CheckpointError, IllegalActionError  # noqa: E402
 from hanabi_search_plugin.networks.architectures import make_network  # noqa: E402
 from hanabi_search_plugin.networks.checkpoint import load_network  # noqa: E402
-from hanabi_search_plugin.networks.distill import Distillation, distill  # noqa: E402
-from hanabi_search_plugin.networks.encodings import make_encoding  # noqa: E402
+from hanabi_search_plugin.networks.encodings.named import make_encoding  # noqa: E402
 from hanabi_search_plugin.networks.policy import network_policy  # noqa: E402
-from hanabi_search_plugin.networks.ppo import (  # noqa: E402
+from hanabi_search_plugin.networks.tensors.simulator import EngineGames, TensorGames  # noqa: E402
+from hanabi_search_plugin.networks.training.distill import Distillation, distill  # noqa: E402
+from hanabi_search_plugin.networks.training.ppo import (  # noqa: E402
     Loss,
     batches,
     lambda_returns,
     losses,
     of_movers,
 )
-from hanabi_search_plugin.networks.self_play import (  # noqa: E402
+from hanabi_search_plugin.networks.training.run import METRICS, MODEL, STATE  # noqa: E402
+from hanabi_search_plugin.networks.training.self_play import (  # noqa: E402
     SelfPlay,
     SelfPlayRun,
     learn_by_self_play,
 )
-from hanabi_search_plugin.networks.selfplay_games import Player, Stretch, of_seat  # noqa: E402
-from hanabi_search_plugin.networks.simulator import EngineGames, TensorGames  # noqa: E402
-from hanabi_search_plugin.networks.training import METRICS, MODEL, STATE  # noqa: E402
+from hanabi_search_plugin.networks.training.selfplay_games import Player, Stretch, of_seat  # noqa: E402
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
 SIZES = {

@@ -12,8 +12,8 @@ torch = pytest.importorskip("torch")
 from hanabi_search_plugin import HanabiConfig, HanabiGame, Sparta  # noqa: E402
 from hanabi_search_plugin import rollout as lockstep  # noqa: E402
 from hanabi_search_plugin.blueprints import partners  # noqa: E402
-from hanabi_search_plugin.networks import mask_on_cpu  # noqa: E402
 from hanabi_search_plugin.networks import policy as network_policies  # noqa: E402
+from hanabi_search_plugin.networks.nets import mask_on_cpu  # noqa: E402
 from hanabi_search_plugin.networks.policy import network_policy  # noqa: E402
 from hanabi_search_plugin.policy import as_blueprint  # noqa: E402
 from tests.helpers.hanabi_play import random_legal  # noqa: E402

@@ -18,17 +18,16 @@ from hanabi_search_plugin import (  # noqa: E402
     ConfigError,
     HanabiConfig,
     HanabiGame,
-    cli_training,
     evaluate,
     load_policy,
 )
-from hanabi_search_plugin.cli import app  # noqa: E402
+from hanabi_search_plugin.cli import app, training  # noqa: E402
 from hanabi_search_plugin.errors import CheckpointError  # noqa: E402
 from hanabi_search_plugin.networks.architectures import make_network  # noqa: E402
 from hanabi_search_plugin.networks.checkpoint import FORMAT, load_network, save_network  # noqa: E402
-from hanabi_search_plugin.networks.distill import Distillation, Run, distill  # noqa: E402
 from hanabi_search_plugin.networks.policy import network_policy  # noqa: E402
-from hanabi_search_plugin.networks.training import METRICS, MODEL, STATE  # noqa: E402
+from hanabi_search_plugin.networks.training.distill import Distillation, Run, distill  # noqa: E402
+from hanabi_search_plugin.networks.training.run import METRICS, MODEL, STATE  # noqa: E402
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
 SMALL = {"hidden": 16, "context": 8, "scorer": 8}
@@ -195,10 +194,10 @@ def test_tensorboard_gets_the_metrics_of_the_rounds_that_count(tmp_path: Path) -
     """Of a round that was done twice, the second time."""
     events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     settings = Distillation(config=TINY, options=SMALL, iterations=3, games=8)
-    log, run = cli_training._tensorboard(tmp_path, 0), Run(settings, tmp_path)
+    log, run = training._tensorboard(tmp_path, 0), Run(settings, tmp_path)
     log(run.iterate())
     log(run.iterate() | {"score": -1.0})  # and is stopped before the state is written
-    log = cli_training._tensorboard(tmp_path, 1)
+    log = training._tensorboard(tmp_path, 1)
     row = run.iterate() | {"iteration": 2}
     log(row)
     board = events.EventAccumulator(str(tmp_path)).Reload()

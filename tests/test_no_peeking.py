@@ -175,8 +175,8 @@ def test_learned_beliefs() -> None:
     torch = pytest.importorskip("torch")
     from hanabi_search_plugin.networks.architectures import make_network
     from hanabi_search_plugin.networks.belief_files import NetworkBelief
-    from hanabi_search_plugin.networks.belief_net import BeliefNet
-    from hanabi_search_plugin.networks.critic import Critic
+    from hanabi_search_plugin.networks.nets.belief_net import BeliefNet
+    from hanabi_search_plugin.networks.nets.critic import Critic
     from hanabi_search_plugin.networks.policy import network_policy
 
     for game in (TWO, THREE):

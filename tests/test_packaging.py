@@ -19,24 +19,7 @@ PACKAGE = "hanabi_search_plugin"
 OUTSIDE = ("algorithms", "wrappers")
 """Packages that live at the top level of the repository and are installed inside the package."""
 
-COMMAND_LINE = (
-    *("__main__", "bench", "cli", "cli_commands", "cli_game", "cli_options", "cli_run"),
-    *(
-        "cli_belief",
-        "cli_clone",
-        "cli_critic",
-        "cli_decode",
-        "cli_distill",
-        "cli_record",
-        "cli_reproduce",
-        "cli_rl",
-        "cli_searches",
-        "cli_train",
-        "cli_training",
-        "human",
-    ),
-    *("learning", "render", "reproduce"),
-)
+COMMAND_LINE = ("__main__", "bench", "cli", "human", "learning", "render", "reproduce")
 """Modules that only the command line uses: they may load what draws on a terminal."""
 
 FRAMEWORKS = (

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from hanabi_search_plugin import cli_reproduce
 from hanabi_search_plugin.algorithms.ismcts import RisMcts
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.lbs import Lbs
@@ -20,7 +19,7 @@ from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.blueprints.agents import RuleAgent
 from hanabi_search_plugin.blueprints.evalfn import EvalFn, shipped
 from hanabi_search_plugin.blueprints.rulebook import SHIPPED_EVALUATION, TABLE_II
-from hanabi_search_plugin.cli import app
+from hanabi_search_plugin.cli import app, reproduce
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.reproduce import lbs, report, ris_mcts, sparta
 from hanabi_search_plugin.reproduce.measure import by_turn
@@ -80,7 +79,7 @@ SPLITS = Figure(
 
 @pytest.fixture(autouse=True)
 def tiny_plans(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli_reproduce, "PLANS", (TABLE, TURNS, BUDGETS, COSTS, SPLITS))
+    monkeypatch.setattr(reproduce, "PLANS", (TABLE, TURNS, BUDGETS, COSTS, SPLITS))
 
 
 def run(name: str, out: Path, games: int = 3) -> Result:
@@ -136,7 +135,7 @@ def test_rows_are_compared_game_by_game(tmp_path: Path, monkeypatch: pytest.Monk
         title="",
         rows=(Row(label="one", run=one), Row(label="both", run=both, than="one")),
     )
-    monkeypatch.setattr(cli_reproduce, "PLANS", (table,))
+    monkeypatch.setattr(reproduce, "PLANS", (table,))
     made = content("pair", tmp_path, 8)
     measured = made["rows"][1]["measured"]
     kept = [
@@ -179,7 +178,7 @@ def test_finished_games_are_not_played_again(
         assert longer["rows"][2]["measured"][name] == fresh["rows"][2]["measured"][name]
     other = Run(name="tiny-single", config=TINY, search=Sparta(rollouts=100), seats=(1,))
     changed = Table(name="tiny-table", title="", rows=(Row(label="", run=other),))
-    monkeypatch.setattr(cli_reproduce, "PLANS", (changed,))
+    monkeypatch.setattr(reproduce, "PLANS", (changed,))
     refused = run("tiny-table", few)
     assert refused.exit_code == 2 and "search.rollouts is 200 there" in refused.stderr
 
@@ -199,11 +198,11 @@ def test_a_table_grows_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     other = dataclasses.replace(BOTH, uncertainty=0.2)
     rows = (Row(label="searched", run=SEARCHED), Row(label="both", run=other))
     changed = Table(name="tiny-table", title="", rows=rows)
-    monkeypatch.setattr(cli_reproduce, "PLANS", (changed,))
+    monkeypatch.setattr(reproduce, "PLANS", (changed,))
     assert CliRunner().invoke(app, [*line, "searched"]).exit_code == 0
     rows = json.loads((tmp_path / "tiny-table.json").read_text())["rows"]
     assert [row["measured"] is not None for row in rows] == [True, False]  # another line-up
-    monkeypatch.setattr(cli_reproduce, "PLANS", (TABLE,))
+    monkeypatch.setattr(reproduce, "PLANS", (TABLE,))
     refused = CliRunner().invoke(app, [*line, "nobody"])
     assert refused.exit_code == 2
     assert "only must be a part of one of absent; alone; searched; both; " in refused.stderr
@@ -212,7 +211,7 @@ def test_a_table_grows_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_an_interrupted_table_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli_reproduce, "measure", lambda *arguments: {"interrupted": True})
+    monkeypatch.setattr(reproduce, "measure", lambda *arguments: {"interrupted": True})
     assert run("tiny-table", tmp_path).exit_code == 130
     assert not (tmp_path / "tiny-table.json").exists()
 
@@ -245,7 +244,7 @@ def test_figures(tmp_path: Path) -> None:
 def test_a_figure_trains_its_networks_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     pytest.importorskip("torch")
-    from hanabi_search_plugin.networks.training import TrainingRun
+    from hanabi_search_plugin.networks.training.run import TrainingRun
     from hanabi_search_plugin.reproduce import training
 
     small = {"hidden": 16, "context": 8, "scorer": 8}
@@ -282,7 +281,7 @@ def test_a_figure_trains_its_networks_once(tmp_path: Path, monkeypatch: pytest.M
     figure = Figure(
         name="tiny-budget", title="", kind="splits", curves=curves, ticks=("1|2", "2|1"), axis="m"
     )
-    monkeypatch.setattr(cli_reproduce, "PLANS", (figure,))
+    monkeypatch.setattr(reproduce, "PLANS", (figure,))
     first = content("tiny-budget", tmp_path, 2)
     names = ["blueprint-1", "blueprint-2", "belief-2-of-blueprint-1", "belief-1-of-blueprint-2"]
     assert sorted(rounds) == sorted([names[0], *names[1:2] * 2, *names[2:3] * 2, names[3]])
@@ -346,7 +345,7 @@ TREES = Table(
 
 
 def test_trees_and_lost_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli_reproduce, "PLANS", (TREES,))
+    monkeypatch.setattr(reproduce, "PLANS", (TREES,))
     made = content("tiny-trees", tmp_path, 8)
     measured = made["rows"][0]["measured"]
     lines = (tmp_path / "games" / "tiny-ris-seed7.jsonl").read_text().splitlines()[1:]

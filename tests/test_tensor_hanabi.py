@@ -21,21 +21,21 @@ from hanabi_search_plugin.game import HIDDEN, Event  # noqa: E402
 from hanabi_search_plugin.hanabi.layout import HANDS, NO_CARD  # noqa: E402
 from hanabi_search_plugin.hanabi.worlds import HanabiWorlds  # noqa: E402
 from hanabi_search_plugin.networks.architectures import make_network  # noqa: E402
-from hanabi_search_plugin.networks.encodings import make_encoding  # noqa: E402
+from hanabi_search_plugin.networks.encodings.named import make_encoding  # noqa: E402
 from hanabi_search_plugin.networks.policy import (  # noqa: E402
     ON_GPU,
     NetworkPolicy,
     network_policy,
 )
-from hanabi_search_plugin.networks.tensor_encoding import encoded, observation  # noqa: E402
-from hanabi_search_plugin.networks.tensor_hanabi import TensorWorlds  # noqa: E402
-from hanabi_search_plugin.networks.tensor_rollout import (  # noqa: E402
+from hanabi_search_plugin.networks.tensors.encoding import encoded, observation  # noqa: E402
+from hanabi_search_plugin.networks.tensors.hanabi import TensorWorlds  # noqa: E402
+from hanabi_search_plugin.networks.tensors.rollout import (  # noqa: E402
     TensorPlayers,
     play_out,
     rollout_on_device,
     uniform_moves,
 )
-from hanabi_search_plugin.networks.tensor_streams import TensorStreams  # noqa: E402
+from hanabi_search_plugin.networks.tensors.streams import TensorStreams  # noqa: E402
 from hanabi_search_plugin.policy import UniformPolicy, as_blueprint  # noqa: E402
 from hanabi_search_plugin.rollout import rollout, start_memories  # noqa: E402
 from hanabi_search_plugin.streams import Streams  # noqa: E402

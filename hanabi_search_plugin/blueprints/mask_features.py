@@ -1,10 +1,10 @@
-"""Compiled features of the network of masks (``networks.mask_net``), by counting bits.
+"""Compiled features of the network of masks (``networks.nets.mask_net``), by counting bits.
 
-They are what ``networks.status`` and ``MaskNet`` work out with tensors, number for number. Where
-all worlds have one public part, as under the hands that a belief asks about, equal inputs to a
-layer are written once: a network has read most of them before. Letters: B worlds, N words, P
-players, T others, H slots, K = P x H cards, V identities, S = 3 statuses (playable, worthless,
-critical), U different tables, L hints to a player.
+They are what ``networks.encodings.status`` and ``MaskNet`` work out with tensors, number for
+number. Where all worlds have one public part, as under the hands that a belief asks about, equal
+inputs to a layer are written once: a network has read most of them before. Letters: B worlds, N
+words, P players, T others, H slots, K = P x H cards, V identities, S = 3 statuses (playable,
+worthless, critical), U different tables, L hints to a player.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from hanabi_search_plugin.blueprints.registry import load_policy
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.game import Event, View
 from hanabi_search_plugin.hanabi.layout import ALL
-from hanabi_search_plugin.networks.advised import Advised, AdvisedMasks
+from hanabi_search_plugin.networks.nets.advised import Advised, AdvisedMasks
 from hanabi_search_plugin.networks.policy import NetworkPolicy
 from hanabi_search_plugin.policy import Memory, take
 from hanabi_search_plugin.streams import Streams

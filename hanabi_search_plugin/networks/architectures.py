@@ -7,11 +7,11 @@ from typing import Any
 
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.networks.advised import AdvisedLSTM, AdvisedMasks
 from hanabi_search_plugin.networks.foreign import PublicQ
-from hanabi_search_plugin.networks.mask_net import MaskNet
 from hanabi_search_plugin.networks.modules import Network, require_options, seeded
-from hanabi_search_plugin.networks.split_nets import FeedForward, PublicLSTM, Recurrent
+from hanabi_search_plugin.networks.nets.advised import AdvisedLSTM, AdvisedMasks
+from hanabi_search_plugin.networks.nets.mask_net import MaskNet
+from hanabi_search_plugin.networks.nets.split_nets import FeedForward, PublicLSTM, Recurrent
 
 ARCHITECTURES: dict[str, Callable[..., Network]] = {
     "masks": MaskNet,

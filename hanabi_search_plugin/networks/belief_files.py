@@ -17,12 +17,12 @@ from hanabi_search_plugin.checkpoint import difference
 from hanabi_search_plugin.errors import CheckpointError, HanabiSearchError
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.game import HIDDEN, Event, FloatArray, Game, IntArray, View
-from hanabi_search_plugin.networks.belief_games import weights_along
-from hanabi_search_plugin.networks.belief_net import BeliefNet, cross_entropy, masked
 from hanabi_search_plugin.networks.checkpoint import read_file
-from hanabi_search_plugin.networks.encoding import FREE
+from hanabi_search_plugin.networks.encodings.encoding import FREE
+from hanabi_search_plugin.networks.encodings.readers import Read
 from hanabi_search_plugin.networks.modules import as_tensor, digest_of, moved
-from hanabi_search_plugin.networks.readers import Read
+from hanabi_search_plugin.networks.nets.belief_net import BeliefNet, cross_entropy, masked
+from hanabi_search_plugin.networks.training.belief_games import weights_along
 from hanabi_search_plugin.policy import Memory
 from hanabi_search_plugin.provenance import describe
 

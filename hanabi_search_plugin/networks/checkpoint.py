@@ -19,9 +19,9 @@ from hanabi_search_plugin.errors import CheckpointError, HanabiSearchError
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.networks.architectures import ARCHITECTURES, name_of
-from hanabi_search_plugin.networks.critic import Critic
-from hanabi_search_plugin.networks.encoding import difference_of
+from hanabi_search_plugin.networks.encodings.encoding import difference_of
 from hanabi_search_plugin.networks.modules import Network, moved
+from hanabi_search_plugin.networks.nets.critic import Critic
 
 FORMAT = "hanabi-search-plugin network 1"
 CRITIC = "critic."  # before the names of a critic's tensors

@@ -30,7 +30,7 @@ from hanabi_search_plugin.errors import CheckpointError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.hanabi.encoding import sections
 from hanabi_search_plugin.networks.modules import Output, moved
-from hanabi_search_plugin.networks.split_nets import PublicLSTM
+from hanabi_search_plugin.networks.nets.split_nets import PublicLSTM
 
 Tensor = Any  # torch.Tensor
 

@@ -23,7 +23,7 @@ from hanabi_search_plugin.blueprints.mask_features import add_context
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.game import View
 from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.networks.encoding import Encoding
+from hanabi_search_plugin.networks.encodings.encoding import Encoding
 from hanabi_search_plugin.require import require_integer
 
 Tensor = Any  # torch.Tensor

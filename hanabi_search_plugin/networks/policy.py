@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from hanabi_search_plugin.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View, Worlds
 from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
-from hanabi_search_plugin.networks.advised import Advised
-from hanabi_search_plugin.networks.critic import Critic
 from hanabi_search_plugin.networks.modules import Network, Output, as_tensor, digest_of, moved
+from hanabi_search_plugin.networks.nets.advised import Advised
+from hanabi_search_plugin.networks.nets.critic import Critic
 from hanabi_search_plugin.policy import (
     Blueprint,
     Estimates,
@@ -151,7 +151,7 @@ class NetworkPolicy(Policy, Value, PlaysOn):
         """As tensors on the network's device, if everybody plays there."""
         if not self.at_once:
             return None
-        from hanabi_search_plugin.networks.tensor_rollout import rollout_on_device
+        from hanabi_search_plugin.networks.tensors.rollout import rollout_on_device
 
         return rollout_on_device(worlds, blueprint, memories, rng, depth)
 

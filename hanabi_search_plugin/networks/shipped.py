@@ -9,7 +9,7 @@ from hanabi_search_plugin.blueprints.registry import network_models
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
 from hanabi_search_plugin.networks.checkpoint import Loaded, is_ours, load_network
-from hanabi_search_plugin.networks.encoding import FREE, difference_of
+from hanabi_search_plugin.networks.encodings.encoding import FREE, difference_of
 from hanabi_search_plugin.networks.foreign import load_foreign
 from hanabi_search_plugin.networks.policy import NetworkPolicy, network_policy
 

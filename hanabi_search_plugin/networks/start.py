@@ -8,10 +8,10 @@ from typing import Any
 from hanabi_search_plugin.blueprints.registry import network_models
 from hanabi_search_plugin.errors import ConfigError
 from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.networks.advised import Advised
 from hanabi_search_plugin.networks.architectures import name_of
 from hanabi_search_plugin.networks.checkpoint import Loaded
 from hanabi_search_plugin.networks.modules import Network
+from hanabi_search_plugin.networks.nets.advised import Advised
 from hanabi_search_plugin.networks.shipped import load_named
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from hanabi_search_plugin.blueprints.registry import load_policy
 from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.networks.belief_training import BeliefRun, BeliefSettings
-from hanabi_search_plugin.networks.self_play import SelfPlay, SelfPlayRun
-from hanabi_search_plugin.networks.training import MODEL, TrainingRun
+from hanabi_search_plugin.networks.training.belief import BeliefRun, BeliefSettings
+from hanabi_search_plugin.networks.training.run import MODEL, TrainingRun
+from hanabi_search_plugin.networks.training.self_play import SelfPlay, SelfPlayRun
 from hanabi_search_plugin.reproduce.plan import Run
 
 BLUEPRINT: dict[str, Any] = {

@@ -1,0 +1,1 @@
+"""What networks read of a view: named, versioned encodings, and the features made of them."""

@@ -1,0 +1,1 @@
+"""The modules of PyTorch: blueprints, critics and belief models."""

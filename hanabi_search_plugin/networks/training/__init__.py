@@ -1,0 +1,1 @@
+"""How networks learn: imitation of bots and of searches, self-play, critics, beliefs."""

@@ -1,0 +1,103 @@
+"""Games a belief model learns from: one seat's observations, and what it did not see when to move.
+
+Letters: G games, T steps, S sequences (one seat of one game), D decisions, N numbers of an
+observation, K tokens, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.belief_model import hidden_length
+from hanabi_search_plugin.game import HIDDEN, FloatArray, IntArray, PrivateTokens, View
+from hanabi_search_plugin.networks.encodings.readers import Reader
+from hanabi_search_plugin.policy import Blueprint, take
+from hanabi_search_plugin.selfplay import self_play
+from hanabi_search_plugin.streams import Streams
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """Sequences of observations, and the decisions in them in any order."""
+
+    seen: NDArray[Any]  # [T, S, N] zeros past the end of a game
+    step: IntArray  # [D]
+    sequence: IntArray  # [D]
+    tokens: NDArray[np.int16]  # [D, K]
+    weights: NDArray[np.float16]  # [D, K, V] what the observation alone says of each
+    scores: FloatArray  # [G]
+
+    @property
+    def sequences(self) -> int:
+        return int(self.seen.shape[1])
+
+
+def collect(
+    game: PrivateTokens, blueprint: Blueprint, reader: Reader, games: int, rng: np.random.Generator
+) -> Lessons:
+    """Let the blueprint play ``games`` games, every seat of which is a sequence."""
+    worlds, players = game.deal(rng, games), game.num_players
+    played = self_play(worlds, blueprint, Streams.spawn(rng, games))
+    length = played.actions.shape[1]
+    rows: list[tuple[NDArray[Any], ...]] = []
+    seen: NDArray[Any] | None = None
+    alive = np.arange(games)
+    worlds = worlds.select(alive)
+    memories = [reader.start(worlds.view(p)) for p in range(players)]
+    for t in range(length):
+        mover = worlds.current_player
+        for p in range(players):
+            view = worlds.view(p)
+            numbers = reader.numbers(view, memories[p])
+            if seen is None:
+                seen = np.zeros((length, games * players, *numbers.shape[1:]), numbers.dtype)
+            seen[t, alive * players + p] = numbers
+            mine = np.flatnonzero(mover == p)
+            if len(mine):
+                tokens = game.hidden_tokens(worlds.select(mine), p)
+                weights = weights_along(game, view.select(mine), tokens)
+                at = np.full(len(mine), t), alive[mine] * players + p
+                rows.append((*at, tokens.astype(np.int16), weights.astype(np.float16)))
+        event = worlds.step(played.actions[alive, t])
+        on = np.flatnonzero(~worlds.terminal)
+        alive, worlds, event = alive[on], worlds.select(on), event.select(on)
+        memories = [
+            reader.observe(worlds.view(p), event.seen_by(p, game), take(memories[p], on))
+            for p in range(players)
+        ]
+    assert seen is not None
+    step, sequence, hidden, known = map(np.concatenate, zip(*rows, strict=True))
+    return Lessons(seen, step, sequence, hidden, known, played.returns[:, 0])
+
+
+def weights_along(game: PrivateTokens, view: View, tokens: IntArray) -> FloatArray:
+    """[B, K, V] ``token_weights`` of each token after those before it."""
+    length = hidden_length(game, view)
+    return np.stack([game.token_weights(view, tokens[:, :j]) for j in range(length)], axis=1)
+
+
+def batch_of(parts: Sequence[Lessons], chosen: IntArray) -> Lessons:
+    """The sequences numbered ``chosen`` [S] (all different) of all ``parts`` together."""
+    starts = np.cumsum([0] + [part.sequences for part in parts])
+    length = max(len(part.seen) for part in parts)
+    first = parts[0].seen
+    seen = np.zeros((length, len(chosen), *first.shape[2:]), first.dtype)
+    rows: list[tuple[NDArray[Any], ...]] = []
+    for part, start in zip(parts, starts[:-1], strict=True):
+        column = np.flatnonzero((chosen >= start) & (chosen < start + part.sequences))
+        inside = chosen[column] - start
+        seen[: len(part.seen), column] = part.seen[:, inside]
+        where = np.full(part.sequences, HIDDEN)
+        where[inside] = column
+        these = np.flatnonzero(where[part.sequence] != HIDDEN)
+        rows.append(
+            (part.step[these], where[part.sequence[these]], part.tokens[these], part.weights[these])
+        )
+    step, sequence, tokens, weights = map(np.concatenate, zip(*rows, strict=True))
+    seen = seen[: int(step.max(initial=0)) + 1]
+    return Lessons(seen, step, sequence, tokens, weights, np.zeros(0))

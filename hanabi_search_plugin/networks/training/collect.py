@@ -1,0 +1,190 @@
+"""Games on which a network learns: it plays, or the bot for it, and the bot says what it would do.
+
+Letters: G games, N decisions, P players, A actions, K words of a bot's memory, M numbers of the
+network's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.blueprints.compiled import CompiledBot, MaskBot
+from hanabi_search_plugin.game import FloatArray, IntArray
+from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.hanabi.layout import ALL
+from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
+from hanabi_search_plugin.networks.modules import Network
+from hanabi_search_plugin.networks.nets.mask_net import MaskNet
+from hanabi_search_plugin.networks.policy import NetworkPolicy
+from hanabi_search_plugin.policy import join, take
+from hanabi_search_plugin.rollout import choose, observe_all, start_memories
+from hanabi_search_plugin.selfplay import lives_left, points
+from hanabi_search_plugin.streams import Streams
+
+TRIED = 1 / 300  # share of the decisions at which two moves are tried out
+
+
+@dataclass(frozen=True)
+class Games:
+    """What happened in G games, decision by decision: N rows in order of turns, then of games."""
+
+    game: IntArray  # [N]
+    turn: IntArray  # [N]
+    seat: IntArray  # [N] who decided
+    seen: NDArray[Any]  # [N, P or 1, ...] what the network's memory reads: of every seat, or of all
+    public: NDArray[Any]  # [N, ...] of the seat that decided
+    private: NDArray[Any]  # [N, ...]
+    watcher: IntArray  # [N] another seat
+    watched_public: NDArray[Any]  # [N, ...] of the watcher
+    watched_private: NDArray[Any]  # [N, ...]
+    legal: NDArray[np.bool_]  # [N, A]
+    taught: NDArray[np.float32]  # [N, A] the bot's probabilities
+    played: IntArray  # [N]
+    memory: NDArray[Any]  # [N, M] the masks of a network, before the last event; else M = 0
+    masks_before: NDArray[np.int32] | None  # [N, K] the bot's; None where it keeps no masks
+    masks_after: NDArray[np.int32] | None  # [N, K] and after the last event
+    ahead: FloatArray  # [N] what came after the decision, in score points
+    tried: IntArray  # [N, 2] two moves tried out, -1 where none were
+    worth: FloatArray  # [N, 2] what came after them when the network played on, nan where -1
+    scores: FloatArray  # [G]
+    bombed: NDArray[np.bool_]  # [G]
+
+    def __len__(self) -> int:
+        return len(self.game)
+
+
+def collect(
+    game: HanabiGame,
+    bot: CompiledBot,
+    student: NetworkPolicy,
+    games: int,
+    bot_share: float,
+    rng: np.random.Generator,
+) -> Games:
+    """Play games in lockstep; each move is the bot's with probability ``bot_share``.
+
+    Once the network plays all moves, the move played and a random legal one are tried out at
+    ``TRIED`` of the decisions: the network plays both on from the true world, with common chance.
+    """
+    bots, students = (bot,) * game.num_players, (student,) * game.num_players
+    encoding, network = student.network.encoding, student.network
+    apart = encoding.seat_relative or not network.public_memory
+    whose = range(game.num_players if apart else 1)
+    worlds = game.deal(rng, games)
+    alive, streams = np.arange(games), Streams.spawn(rng, games)
+    scores, bombed = np.zeros(games), np.zeros(games, dtype=np.bool_)
+    theirs, mine = start_memories(worlds, bots), start_memories(worlds, students)
+    before = tuple(np.full_like(memory, game.template[ALL]) for memory in _masks(bot, theirs))
+    blank = (network.blank(games).cpu().numpy(),) * game.num_players
+    mine_before = _kept(network, blank, games)
+    rows: dict[str, list[NDArray[Any]]] = {name: [] for name in Games.__dataclass_fields__}
+    branches: list[tuple[HanabiWorlds, tuple[Any, ...], IntArray]] = []
+    share = TRIED if bot_share == 0 else 0.0
+    turn = 0
+    while len(alive):
+        seat = worlds.current_player
+        views = [worlds.view(p) for p in range(game.num_players)]
+        taught = _probabilities(worlds, bots, theirs)
+        bots_move = choose(worlds, bots, theirs, streams)
+        actions = choose(worlds, students, mine, streams)
+        actions = np.where(rng.random(len(alive)) < bot_share, bots_move, actions)
+        watcher = (seat + rng.integers(1, game.num_players, len(alive))) % game.num_players
+        publics = [encoding.public(view) for view in views]
+        privates = [encoding.private(view) for view in views]
+        tried = _moves_to_try(worlds, actions, share, rng)
+        some = np.flatnonzero(tried[:, 0] >= 0)
+        if len(some):
+            branches.append((worlds.select(some), take(mine, some), tried[some]))
+        step = {
+            "game": alive, "turn": np.full(len(alive), turn), "seat": seat, "played": actions,
+            "seen": np.stack([network.seen(worlds.view(p)) for p in whose], axis=1),
+            "public": _of_seat(seat, publics), "private": _of_seat(seat, privates),
+            "watcher": watcher, "watched_public": _of_seat(watcher, publics),
+            "watched_private": _of_seat(watcher, privates),
+            "legal": worlds.legal, "taught": taught, "tried": tried,
+            "memory": _of_seat(seat, mine_before), "ahead": -points(worlds.rows),
+        }  # fmt: skip
+        if before:
+            step["masks_before"] = _of_seat(seat, before) & game.template[ALL]
+            step["masks_after"] = _of_seat(seat, theirs) & game.template[ALL]
+        for name, value in step.items():
+            rows[name].append(value)
+        worlds.step(actions)
+        ended = worlds.terminal
+        scores[alive[ended]] = worlds.returns[ended, 0]
+        lives = lives_left(worlds)
+        assert lives is not None
+        bombed[alive[ended]] = lives[ended] == 0
+        on = np.flatnonzero(~ended)
+        alive, worlds, streams = alive[on], worlds.select(on), streams.select(on)
+        theirs, mine = take(theirs, on), take(mine, on)
+        before, mine_before = _masks(bot, theirs), _kept(network, mine, len(on))
+        if len(on):
+            theirs = observe_all(worlds, seat[on], actions[on], bots, theirs)
+            mine = observe_all(worlds, seat[on], actions[on], students, mine)
+        turn += 1
+    whole: dict[str, Any] = {name: np.concatenate(v) if v else None for name, v in rows.items()}
+    whole["ahead"] += scores[whole["game"]]
+    whole["worth"] = np.full(whole["tried"].shape, np.nan)
+    if branches:
+        found = _played_on(branches, students, rng)
+        whole["worth"][whole["tried"][:, 0] >= 0] = found
+    return Games(**whole | {"scores": scores, "bombed": bombed})
+
+
+def _masks(bot: CompiledBot, memories: tuple[Any, ...]) -> tuple[NDArray[np.int32], ...]:
+    return memories if isinstance(bot, MaskBot) else ()
+
+
+def _kept(network: Network, memories: tuple[Any, ...], n: int) -> tuple[NDArray[Any], ...]:
+    """What lessons need of the network's memories: masks, but no states of n games."""
+    if isinstance(network, MaskNet):
+        return memories
+    return (np.zeros((n, 0), dtype=np.float32),) * len(memories)
+
+
+def _of_seat(seat: IntArray, parts: Any) -> NDArray[Any]:
+    """[B, ...] row b of the part of ``seat`` b."""
+    if (seat == seat[0]).all():
+        return np.array(parts[int(seat[0])])
+    return np.stack(list(parts))[seat, np.arange(len(seat))]
+
+
+def _probabilities(
+    worlds: HanabiWorlds, bots: tuple[CompiledBot, ...], memories: tuple[Any, ...]
+) -> NDArray[np.float32]:
+    chance = np.zeros((len(worlds), worlds.game.num_actions), dtype=np.float32)
+    current = worlds.current_player
+    for p in np.unique(current).tolist():
+        rows = np.flatnonzero(current == p)
+        view = worlds.view(p).select(rows)
+        chance[rows] = bots[p].probabilities(view, view.legal, take(memories[p], rows))
+    return chance
+
+
+def _moves_to_try(
+    worlds: HanabiWorlds, played: IntArray, share: float, rng: np.random.Generator
+) -> IntArray:
+    """[B, 2] the move played and a random legal one in a ``share`` of the worlds, else -1."""
+    noise = np.where(worlds.legal, rng.random(worlds.legal.shape), -1.0)
+    moves = np.stack([played, noise.argmax(axis=1)], axis=1)
+    return np.where(rng.random((len(worlds), 1)) < share, moves, -1)
+
+
+def _played_on(
+    branches: list[tuple[HanabiWorlds, tuple[Any, ...], IntArray]],
+    students: tuple[NetworkPolicy, ...],
+    rng: np.random.Generator,
+) -> FloatArray:
+    """[B, 2] what came after the moves tried, in score points."""
+    parts, memories, tried = zip(*branches, strict=True)
+    game = parts[0].game
+    worlds = HanabiWorlds(game, np.concatenate([part.rows for part in parts]))
+    moves = np.concatenate(tried).T
+    streams = Streams.spawn(rng, len(worlds))
+    found = game.action_values(worlds, moves, students, join(memories), 0, streams)
+    return np.asarray(found.T - points(worlds.rows)[:, None])

@@ -1,0 +1,162 @@
+"""What a network is to learn from a batch of decisions: losses, by architecture.
+
+Letters: N decisions, A actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional
+
+from hanabi_search_plugin.game import IntArray
+from hanabi_search_plugin.networks.encodings import status
+from hanabi_search_plugin.networks.modules import Network, Output, as_tensor
+from hanabi_search_plugin.networks.nets.mask_net import MaskNet
+from hanabi_search_plugin.networks.nets.split_nets import Sequential
+from hanabi_search_plugin.networks.training.collect import Games
+
+Tensor = Any  # torch.Tensor
+
+VALUE_LOSSES = ("value_loss", "watch_loss", "q_loss")  # squared errors, in units of the best score
+WATCHED = 1 / 4  # share of the decisions that teach the value of a seat not to move, too
+
+
+def batches(
+    network: Network, games: Games, size: int, epochs: int, rng: np.random.Generator
+) -> Iterator[IntArray]:
+    """What each step learns from: ``size`` decisions; of an LSTM whole games of about as many."""
+    whole = isinstance(network, Sequential)
+    count = len(games.scores) if whole else len(games)
+    if whole:
+        size = max(1, size * count // len(games))
+    for _ in range(epochs):
+        order = rng.permutation(count)
+        yield from (order[i : i + size] for i in range(0, count, size))
+
+
+def lesson(
+    network: Network, games: Games, batch: IntArray, own_share: float, rng: np.random.Generator
+) -> dict[str, Tensor]:
+    """Losses (named so) and other figures of a step, for any architecture."""
+    if isinstance(network, MaskNet):
+        return mask_lesson(network, games, batch, own_share, rng)
+    if isinstance(network, Sequential):
+        return sequence_lesson(network, games, batch, rng)
+    memory = as_tensor(games.memory[batch], next(network.parameters()).device)
+    return heads_lesson(network, games, batch, memory, memory, rng)
+
+
+def sequence_lesson(
+    network: Sequential, games: Games, which: IntArray, rng: np.random.Generator
+) -> dict[str, Tensor]:
+    """Losses of all decisions of the games ``which``, through time."""
+    device = next(network.parameters()).device
+    rows = np.flatnonzero(np.isin(games.game, which))
+    column = np.searchsorted(np.sort(which), games.game[rows])
+    turns = int(games.turn[rows].max()) + 1
+    seen = np.zeros((turns, len(which), *games.seen.shape[1:]), dtype=games.seen.dtype)
+    seen[games.turn[rows], column] = games.seen[rows]
+    seats = games.seen.shape[1]
+    states = network.outputs(as_tensor(seen, device).flatten(1, 2))  # [T, games x seats, H]
+    mover, watcher = (
+        states[games.turn[rows], column * seats + (seat[rows] if seats > 1 else 0)]
+        for seat in (games.seat, games.watcher)
+    )
+    return heads_lesson(network, games, rows, mover, watcher, rng)
+
+
+def mask_lesson(
+    network: MaskNet, games: Games, rows: IntArray, own_share: float, rng: np.random.Generator
+) -> dict[str, Tensor]:
+    """Losses and figures of the decisions ``rows`` for a network of masks.
+
+    ``own_share`` of them start from the network's own masks, the others from the bot's; decisions
+    are made on the masks that the network makes of them, for half of the latter on the bot's.
+    Without a bot of masks all are the network's own and the memory learns nothing.
+    """
+    device = network.planes.device
+    public = as_tensor(games.public[rows], device)
+    own = torch.from_numpy(rng.random(len(rows)) < own_share).to(device)
+    told = torch.from_numpy(rng.random(len(rows)) < 0.5).to(device)
+    mine = as_tensor(games.memory[rows], device)
+    seen = status.table(network.config, public)
+    figures: dict[str, Tensor] = {}
+    if games.masks_before is None or games.masks_after is None:
+        memory = network.remember(public, mine)
+    else:
+        before = as_tensor(games.masks_before[rows], device)
+        after = as_tensor(games.masks_after[rows], device)
+        start = torch.where(own.unsqueeze(1), mine, before)
+        logits, open_, first = network.memory(seen, network.masks_of(start))
+        target = status.turned(network.masks_of(after), first)
+        loss = functional.binary_cross_entropy_with_logits(logits, target, reduction="none")
+        figures["mask_loss"] = (loss * open_).sum() / after.numel()  # a card
+        with torch.no_grad():
+            memory = network.settled(seen, logits, open_, first)
+            figures["mask_accuracy"] = (memory == after).all(1).float().mean()
+            memory = torch.where((told & ~own).unsqueeze(1), after, memory)
+    return figures | heads_lesson(network, games, rows, memory, memory, rng)
+
+
+def heads_lesson(
+    network: Network,
+    games: Games,
+    rows: IntArray,
+    mover: Tensor,
+    watcher: Tensor,
+    rng: np.random.Generator,
+) -> dict[str, Tensor]:
+    """Losses at the decisions ``rows``, where the seats' memories are ``mover`` and ``watcher``.
+
+    Of an LSTM these are its outputs.
+    """
+    scale, device = network.config.max_score, mover.device
+
+    def output(public: NDArray[Any], private: NDArray[Any], memory: Tensor) -> Output:
+        given = (as_tensor(public, device), as_tensor(private, device))
+        if isinstance(network, Sequential):
+            return network.heads(memory, *given)
+        return network.decide(*given, memory)
+
+    figures = decision_lesson(
+        output(games.public[rows], games.private[rows], mover), games, rows, scale
+    )
+    some = np.flatnonzero(rng.random(len(rows)) < WATCHED)
+    if len(some):
+        seen = (games.watched_public[rows[some]], games.watched_private[rows[some]])
+        said = output(*seen, watcher[torch.from_numpy(some).to(device)]).value
+        figures["watch_loss"] = _squared(said, games.ahead[rows[some]], scale)
+    return figures
+
+
+def decision_lesson(
+    output: Output, games: Games, rows: IntArray, scale: float
+) -> dict[str, Tensor]:
+    """Cross entropy to the bot's moves, the squared error of Q of moves played and tried."""
+    device = output.logits.device
+    legal = as_tensor(games.legal[rows], device)
+    taught = as_tensor(games.taught[rows], device)
+    logits = output.logits.masked_fill(~legal, -1e9)
+    figures = {"policy_loss": functional.cross_entropy(logits, taught)}
+    with torch.no_grad():
+        chosen = taught.gather(1, logits.argmax(1, keepdim=True))
+        figures["accuracy"] = (chosen > 0).float().mean()
+    q = output.q(legal)
+    played = q.gather(1, as_tensor(games.played[rows], device).unsqueeze(1)).squeeze(1)
+    figures["value_loss"] = _squared(played, games.ahead[rows], scale)
+    tried = games.tried[rows]
+    some = np.flatnonzero(tried[:, 0] >= 0)
+    if len(some):
+        said = q[torch.from_numpy(some).to(device)].gather(1, as_tensor(tried[some], device))
+        figures["q_loss"] = _squared(said, games.worth[rows[some]], scale)
+    return figures
+
+
+def _squared(said: Tensor, true: NDArray[Any], scale: float) -> Tensor:
+    error = (said - as_tensor(true.astype(np.float32), said.device)) / scale
+    return (error**2).mean()

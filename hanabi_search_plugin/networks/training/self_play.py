@@ -1,0 +1,208 @@
+"""Reinforcement learning by self-play: a blueprint out of nothing but the rules, or out of another.
+
+Each round plays a stretch of many games with the network at every seat (``selfplay_games``) and
+learns from every decision in it (``ppo``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.networks.architectures import new_network, require_learner
+from hanabi_search_plugin.networks.checkpoint import save_network
+from hanabi_search_plugin.networks.modules import Network
+from hanabi_search_plugin.networks.policy import network_policy
+from hanabi_search_plugin.networks.start import begin_with
+from hanabi_search_plugin.networks.tensors.simulator import EngineGames, TensorGames
+from hanabi_search_plugin.networks.training.ppo import (
+    Loss,
+    advantages,
+    batches,
+    lambda_returns,
+    losses,
+    of_movers,
+)
+from hanabi_search_plugin.networks.training.run import Row, TrainingRun
+from hanabi_search_plugin.networks.training.selfplay_games import Player, Stretch
+from hanabi_search_plugin.require import require_integer, require_positive, require_share
+from hanabi_search_plugin.selfplay import self_play
+from hanabi_search_plugin.streams import Streams
+
+FORMAT = "hanabi-search-plugin self-play 1"
+CURVE_GAMES = 500  # on decks that are the same for every network
+LENIENT = 0.5  # share of a run from nothing after which lost games count as they do in the end
+
+Tensor = Any  # torch.Tensor
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfPlay:
+    """A run: which game, which network, for how long. Defaults are those of IPPO on record.
+
+    What a lost game is worth, by the ``bomb`` of ``config``, comes to count little by little: at
+    first it keeps its points, after a share of the run, ``lenient``, the rule holds in full. None
+    stands for 0.5, or 0 where the run goes on from a network. Every ``evaluate_every`` rounds, and
+    after the last one, the network plays ``CURVE_GAMES`` greedily.
+    Raises ConfigError for numbers out of range, or an architecture that is none of ``LEARNERS``;
+    the run, for options that are not known.
+    """
+
+    config: HanabiConfig = field(default_factory=HanabiConfig)
+    architecture: str = "feed-forward"
+    options: dict[str, Any] = field(default_factory=dict)
+    iterations: int = 1000
+    games: int = 256  # side by side
+    moves: int = 32  # of each game, an iteration
+    epochs: int = 4  # how often each decision is learned from
+    batch: int = 2048  # decisions of a step
+    rate: float = 5e-4  # of learning, at first
+    clip: float = 0.2  # how far the ratio of chances may go from 1
+    entropy: float = 0.01  # weight of the policy's entropy
+    trace: float = 0.95  # lambda of TD(lambda)
+    value_weight: float = 0.5  # of the losses of values beside the policy's
+    lenient: float | None = None
+    evaluate_every: int = 50
+    seed: int = 0
+    start: str = ""  # a network to go on from, by file or name
+
+    def __post_init__(self) -> None:
+        require_learner(self.architecture)
+        for name in ("iterations", "games", "moves", "epochs", "batch", "evaluate_every"):
+            require_integer(name, getattr(self, name), 1)
+        require_integer("seed", self.seed, 0)
+        for name in ("rate", "clip", "value_weight"):
+            require_positive(name, getattr(self, name))
+        for name in ("entropy", "trace"):
+            require_share(name, getattr(self, name))
+        if self.lenient is not None:
+            require_share("lenient", self.lenient)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return asdict(self) | {"config": self.config.to_dict()}
+
+
+class SelfPlayRun(TrainingRun):
+    """A run of ``SelfPlay`` in a folder; see ``TrainingRun``."""
+
+    form = FORMAT
+    network: Network
+
+    def __init__(self, settings: SelfPlay, folder: str | Path, *, device: str = "cpu") -> None:
+        self.settings = settings
+        self.game = HanabiGame(settings.config)
+        network = new_network(
+            settings.architecture, settings.config, settings.options, settings.seed
+        )
+        self.start: dict[str, Any] = {}  # the record of the network it began with
+        if settings.start:
+            self.start = begin_with(network, settings.start)
+        kind = EngineGames if device == "cpu" else TensorGames
+        games = kind(self.game, network.encoding, settings.games, settings.seed, device)
+        self.player = Player(network, games, settings.games, device)
+        self.loss = Loss(settings.clip, settings.entropy, settings.value_weight)
+        super().__init__(
+            network, folder, settings=settings.to_dict(), rounds=settings.iterations,
+            rate=settings.rate, seed=settings.seed, device=device,
+        )  # fmt: skip
+
+    def lasting(self) -> dict[str, Tensor]:
+        return self.player.state()
+
+    def go_on(self, lasting: dict[str, Tensor]) -> None:
+        self.player.restore(lasting)
+
+    def learn(self, share: float, rng: np.random.Generator) -> Row:
+        """Play on, then take steps over all decisions."""
+        settings = self.settings
+        chance = torch.Generator(self.device).manual_seed(int(rng.integers(2**63)))
+        self.player.simulator.begin(int(rng.integers(2**63)))
+        self.network.eval()
+        stretch = self.player.play(settings.moves, chance)
+        reward = stretch.points - self._severity(share) * stretch.forfeit
+        returns = lambda_returns(stretch, reward, settings.trace)
+        heard: dict[str, list[Tensor]] = {}
+        self.network.train()
+        for _ in range(settings.epochs):
+            for rows in batches(self.network, stretch, settings.batch, chance):
+                loss, figures = losses(self.network, stretch, returns, rows, self.loss, chance)
+                self.step(loss)
+                for name, value in figures.items():
+                    heard.setdefault(name, []).append(value.detach())
+        self.network.eval()
+        row = {name: float(torch.stack(values).mean()) for name, values in heard.items()}
+        row |= _played(stretch, returns)
+        done = self.done + 1
+        row["decisions"] = float(done * settings.games * settings.moves)
+        if done % settings.evaluate_every == 0 or done == settings.iterations:
+            row |= greedy_play(self.network, CURVE_GAMES, self.device)
+        return row
+
+    def _severity(self, share: float) -> float:
+        """How much of what a lost game loses counts once ``share`` of the run is done."""
+        until = self.settings.lenient
+        if until is None:
+            until = 0.0 if self.settings.start else LENIENT
+        return min(1.0, share / until) if until else 1.0
+
+    def write(self, path: Path, record: dict[str, Any]) -> None:
+        save_network(path, self.network, record | {"start": self.start})
+
+
+def _played(stretch: Stretch, returns: Tensor) -> Row:
+    """How the games went that ended: how many, their mean score, the share that was lost.
+
+    ``kept`` is the score where lost games keep their points; all three are 0 where none ended.
+    ``explained``: the share of the variance of returns that the values foretold.
+    """
+    ended, games = stretch.ended, max(float(stretch.ended.sum()), 1.0)
+    spread = of_movers(returns, stretch.mover).var().clamp(min=1e-6)
+    told = advantages(stretch, returns).var() / spread
+    return {
+        "ended": float(ended.sum()),
+        "score": float(stretch.score[ended].sum()) / games,
+        "kept": float((stretch.score + stretch.forfeit)[ended].sum()) / games,
+        "bombed": float(stretch.lost.sum()) / games,
+        "explained": 1.0 - float(told),
+    }
+
+
+def greedy_play(network: Network, games: int, device: str) -> Row:
+    """The network by itself, its best move always, on ``games`` decks that are always the same.
+
+    A lost game counts 0; ``greedy_kept`` is the mean where it keeps its points.
+    """
+    game = HanabiGame(replace(network.config, bomb="keep"))
+    rng = np.random.default_rng(0)
+    worlds = game.deal(rng, games)
+    blueprint = (network_policy(network, device=device),) * game.num_players
+    played = self_play(worlds, blueprint, Streams.spawn(rng, games))
+    kept, lives = played.returns[:, 0], played.lives
+    assert lives is not None
+    return {
+        "greedy_score": float(np.where(lives > 0, kept, 0.0).mean()),
+        "greedy_kept": float(kept.mean()),
+        "greedy_bombed": float((lives == 0).mean()),
+        "greedy_perfect": float((kept == game.config.max_score).mean()),
+    }
+
+
+def learn_by_self_play(
+    settings: SelfPlay,
+    folder: str | Path,
+    *,
+    device: str = "cpu",
+    on_iteration: Callable[[Row], None] | None = None,
+) -> Network:
+    """Run ``settings`` in ``folder`` to the end, from where it was stopped; the network."""
+    run = SelfPlayRun(settings, folder, device=device)
+    run.finish(on_iteration)
+    return run.network

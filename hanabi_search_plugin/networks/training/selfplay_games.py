@@ -1,0 +1,162 @@
+"""Self-play without end: one network at every seat of many games, a stretch of moves at a time.
+
+Letters: T moves of a stretch, G games, P players, A actions, M numbers of a memory, K memories that
+a game needs: one, or one a seat where seats read different things.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from hanabi_search_plugin.networks.modules import Network, Output
+from hanabi_search_plugin.networks.nets.split_nets import Sequential
+from hanabi_search_plugin.networks.tensors.simulator import Seen, Simulator
+
+Tensor = Any  # torch.Tensor
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """T moves of each of G games, which may have begun before and go on after."""
+
+    mover: Tensor  # int64 [T, G]
+    legal: Tensor  # bool [T, G, A]
+    public: Tensor  # [T, P or 1, G, ...] of every seat, or of all
+    private: Tensor  # [T, P, G, ...] of every seat
+    fresh: Tensor  # bool [T, G] the first move of a game
+    before: Tensor  # [K, G, M] memories before the first observation
+    memory: Tensor  # [T, K, G, M] those after each; of a network that is replayed M = 0
+    action: Tensor  # int64 [T, G]
+    chance: Tensor  # float32 [T, G] log-probability with which it was drawn
+    value: Tensor  # float32 [T, G] of the mover, before it moved
+    after: Tensor  # float32 [P, G] of every seat, after the last move
+    points: Tensor  # float32 [T, G] cards that came onto the fireworks
+    forfeit: Tensor  # float32 [T, G] what of its points a lost game loses
+    ended: Tensor  # bool [T, G] the move ended the game
+    lost: Tensor  # bool [T, G] and no life was left
+    score: Tensor  # float32 [T, G] the return of the game up to here
+
+
+def is_replayed(network: Network) -> bool:
+    """Is its memory learned through time? Then it is worked out again from the stretch's start."""
+    return isinstance(network, Sequential)
+
+
+def memories(network: Network) -> int:
+    """K"""
+    apart = network.encoding.seat_relative or not network.public_memory
+    return network.config.players if apart else 1
+
+
+def of_seat(parts: Tensor, seat: Tensor) -> Tensor:
+    """[B, ...] row b of the part of ``seat`` b, from [P, B, ...]; from [1, B, ...] those of all."""
+    if len(parts) == 1:
+        return parts[0]
+    return parts[seat, torch.arange(len(seat), device=seat.device)]
+
+
+def brought_over(
+    network: Network, public: Tensor, private: Tensor, fresh: Tensor, memory: Tensor
+) -> Tensor:
+    """[K, B, M] memories after an observation; games that are ``fresh`` [B] begin blank."""
+    k, batch, size = memory.shape
+    if size == 0:
+        return memory
+    blank = network.blank(1).to(memory.device)
+    memory = torch.where(fresh.unsqueeze(-1), blank, memory)
+    seen = public.expand(k, *public.shape[1:])
+    if not network.public_memory:
+        seen = torch.cat([seen, private], -1)
+    return network.remember(seen.flatten(0, 1), memory.flatten(0, 1)).unflatten(0, (k, batch))
+
+
+class Player:
+    """A network at every seat of the games of a simulator, and its memories of them."""
+
+    def __init__(self, network: Network, simulator: Simulator, games: int, device: str) -> None:
+        self.network, self.simulator = network, simulator
+        blank = network.blank(1).to(device)
+        self.memory = blank.repeat(memories(network), games, 1)  # [K, G, M]
+        self.fresh = torch.ones(games, dtype=torch.bool, device=device)
+
+    def state(self) -> dict[str, Tensor]:
+        """What has to be kept to go on: the games and the memories of them."""
+        return self.simulator.state() | {"memory": self.memory, "fresh": self.fresh}
+
+    def restore(self, state: dict[str, Tensor]) -> None:
+        """Go on from a ``state``; raises KeyError or ValueError for one that does not fit."""
+        for name, kept in (("memory", self.memory), ("fresh", self.fresh)):
+            if state[name].shape != kept.shape:
+                raise ValueError(f"expected {name} {kept.shape}, got {state[name].shape}")
+        self.memory, self.fresh = state["memory"], state["fresh"]
+        self.simulator.restore(state)
+
+    def play(self, moves: int, rng: torch.Generator) -> Stretch:
+        """``moves`` moves of every game, drawn from the network's softmax.
+
+        Takes A numbers of ``rng`` for each game and move.
+        """
+        before = self.memory
+        rows: dict[str, list[Tensor]] = {name: [] for name in Stretch.__dataclass_fields__}
+        with torch.no_grad():
+            for _ in range(moves):
+                for name, tensor in self._move(rng).items():
+                    rows[name].append(tensor)
+            after = self._values()
+        whole = {name: torch.stack(each) for name, each in rows.items() if each}
+        return Stretch(before=before, after=after, **whole)
+
+    def _move(self, rng: torch.Generator) -> dict[str, Tensor]:
+        """One move of every game; what a stretch keeps of it."""
+        seen, memory = self._look()
+        output = self._decide(seen, memory, seen.mover)
+        log_chance = policy(output, seen.legal)
+        # The least of exponential times over their rates is each move with its chance.
+        race = torch.empty_like(log_chance).exponential_(generator=rng)
+        action = (log_chance.exp() / race).argmax(1)
+        stepped = self.simulator.step(action)
+        step = {
+            "mover": seen.mover, "legal": seen.legal, "public": seen.public,
+            "private": seen.private, "fresh": self.fresh,
+            "memory": memory[..., :0] if is_replayed(self.network) else memory,
+            "action": action, "chance": log_chance.gather(1, action.unsqueeze(1)).squeeze(1),
+            "value": expected(output, seen.legal), "points": stepped.points,
+            "forfeit": stepped.forfeit, "ended": stepped.ended, "lost": stepped.lost,
+            "score": stepped.score,
+        }  # fmt: skip
+        self.memory, self.fresh = memory, stepped.ended
+        return step
+
+    def _look(self) -> tuple[Seen, Tensor]:
+        """What the seats see, and the memories [K, G, M] after it."""
+        seen = self.simulator.observe()
+        given = (seen.public, seen.private, self.fresh, self.memory)
+        return seen, brought_over(self.network, *given)
+
+    def _decide(self, seen: Seen, memory: Tensor, seat: Tensor) -> Output:
+        parts = (of_seat(part, seat) for part in (seen.public, seen.private, memory))
+        return self.network.decide(*parts)
+
+    def _values(self) -> Tensor:
+        """[P, G] of every seat as the games stand."""
+        seen, memory = self._look()
+        values = []
+        for p in range(self.network.config.players):
+            seat = torch.full_like(seen.mover, p)
+            output = self._decide(seen, memory, seat)
+            own = expected(output, seen.legal)
+            values.append(torch.where(seen.mover == p, own, output.value))
+        return torch.stack(values)
+
+
+def policy(output: Output, legal: Tensor) -> Tensor:
+    """[B, A] log-probabilities of the softmax over legal moves; of others far below any."""
+    return output.logits.masked_fill(~legal, -1e9).log_softmax(1)
+
+
+def expected(output: Output, legal: Tensor) -> Tensor:
+    """[B] Q of the softmax over legal moves: the value of a seat to move, as it plays here."""
+    return (policy(output, legal).exp() * output.q(legal)).sum(1)

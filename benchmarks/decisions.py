@@ -7,7 +7,7 @@ of what it plays minus that of the blueprint's move, summed over a seat's turns 
 would gain at each turn if it searched at that turn only.
 
 python -m benchmarks.decisions values --games 20 --out runs/decisions.jsonl
-python -m benchmarks.decisions compare --values runs/decisions.jsonl depth=16 depth=16,rollouts=300
+python -m benchmarks.decisions compare depth=16 depth=16,rollouts=300 exact,threshold=0.15
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import numpy as np
 import torch
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from hanabi_search_plugin import HanabiGame, load_policy
 from hanabi_search_plugin.agent import Search
@@ -92,22 +92,31 @@ def values(
 
 @app.command()
 def compare(
-    searches: Annotated[list[str], typer.Argument(help="Options of Lbs: depth=4,rollouts=300")],
+    searches: Annotated[
+        list[str],
+        typer.Argument(help="Options of Lbs, depth=4,rollouts=300; of SPARTA, exact,threshold=0.1"),
+    ],
     kept: Annotated[Path, typer.Option("--values", help="What the other command kept.")] = KEPT,
+    games: Annotated[int | None, typer.Option(help="The first so many alone.")] = None,
 ) -> None:
     """The gain and the cost of each search, and of SPARTA, at the positions that were kept."""
     torch.set_num_threads(1)
     header, *lines = [json.loads(line) for line in kept.read_text().splitlines()]
+    lines = lines[:games]
     policy, seed = header["parameters"]["name"], header["parameters"]["seed"]
     game, player = HanabiGame(players=2), load_policy(policy)
-    belief = Learned(load_belief_model(policy, game))
-    exact = np.array([_gains(line, [turn["sparta"] for turn in line["turns"]]) for line in lines])
+    learned = Learned(load_belief_model(policy, game))
+    best = np.array([_gains(line, [turn["sparta"] for turn in line["turns"]]) for line in lines])
     cost = np.mean([sum(turn["seconds"] for turn in line["turns"]) for line in lines])
-    table = Table("", "gain a game", "of SPARTA's", "changed", "CPU s", "of SPARTA's", box=None)
+    first = Column("", overflow="fold")
+    table = Table(first, "gain a game", "of SPARTA's", "changed", "CPU s", "of SPARTA's", box=None)
     changed = [turn["sparta"] != turn["blueprint"] for line in lines for turn in line["turns"]]
-    table.add_row("SPARTA", _shown(exact), "", f"{np.mean(changed):.0%}", f"{cost:.2f}", "")
+    table.add_row("SPARTA", _shown(best), "", f"{np.mean(changed):.0%}", f"{cost:.2f}", "")
     for options in searches:
-        search = Lbs(**BUDGET | _options(options))
+        chosen = BUDGET | _options(options.removeprefix("exact").strip(","))
+        exact = options.startswith("exact")
+        search = Sparta(**chosen) if exact else Lbs(**chosen)
+        belief = game.belief if exact else learned
         gains, seconds, moved = [], [], []
         for line in lines:
             played, spent = [], 0.0
@@ -118,7 +127,7 @@ def compare(
                 moved.append(result.action != result.blueprint_action)
             gains.append(_gains(line, played))
             seconds.append(spent)
-        share = np.mean(gains) / exact.mean()
+        share = np.mean(gains) / best.mean()
         table.add_row(
             options, _shown(np.array(gains)), f"{share:.0%}", f"{np.mean(moved):.0%}",
             f"{np.mean(seconds):.2f}", f"{np.mean(seconds) / cost:.0%}",
@@ -167,7 +176,7 @@ def _gains(line: dict[str, Any], played: list[int]) -> float:
 
 
 def _options(text: str) -> dict[str, Any]:
-    pairs = (word.split("=") for word in text.split(","))
+    pairs = (word.split("=") for word in text.split(",") if word)
     return {name: ast.literal_eval(value) for name, value in pairs}
 
 

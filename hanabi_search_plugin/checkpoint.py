@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 
 from hanabi_search_plugin.errors import ConfigError, RecordError
 
@@ -15,24 +16,29 @@ _FORMAT = "hanabi-search-plugin evaluation 1"
 class Checkpoint:
     """Finished games by key, appended and flushed one by one.
 
-    Raises ConfigError where the file was begun with other parameters, RecordError where it is
-    damaged. A last line that was cut off while it was written is dropped.
+    Raises ConfigError where the file was begun with other parameters or another process writes it,
+    RecordError where it is damaged. A last line that was cut off while it was written is dropped.
     """
 
     def __init__(self, path: str | Path, parameters: dict[str, Any]) -> None:
         path = Path(path)
         header = {"format": _FORMAT, "parameters": json.loads(json.dumps(parameters))}
         self.lines: list[dict[str, Any]] = []  # what earlier runs finished
-        content = path.read_bytes() if path.exists() else b""
-        whole = content[: content.rfind(b"\n") + 1]
-        if whole:
-            self.lines = _read(whole, path, header)
-        elif content and _FORMAT.encode() not in content:
-            raise RecordError(f"{path}:1: expected a file of this program to resume from")
         self._file = path.open("ab")
-        self._file.truncate(len(whole))
-        if not whole:
-            self.append(header)
+        try:
+            _lock(self._file, path)
+            content = path.read_bytes()
+            whole = content[: content.rfind(b"\n") + 1]
+            if whole:
+                self.lines = _read(whole, path, header)
+            elif content and _FORMAT.encode() not in content:
+                raise RecordError(f"{path}:1: expected a file of this program to resume from")
+            self._file.truncate(len(whole))
+            if not whole:
+                self.append(header)
+        except BaseException:
+            self._file.close()
+            raise
 
     def append(self, line: dict[str, Any]) -> None:
         self._file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
@@ -48,6 +54,16 @@ class Checkpoint:
         at: TracebackType | None,
     ) -> None:
         self._file.close()
+
+
+def _lock(file: IO[bytes], path: Path) -> None:
+    """Until it is closed, or its process ends."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ConfigError(
+            f"{path} is being written by another process: wait for it, or name another file"
+        ) from None
 
 
 def _read(content: bytes, path: Path, header: dict[str, Any]) -> list[dict[str, Any]]:

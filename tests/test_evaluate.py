@@ -205,6 +205,18 @@ def test_resuming_with_other_parameters_is_refused(tmp_path: Path) -> None:
         evaluate(other, UniformPolicy(), games=1, seed=3, resume=path)
 
 
+def test_two_runs_do_not_write_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+
+    def another(result: GameResult) -> None:
+        with pytest.raises(ConfigError, match="being written by another process"):
+            evaluate(GAME, line_up(), games=3, seed=3, resume=path)
+
+    whole = evaluate(GAME, line_up(), games=3, seed=3, resume=path, on_game=another)
+    again = evaluate(GAME, line_up(), games=3, seed=3, resume=path)
+    assert [same(game) for game in again.games] == [same(game) for game in whole.games]
+
+
 @pytest.mark.parametrize(
     ("content", "says"),
     [

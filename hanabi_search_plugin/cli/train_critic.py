@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hanabi_search_plugin.cli import options as option
-from hanabi_search_plugin.cli import training as training
+from hanabi_search_plugin.cli import training
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,7 +8,7 @@ from typing import Annotated, cast
 import typer
 
 from hanabi_search_plugin.cli import options as option
-from hanabi_search_plugin.cli import training as training
+from hanabi_search_plugin.cli import training
 
 SAME = (
     "lenient", "iterations", "games", "moves", "epochs", "batch", "rate", "clip", "entropy",

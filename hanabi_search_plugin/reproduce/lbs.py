@@ -80,11 +80,8 @@ def _lbs(
     )
 
 
-# About a tenth of what SPARTA costs: 20 worlds for each of the moves, in one batch. A rollout that
-# is cut has less noise than one to the end, and asks for less of a threshold.
-FRUGAL: dict[str, Any] = {
-    "rollouts": 240, "min_rollouts": 20, "candidates": 12, "threshold": 0.15,
-}  # fmt: skip
+# About a tenth of what SPARTA costs: 20 worlds for each of the moves, in one batch.
+FRUGAL: dict[str, Any] = BUDGET | {"rollouts": 240, "min_rollouts": 20, "candidates": 12}
 
 
 def _frugal(policy: str) -> Run:

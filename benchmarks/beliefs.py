@@ -2,6 +2,7 @@
 
 python -m benchmarks.beliefs ship smartnet RUN   # a run's model, into the package, measured
 python -m benchmarks.beliefs cards               # docs/lbs.md from what was measured
+python -m benchmarks.beliefs searched FILE       # in games that a search played
 """
 
 from __future__ import annotations
@@ -12,13 +13,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 
 from benchmarks.pages import fill
 from hanabi_search_plugin import HanabiConfig, HanabiGame, load_policy
+from hanabi_search_plugin.belief_model import BeliefModel, Grounded
 from hanabi_search_plugin.belief_names import belief_models, load_belief_model
 from hanabi_search_plugin.files import atomic_write
+from hanabi_search_plugin.game import HIDDEN, Worlds
+from hanabi_search_plugin.match import deal_game
 from hanabi_search_plugin.networks.belief_files import (
     FORMAT,
     NetworkBelief,
@@ -79,6 +84,50 @@ def ship(
 def cards() -> None:
     """Fill the page with the cards and curves of the models."""
     PAGE.write_text(page(PAGE.read_text()))
+
+
+@app.command()
+def searched(
+    kept: Annotated[Path, typer.Argument(help="Games as ``reproduce`` or --resume keep them.")],
+    policy: Annotated[str, typer.Option(help="Whose belief model.")] = "rlnet",
+    seat: Annotated[int, typer.Option(help="The one that searched.")] = 1,
+    games: Annotated[int, typer.Option(help="The first so many.")] = 40,
+) -> None:
+    """Does the model know hands as well where a seat has left the blueprint?"""
+    header, *lines = [json.loads(line) for line in kept.read_text().splitlines()]
+    game = HanabiGame(**{k: v for k, v in header["parameters"]["game"].items() if k != "name"})
+    model, seed = load_belief_model(policy, game), header["parameters"]["seed"]
+    for side in ("baseline", "policies"):
+        played = [one for one in lines if one["side"] == side and one["game"] < games]
+        told = np.array(
+            [_nats(game, model, seat, deal_game(game, seed, g["game"])[0], g) for g in played]
+        )
+        gained = told[:, 0] - told[:, 1]
+        error = gained.std(ddof=1) / np.sqrt(len(gained))
+        console.print(
+            f"{side}: grounded {told[:, 0].mean():.3f} nats a card, learned "
+            f"{told[:, 1].mean():.3f}, less by {gained.mean():.3f} ± {error:.3f} "
+            f"({len(played)} games)"
+        )
+
+
+def _nats(
+    game: HanabiGame, model: BeliefModel, seat: int, worlds: Worlds, line: dict[str, Any]
+) -> tuple[float, float]:
+    """Nats a card, grounded and learned, over the turns of ``seat`` in a game."""
+    grounded, state = Grounded(game), model.start(worlds.view(seat))
+    known = said = cards = 0.0
+    for action in line["actions"]:
+        mover = worlds.current_player
+        if mover[0] == seat:
+            view, hand = worlds.view(seat), game.hidden_tokens(worlds, seat)
+            known -= float(grounded.log_likelihood(view, None, hand).sum())
+            said -= float(model.log_likelihood(view, state, hand).sum())
+            cards += float((hand != HIDDEN).sum())
+        event = worlds.step(np.array([action]))
+        if not worlds.terminal[0]:
+            state = model.observe(worlds.view(seat), event, state)
+    return known / cards, said / cards
 
 
 def page(text: str) -> str:

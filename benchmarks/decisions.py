@@ -113,8 +113,9 @@ def compare(
     changed = [turn["sparta"] != turn["blueprint"] for line in lines for turn in line["turns"]]
     table.add_row("SPARTA", _shown(best), "", f"{np.mean(changed):.0%}", f"{cost:.2f}", "")
     for options in searches:
-        chosen = BUDGET | _options(options.removeprefix("exact").strip(","))
-        exact = options.startswith("exact")
+        words = options.split(",")
+        exact = words[0] == "exact"
+        chosen = BUDGET | _options(words[exact:])
         search = Sparta(**chosen) if exact else Lbs(**chosen)
         belief = game.belief if exact else learned
         gains, seconds, moved = [], [], []
@@ -175,8 +176,8 @@ def _gains(line: dict[str, Any], played: list[int]) -> float:
     return total
 
 
-def _options(text: str) -> dict[str, Any]:
-    pairs = (word.split("=") for word in text.split(",") if word)
+def _options(words: list[str]) -> dict[str, Any]:
+    pairs = (word.split("=") for word in words)
     return {name: ast.literal_eval(value) for name, value in pairs}
 
 

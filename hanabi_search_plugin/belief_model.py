@@ -83,6 +83,12 @@ def hidden_length(game: PrivateTokens, view: View) -> int:
     return len(game.hidden(view.player)) * game.token_length
 
 
+def weights_along(game: PrivateTokens, view: View, tokens: IntArray) -> FloatArray:
+    """[B, K, V] ``token_weights`` of each token after those before it."""
+    length = hidden_length(game, view)
+    return np.stack([game.token_weights(view, tokens[:, :j]) for j in range(length)], axis=1)
+
+
 def draw(weights: FloatArray, u: FloatArray) -> IntArray:
     """[n] tokens drawn by weights [n, V] with numbers in [0, 1); HIDDEN where all are 0."""
     cumulative = np.cumsum(weights, axis=1)

@@ -191,9 +191,9 @@ def _trained(console: Console, run: Run, effort: Effort) -> Run:
     training.begin(threads=1, evaluation_games=0)
     from hanabi_search_plugin.reproduce.training import trained
 
-    def finish(name: str, training: TrainingRun, rounds: int) -> None:
+    def finish(name: str, begun: TrainingRun, rounds: int) -> None:
         with shared.progress_bar(console, name, rounds) as show:
-            training.finish(lambda row: show(training.done))
+            begun.finish(lambda row: show(begun.done))
 
     return trained(run, effort.folder.parent / "networks", finish)
 

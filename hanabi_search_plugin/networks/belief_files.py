@@ -12,7 +12,13 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import save
 
-from hanabi_search_plugin.belief_model import BeliefModel, draw, hidden_length, require_tokens
+from hanabi_search_plugin.belief_model import (
+    BeliefModel,
+    draw,
+    hidden_length,
+    require_tokens,
+    weights_along,
+)
 from hanabi_search_plugin.checkpoint import difference
 from hanabi_search_plugin.errors import CheckpointError, HanabiSearchError
 from hanabi_search_plugin.files import atomic_write
@@ -22,7 +28,6 @@ from hanabi_search_plugin.networks.encodings.encoding import FREE
 from hanabi_search_plugin.networks.encodings.readers import Read
 from hanabi_search_plugin.networks.modules import as_tensor, digest_of, moved
 from hanabi_search_plugin.networks.nets.belief_net import BeliefNet, cross_entropy, masked
-from hanabi_search_plugin.networks.training.belief_games import weights_along
 from hanabi_search_plugin.policy import Memory
 from hanabi_search_plugin.provenance import describe
 

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.belief_model import hidden_length
-from hanabi_search_plugin.game import HIDDEN, FloatArray, IntArray, PrivateTokens, View
+from hanabi_search_plugin.belief_model import weights_along
+from hanabi_search_plugin.game import HIDDEN, FloatArray, IntArray, PrivateTokens
 from hanabi_search_plugin.networks.encodings.readers import Reader
 from hanabi_search_plugin.policy import Blueprint, take
 from hanabi_search_plugin.selfplay import self_play
@@ -73,12 +73,6 @@ def collect(
     assert seen is not None
     step, sequence, hidden, known = map(np.concatenate, zip(*rows, strict=True))
     return Lessons(seen, step, sequence, hidden, known, played.returns[:, 0])
-
-
-def weights_along(game: PrivateTokens, view: View, tokens: IntArray) -> FloatArray:
-    """[B, K, V] ``token_weights`` of each token after those before it."""
-    length = hidden_length(game, view)
-    return np.stack([game.token_weights(view, tokens[:, :j]) for j in range(length)], axis=1)
 
 
 def batch_of(parts: Sequence[Lessons], chosen: IntArray) -> Lessons:

@@ -196,28 +196,33 @@ class RangeSearch:
         tried: BoolArray,
     ) -> None:
         """The first n worlds of a round for the entries at ``rows``; then moves are dropped."""
-        part, num_actions = contest.rounds[number], tried.shape[1]
+        part = contest.rounds[number]
         each, base = np.arange(len(rows)), contest.base[rows]
         worlds_at = slice(part.start, part.start + n)
         known = ~np.isnan(contest.returns[rows, part.start])
         needed = tried.copy()
         needed[each, base] = ~known
-        first = np.arange(n)
-        worlds, memories = public.sample(player, contest.entries[rows], part.chance.select(first))
-        actions = np.where(needed, np.arange(num_actions), HIDDEN)
+        moves = np.flatnonzero(needed.any(axis=0))
+        worlds, memories = public.sample(
+            player, contest.entries[rows], part.chance.select(np.arange(n))
+        )
+        actions = np.where(needed[:, moves], moves, HIDDEN)
         values = public.game.action_values(
             worlds, np.repeat(actions, n, axis=0).T, public.blueprint, memories, player,
             Streams(np.tile(part.policies.state[:n], len(rows))), threads=self.threads,
         )  # fmt: skip
-        values = values.reshape(num_actions, len(rows), n).transpose(1, 0, 2)
-        contest.returns[rows[~known], worlds_at] = values[each, base][~known]
-        gains = values - contest.returns[rows, worlds_at][:, None]
-        values, gains = (np.where(needed[:, :, None], v, 0.0) for v in (values, gains))
-        contest.count[rows] += n * needed
-        contest.total[rows] += values.sum(axis=2)
-        contest.squares[rows] += (values * values).sum(axis=2)
-        contest.gains[rows] += gains.sum(axis=2)
-        contest.gains_squared[rows] += (gains * gains).sum(axis=2)
+        values = values.reshape(len(moves), len(rows), n)
+        at_base = np.searchsorted(moves, base[~known])
+        contest.returns[rows[~known], worlds_at] = values[at_base, each[~known]]
+        row, move = np.nonzero(needed[:, moves])
+        values = values[move, row]  # [needed, n]
+        gains = values - contest.returns[rows, worlds_at][row]
+        at = rows[row], moves[move]
+        contest.count[at] += n
+        contest.total[at] += values.sum(axis=1)
+        contest.squares[at] += np.einsum("ij,ij->i", values, values)
+        contest.gains[at] += gains.sum(axis=1)
+        contest.gains_squared[at] += np.einsum("ij,ij->i", gains, gains)
         count = contest.count[rows]
         gain = sums.mean(contest.gains[rows], count)
         error = sums.stderr(contest.gains[rows], contest.gains_squared[rows], count)

@@ -1,12 +1,13 @@
 """What are the decisions of cheaper searches worth? Single decisions, beside exact search's.
 
 A game's score is mostly the deck's, so that two searches need hundreds of games to be told apart.
-Here positions are kept from games of the blueprint, each with the value of every move: the mean of
-rollouts to the end over the exact belief, drawn for this alone. The gain of a search is the value
-of what it plays minus that of the blueprint's move, summed over a seat's turns of a game: what it
-would gain at each turn if it searched at that turn only.
+Here positions are kept from games of the blueprint, or from games in which the seat searched, each
+with the value of every move: the mean of rollouts to the end over the exact belief, drawn for this
+alone. The gain of a search is the value of what it plays minus that of the blueprint's move, summed
+over a seat's turns of a game: what it would gain at each turn if it searched at that turn only.
 
 python -m benchmarks.decisions values --games 20 --out runs/decisions.jsonl
+python -m benchmarks.decisions values --searched GAMES --out runs/searched.jsonl
 python -m benchmarks.decisions compare depth=16 depth=16,rollouts=300 exact,threshold=0.15
 """
 
@@ -35,12 +36,11 @@ from hanabi_search_plugin.checkpoint import Checkpoint
 from hanabi_search_plugin.game import Event
 from hanabi_search_plugin.jit import compile_seconds
 from hanabi_search_plugin.learned_belief import Learned
-from hanabi_search_plugin.match import deal_game
-from hanabi_search_plugin.policy import Blueprint, Policy
+from hanabi_search_plugin.match import Match, deal_game
+from hanabi_search_plugin.policy import Policy
 from hanabi_search_plugin.provenance import describe
 from hanabi_search_plugin.reproduce.lbs import BUDGET
 from hanabi_search_plugin.result import SearchResult
-from hanabi_search_plugin.selfplay import play_game
 from hanabi_search_plugin.streams import Streams
 
 SEAT = 1
@@ -56,6 +56,10 @@ def values(
     games: Annotated[int, typer.Option(help="Games of the blueprint.")] = 20,
     worlds: Annotated[int, typer.Option(help="Of a position, in which every move is tried.")] = 200,
     seed: Annotated[int, typer.Option(help="Of the games and the searches.")] = 7,
+    searched: Annotated[
+        Path | None,
+        typer.Option(help="Games of that seed, as reproduce keeps them; else the policy's."),
+    ] = None,
     out: Annotated[Path, typer.Option(help="Where they are kept.")] = KEPT,
 ) -> None:
     """Keep positions, the value of every move, and what SPARTA plays there; resumable."""
@@ -63,14 +67,16 @@ def values(
     game, player = HanabiGame(players=2), load_policy(policy)
     about = {
         "name": policy, "policy": describe(player), "search": describe(EXACT), "seed": seed,
-        "worlds": worlds,
+        "worlds": worlds, "searched": searched and searched.name,
     }  # fmt: skip
+    moves = _moves(game, player, searched, seed, games)
     out.parent.mkdir(parents=True, exist_ok=True)
     with Checkpoint(out, about) as checkpoint:
         for index in range(len(checkpoint.lines), games):
             turns = []
             own = game.belief
-            for turn, belief, result, seconds in _decisions(game, player, own, EXACT, seed, index):
+            told = seed, index, moves[index]
+            for turn, belief, result, seconds in _decisions(game, player, own, EXACT, *told):
                 rng = np.random.default_rng([seed, 99, index, turn])
                 drawn, memories = belief.sample(rng, worlds)
                 tried = game.action_values(
@@ -86,7 +92,7 @@ def values(
                         "seconds": seconds,
                     }
                 )
-            checkpoint.append({"game": index, "turns": turns})
+            checkpoint.append({"game": index, "moves": moves[index], "turns": turns})
             print(f"game {index}: {len(turns)} turns", flush=True)
 
 
@@ -94,7 +100,7 @@ def values(
 def compare(
     searches: Annotated[
         list[str],
-        typer.Argument(help="Options of Lbs, depth=4,rollouts=300; of SPARTA, exact,threshold=0.1"),
+        typer.Argument(help="Options, depth=4,rollouts=300; after the word exact, of an exact belief"),
     ],
     kept: Annotated[Path, typer.Option("--values", help="What the other command kept.")] = KEPT,
     games: Annotated[int | None, typer.Option(help="The first so many alone.")] = None,
@@ -116,13 +122,13 @@ def compare(
         words = options.split(",")
         exact = words[0] == "exact"
         chosen = BUDGET | _options(words[exact:])
-        search = Sparta(**chosen) if exact else Lbs(**chosen)
+        search = Lbs(**chosen) if "depth" in chosen or not exact else Sparta(**chosen)
         belief = game.belief if exact else learned
         gains, seconds, moved = [], [], []
         for line in lines:
             played, spent = [], 0.0
-            index = line["game"]
-            for _, _, result, used in _decisions(game, player, belief, search, seed, index):
+            told = seed, line["game"], line["moves"]
+            for _, _, result, used in _decisions(game, player, belief, search, *told):
                 played.append(result.action)
                 spent += used
                 moved.append(result.action != result.blueprint_action)
@@ -136,31 +142,50 @@ def compare(
     Console().print(table)
 
 
+def _moves(
+    game: HanabiGame, policy: Policy, searched: Path | None, seed: int, games: int
+) -> list[list[int]]:
+    """The moves of games 0, 1, ...: of the policy alone, or of the games that were ``searched``."""
+    kept: dict[int, list[int]] = {}
+    if searched is None:
+        match = Match(game, (policy,) * game.num_players, "baseline", SEAT, seed)
+        match.play(list(range(games)), 1, lambda one: kept.update({one.game: list(one.actions)}))
+    else:
+        for line in map(json.loads, searched.read_text().splitlines()[1:]):
+            if line["side"] == "policies":
+                kept[line["game"]] = line["actions"]
+    return [kept[index] for index in range(games)]
+
+
 def _decisions(
-    game: HanabiGame, policy: Policy, make: Any, search: Search, seed: int, index: int
+    game: HanabiGame,
+    policy: Policy,
+    make: Any,
+    search: Search,
+    seed: int,
+    index: int,
+    moves: list[int],
 ) -> Iterator[tuple[int, Belief, SearchResult, float]]:
-    """(turn, belief, decision, CPU seconds since the last) of the seat in a blueprint's game.
+    """(turn, belief, decision, CPU seconds since the last) of the seat in a game that was played.
 
     Seconds are those of beliefs and search, without what compiling took.
     """
-    worlds, stream = deal_game(game, seed, index)
-    blueprint: Blueprint = (policy,) * game.num_players
+    worlds, _ = deal_game(game, seed, index)
     began = _clock()
-    belief = make(blueprint, worlds.view(SEAT))
+    belief = make((policy,) * game.num_players, worlds.view(SEAT))
     spent = _clock() - began
-    move: Event | None = None
-    for turn in play_game(worlds, blueprint, stream, ()):
-        view = worlds.view(SEAT)
-        began = _clock()
-        if move is not None:
-            belief = belief.update(move, view)
-        if turn.seat == SEAT:
-            result = search(np.random.default_rng([seed, 98, index, turn.number]), belief)
-        spent += _clock() - began
-        if turn.seat == SEAT:
-            yield turn.number, belief, result, spent
+    for turn, action in enumerate(moves):
+        seat = int(worlds.current_player[0])
+        if seat == SEAT:
+            began = _clock()
+            result = search(np.random.default_rng([seed, 98, index, turn]), belief)
+            yield turn, belief, result, spent + _clock() - began
             spent = 0.0
-        move = Event(np.array([turn.seat]), np.array([turn.action]))
+        worlds.step(np.array([action]))
+        if turn + 1 < len(moves):
+            began = _clock()
+            belief = belief.update(Event(np.array([seat]), np.array([action])), worlds.view(SEAT))
+            spent += _clock() - began
 
 
 def _clock() -> float:

@@ -13,8 +13,18 @@ import numpy as np
 from hanabi_search_plugin.belief import Belief
 from hanabi_search_plugin.belief_model import BeliefModel, Grounded, hidden_length
 from hanabi_search_plugin.errors import ContractError, TooFewWorldsError, UnsupportedError
-from hanabi_search_plugin.game import Event, History, IntArray, PrivateTokens, Replays, View, Worlds
-from hanabi_search_plugin.policy import Blueprint, Memory, memory_from, take
+from hanabi_search_plugin.game import (
+    HIDDEN,
+    BoolArray,
+    Event,
+    History,
+    IntArray,
+    PrivateTokens,
+    Replays,
+    View,
+    Worlds,
+)
+from hanabi_search_plugin.policy import Blueprint, Memory, Policy, memory_from, take
 from hanabi_search_plugin.streams import Streams
 
 MOST_DRAWS = 8  # draws for each world asked for, after which a model has failed
@@ -25,10 +35,11 @@ class Learned:
     """What makes an agent guess by a model: ``upgrade(policy, game, Lbs(), belief=Learned(m))``."""
 
     model: BeliefModel
+    explain: bool = True
 
     def __call__(self, blueprint: Blueprint, view: View) -> LearnedBelief:
         """The belief of ``view.player`` at the start of a game, from its first view."""
-        return LearnedBelief.start(self.model, blueprint, view)
+        return LearnedBelief.start(self.model, blueprint, view, explain=self.explain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +48,12 @@ class LearnedBelief(Belief):
 
     The others' memories come without a replay where they are public (``Policy.public_memory``):
     one row serves all worlds. Others are made anew for every sampled world by replaying the
-    history, which the game must be able to do (``Replays``). Their moves weigh nothing: what they
-    tell, the model has learned.
+    history, which the game must be able to do (``Replays``).
+
+    ``explain``: of what the model draws only worlds are taken in which the others could have moved
+    as they did. The model has learned what moves tell, but not to the last; what is left is exact
+    in what can be, and the model's in how likely it is. The paper does not ask. It needs a game
+    that ``Replays`` and policies that give probabilities; else the model's word stands.
     """
 
     game: PrivateTokens
@@ -48,13 +63,17 @@ class LearnedBelief(Belief):
     state: Memory  # the model's
     own_memory: Memory  # the blueprint's at the seat
     public: dict[int, Memory]  # of other seats whose memory is public or none, one row each
+    explain: bool
+    then: tuple[Memory, ...]  # a move: its mover's memory before it, where that is public
 
     likelihoods = 0
     exact = False
     recovered = 0
 
     @classmethod
-    def start(cls, model: BeliefModel, blueprint: Blueprint, view: View) -> LearnedBelief:
+    def start(
+        cls, model: BeliefModel, blueprint: Blueprint, view: View, *, explain: bool = True
+    ) -> LearnedBelief:
         """At the first decision, from the seat's first view (a batch of one).
 
         Raises UnsupportedError where the game is not the model's, hides nothing from the seat, or
@@ -90,6 +109,8 @@ class LearnedBelief(Belief):
             state=model.start(view),
             own_memory=blueprint[seat].start(view),
             public=public,
+            explain=explain and isinstance(game, Replays),
+            then=(),
         )
 
     @property
@@ -127,6 +148,7 @@ class LearnedBelief(Belief):
                 for p, memory in self.public.items()
                 if shown is not None
             },
+            then=(*self.then, self.public.get(int(event.player[0]))),
         )
 
     def sample(self, rng: np.random.Generator, n: int) -> tuple[Worlds, tuple[Memory, ...]]:
@@ -139,21 +161,59 @@ class LearnedBelief(Belief):
         return worlds, tuple(self._memory(p, tokens) for p in range(self.game.num_players))
 
     def _possible(self, rng: np.random.Generator, n: int) -> IntArray:
-        """[n, K] draws that agree with what the seat sees."""
+        """[n, K] draws that agree with what the seat sees, and explain the others' moves.
+
+        Where MOST_DRAWS n draws have too few of the latter, others that agree stand in.
+        """
         found: list[IntArray] = []
+        others: list[IntArray] = []
         left, drawn = n, 0
         while left > 0:
-            ask = min(left if not found else 2 * left, MOST_DRAWS * n - drawn)
+            ask = min(2 * left if found else left, MOST_DRAWS * n - drawn)
             if ask <= 0:
-                raise TooFewWorldsError(
-                    f"{n - left} of {drawn} drawn worlds agree with what seat {self.seat} sees, "
-                    f"expected {n}"
-                )
+                break
             tokens = self.model.sample(self.view, self.state, rng, ask)
-            good = self.game.agrees(self.view.select(np.zeros(ask, dtype=np.int64)), tokens)
+            rows = np.zeros(ask, dtype=np.int64)
+            tokens = tokens[self.game.agrees(self.view.select(rows), tokens)]
+            good = self._explains(tokens)
             found.append(tokens[good][:left])
+            others.append(tokens[~good])
             left, drawn = left - len(found[-1]), drawn + ask
-        return np.concatenate(found)
+        tokens = np.concatenate([*found, *others])[:n]
+        if len(tokens) < n:
+            raise TooFewWorldsError(
+                f"{len(tokens)} of {drawn} drawn worlds agree with what seat {self.seat} sees, "
+                f"expected {n}"
+            )
+        return tokens
+
+    def _explains(self, tokens: IntArray) -> BoolArray:
+        """[n] could the others have moved as they did, had the seat not seen ``tokens``?"""
+        explains = np.ones(len(tokens), dtype=np.bool_)
+        movers = {int(event.player[0]) for event in self.history.events} - {self.seat, HIDDEN}
+        for p in (p for p in movers if self.explain and _says_chances(self.blueprint[p])):
+            again, policy = self._replayed(p, tokens), self.blueprint[p]
+            followed = p not in self.public  # else its memory is that of the game itself
+            memory = policy.start(again.views[0]) if followed else None
+            for t, event in enumerate(again.events):
+                action = int(self.history.events[t].action[0])
+                rows = np.flatnonzero(explains)
+                if int(self.history.events[t].player[0]) == p and action != HIDDEN and len(rows):
+                    view = again.views[t].select(rows)
+                    one = np.zeros(len(rows), dtype=np.int64)
+                    mine = take(memory, rows) if followed else take(self.then[t], one)
+                    chance = policy.probabilities(view, view.legal, mine)[:, action]
+                    explains[rows] = chance > 0
+                if followed:
+                    memory = policy.observe(again.views[t + 1], event, memory)
+        return explains
+
+    def _replayed(self, player: int, tokens: IntArray) -> History:
+        assert isinstance(self.game, Replays)
+        again = self.game.replay(self.history, player, tokens)
+        rows = np.zeros(len(tokens), dtype=np.int64)
+        events = tuple(event.select(rows) for event in again.events)
+        return History(player, again.views, events)
 
     def _memory(self, player: int, tokens: IntArray) -> Memory:
         """[n] the blueprint's memory of ``player`` where the seat does not see ``tokens``."""
@@ -162,10 +222,12 @@ class LearnedBelief(Belief):
             return take(self.own_memory, rows)
         if player in self.public:
             return take(self.public[player], rows)
-        assert isinstance(self.game, Replays)
-        again = self.game.replay(self.history, player, tokens)
-        events = tuple(event.select(rows) for event in again.events)
-        return memory_from(self.blueprint[player], History(player, again.views, events))
+        return memory_from(self.blueprint[player], self._replayed(player, tokens))
+
+
+def _says_chances(policy: Policy) -> bool:
+    """Whether it gives ``probabilities``."""
+    return policy.deterministic or type(policy).probabilities is not Policy.probabilities
 
 
 def _some_world(game: PrivateTokens, view: View) -> Worlds:

@@ -71,8 +71,8 @@ def positions(game, policy, seed, seat):
         move = Event(np.array([turn.seat]), np.array([turn.action]))
 
 
-def belief_after(model, blueprint, history):
-    belief = LearnedBelief.start(model, blueprint, history.views[0])
+def belief_after(model, blueprint, history, **options):
+    belief = LearnedBelief.start(model, blueprint, history.views[0], **options)
     for event, view in zip(history.events, history.views[1:], strict=True):
         belief = belief.update(event, view)
     return belief
@@ -168,13 +168,57 @@ def test_nothing_is_replayed_for_a_public_memory(monkeypatch: pytest.MonkeyPatch
     assert public.public_memory and not load_policy("smartbot").public_memory
     monkeypatch.setattr(HanabiGame, "replay", fail)
     for _, history in positions(TWO, public, 2, 0):
-        belief = belief_after(Grounded(TWO), (public,) * 2, history)
+        belief = belief_after(Grounded(TWO), (public,) * 2, history, explain=False)
         _, memories = belief.sample(np.random.default_rng(0), 3)
         assert all(len(memory) == 3 for memory in memories if memory is not None)
     with pytest.raises(AssertionError, match="replayed"):
-        belief_after(Grounded(TWO), (load_policy("smartbot"),) * 2, history).sample(
+        smart = (load_policy("smartbot"),) * 2
+        belief_after(Grounded(TWO), smart, history, explain=False).sample(
             np.random.default_rng(0), 3
         )
+
+
+@pytest.mark.parametrize("game", [TWO, THREE], ids=["2 players", "3 players"])
+@pytest.mark.parametrize("name", ["smartbot", "hatbot", "iggi", "evalfn-c"])
+def test_what_is_drawn_explains_the_others_moves(game, name) -> None:
+    """A model that knows nothing of them draws the hands of the exact belief, and no other."""
+    policy = load_policy(name, game.config)
+    blueprint, seat, narrowed = (policy,) * game.num_players, 0, 0
+    for seed in (3, 4):
+        exact = None
+        for _, history in positions(game, policy, seed, seat):
+            exact = game.belief(blueprint, history.views[0])
+            for event, view in zip(history.events, history.views[1:], strict=True):
+                exact = exact.update(event, view)
+            hands = {tuple(hand) for hand in game.hidden_tokens(exact.support()[0], seat).tolist()}
+            told, plain = (
+                belief_after(Grounded(game), blueprint, history, explain=explain)
+                for explain in (True, False)
+            )
+            drawn, free = (
+                {tuple(hand) for hand in belief._possible(np.random.default_rng(1), 400).tolist()}
+                for belief in (told, plain)
+            )
+            if len(hands) * 8 > len(free):  # else too few draws explain, and others stand in
+                assert drawn <= hands
+            narrowed += len(free - hands)
+        assert exact is not None
+    assert narrowed > 0
+
+
+def test_where_too_few_draws_explain_others_stand_in() -> None:
+    policy = load_policy("smartbot", TWO.config)
+
+    class Wrong(type(policy)):
+        """Would never have moved as it did."""
+
+        def act(self, view, legal, memory, rng):
+            return legal.argmin(axis=1)
+
+    _, history = list(positions(TWO, policy, 5, 1))[-1]
+    belief = belief_after(Grounded(TWO), (Wrong(),) * 2, history)
+    worlds, _ = belief.sample(np.random.default_rng(0), 20)
+    assert len(worlds) == 20
 
 
 def test_what_a_learned_belief_cannot_do_is_said() -> None:

@@ -117,13 +117,14 @@ def play_on(
     mem: Any,
     one_mind: bool,
     resign: bool,
+    keep_hints: bool,
     state: Any,
 ) -> None:
     """Play a row to its end, beginning with ``first`` unless it is negative.
 
     ``mem`` int32 [P, words]. ``one_mind``: all seats are the same bot and their memories are equal;
     then row 0 serves for all until a move that the seats read differently parts them. ``resign``:
-    the game ends where a bot has no move to make.
+    the game ends where a bot has no move to make. ``keep_hints`` as in ``rules.step``.
     """
     p = players(dims)
     board = smartbot.planes(row)
@@ -145,7 +146,7 @@ def play_on(
             if script[KIND] != SMARTBOT:
                 action = settle(dims, row, code, legal_mask(dims, row), state)
         tokens = np.int64(row[INFO])
-        step(dims, row, action)
+        step(dims, row, action, keep_hints)
         if row[TURN] < 0:
             break
         common = -1
@@ -218,6 +219,9 @@ def play_rows(
         at = b if len(memories) > 1 else 0
         table = scripts[b if len(scripts) > 1 else 0]
         same = same_bots(table, memories[at])
+        keep_hints = len(final) > 0
+        for seat in range(len(table)):
+            keep_hints |= table[seat, KIND] != SMARTBOT  # which reads its memory in their place
         for m in range(len(actions)):
             first = actions[m, b if actions.shape[1] > 1 else 0]
             if first == NOT_TRIED:
@@ -226,7 +230,7 @@ def play_rows(
             row[:] = rows[b]
             mem[:] = memories[at]
             state[0] = streams[b]
-            play_on(dims, row, first, table, mem, same, resign, state)
+            play_on(dims, row, first, table, mem, same, resign, keep_hints, state)
             values[b, m] = final_return(row)
             if len(final) > 0:
                 final[b * len(actions) + m] = row

@@ -129,22 +129,45 @@ def color_projection(dims: Any, mask: int) -> int:
 
 
 @inline
+def attributes(dims: Any, one: int, two: int) -> tuple[int, int]:
+    """Of two masks: bit k set where it has an identity of colour k, bit colours + r of rank r."""
+    c, r = colors(dims), ranks(dims)
+    if r == 5:  # both at once, in the halves of a word
+        both = one | two << 32
+        any_rank = both | both >> 1
+        any_rank = (any_rank | any_rank >> 2 | both >> 4) & 0x0010842100108421
+        any_color = both | both >> 5
+        any_color |= any_color >> 10 | both >> 20
+        of_one = (((any_rank & 0x108421) * 0x111110) >> 20) & 31
+        of_two = (((any_rank >> 32) * 0x111110) >> 20) & 31
+        return of_one | (any_color & 31) << c, of_two | ((any_color >> 32) & 31) << c
+    return (
+        color_projection(dims, one) | rank_projection(dims, one) << c,
+        color_projection(dims, two) | rank_projection(dims, two) << c,
+    )
+
+
+@inline
 def next_discard(dims: Any, mem: Any, player: int, play: int, worth: int, value: int) -> int:
     """The slot everybody expects ``player`` to discard, or -1 (publicly known alone)."""
     h = hand_size(dims)
     base = player * h
-    best = -1
-    best_key = np.int64(-1)
     blocked = False
     for i in range(h):
         mask = np.int64(mem[base + i])
         blocked |= ((mask & ~play) == 0) | ((mask & ~worth) == 0)
+    if blocked:
+        return -1
+    best = -1
+    best_key = np.int64(-1)
+    for i in range(h):
+        mask = np.int64(mem[base + i])
         skip = ((mask & ~value) == 0) | (mask == ABSENT)
         share = popcount(mask & worth) * SHARE[popcount(mask) & 31]
         key = np.int64(-1) if skip else share
         best = i if key > best_key else best
         best_key = max(key, best_key)
-    return -1 if blocked else best
+    return best
 
 
 @inline
@@ -173,8 +196,7 @@ def best_hint(
     good = 0  # the newest touched uncertain slot is playable
     unset = all_colors | all_ranks
     rest = everything & ~play
-    any_yes = color_projection(dims, play) | rank_projection(dims, play) << c
-    any_no = color_projection(dims, rest) | rank_projection(dims, rest) << c
+    any_yes, any_no = attributes(dims, play, rest)
     for back in range(h):
         i = h - 1 - back
         card = np.int64(row[hand + i]) & 31
@@ -185,8 +207,7 @@ def best_hint(
         touching |= touch
         yes, no = mask & play, mask & ~play
         maybe = -np.int64((yes != 0) & (no != 0))  # all ones or zero: no branch to mispredict
-        has_yes = maybe & (color_projection(dims, yes) | rank_projection(dims, yes) << c)
-        has_no = maybe & (color_projection(dims, no) | rank_projection(dims, no) << c)
+        has_yes, has_no = attributes(dims, yes & maybe, no & maybe)
         # Untouched: certain if all that is not playable has the hinted attribute.
         miss = has_no & all_colors
         alone = miss if (miss & (miss - 1)) == 0 else 0
@@ -274,17 +295,18 @@ def find_play(dims: Any, mem: Any, me: int, gone: int, everything: int, play: in
     certain = 0
     for i in range(h):
         mask = np.int64(mem[me * h + i])
-        eye = seen_through(mask, gone, everything)
-        certain |= np.int64(((mask & play) != 0) & ((eye & ~play) == 0)) << i
+        certain |= np.int64(((mask & play) != 0) & ((mask & ~play & ~gone) == 0)) << i
     best = 0
     slot = -1
     while certain:
         i = lowest_bit(certain)
         certain &= certain - 1
         mask = np.int64(mem[me * h + i])
-        one_rank = rank_projection(dims, seen_through(mask, gone, everything))
+        eye = seen_through(mask, gone, everything)
+        one_rank = rank_projection(dims, eye)
         fitness = 5 - lowest_bit(one_rank) if (one_rank & (one_rank - 1)) == 0 else 7
         fitness += 100 if (mask & ~play) != 0 else 0
+        fitness = fitness if (eye & ~play) == 0 else 0  # where the mask says what cannot be
         if fitness > best:
             best = fitness
             slot = i
@@ -447,27 +469,39 @@ def newest_card(dims: Any, row: Any, player: int) -> int:
 
 
 @inline
-def refresh(dims: Any, row: Any, mem: Any) -> None:
-    """Remove identities whose copies are all on the table or publicly located, to the end."""
+def refresh(dims: Any, row: Any, mem: Any, drawn: int) -> None:
+    """Remove identities whose copies are all on the table or publicly located, to the end.
+
+    ``drawn``: the slot of the card that was just drawn, which alone can hold what was removed from
+    all others before; -1 if there is none.
+    """
     n = players(dims) * hand_size(dims)
     left0, left1, left2 = np.int64(row[LEFT0]), np.int64(row[LEFT1]), np.int64(row[LEFT2])
     everything = np.int64(row[ALL])
     again = True
     while again:
-        one = two = three = 0
+        one = two = three = several = 0
         for j in range(n):
             mask = np.int64(mem[j])
-            bit = mask if (mask & (mask - 1)) == 0 else 0
+            single = (mask & (mask - 1)) == 0
+            bit = mask if single else 0
+            several |= 0 if single else mask
             three |= two & bit
             two |= one & bit
             one |= bit
         gone = left0 | left1 & one | left2 & two | three
         again = False
-        for j in range(n):
-            mask = np.int64(mem[j])
-            left = seen_through(mask, gone, everything)
-            mem[j] = left
-            again |= (left != mask) & ((left & (left - 1)) == 0)
+        if several & gone:
+            for j in range(n):
+                mask = np.int64(mem[j])
+                left = seen_through(mask, gone, everything)
+                mem[j] = left
+                again |= (left != mask) & ((left & (left - 1)) == 0)
+        if drawn >= 0:
+            left = seen_through(everything, gone, everything)
+            mem[drawn] = left
+            again |= (left & (left - 1)) == 0
+            drawn = -1
 
 
 @inline
@@ -618,6 +652,7 @@ def observe(
         at = after * h + (due & 7)
         mask = np.int64(mem[at])
         mem[at] = mask & ~value if (mask & ~value) != 0 else mask
+    drawn = -1
     if not hinted:
         if pointed >= 0:
             mark_newest(dims, mem, pointed, card)
@@ -625,6 +660,7 @@ def observe(
         base = actor * h
         for i in range(h - 1):
             mem[base + i] = mem[base + i + 1] if i >= slot else mem[base + i]
-        mem[base + h - 1] = row[ALL] if flags & DREW else ABSENT
+        mem[base + h - 1] = ABSENT
+        drawn = base + h - 1 if flags & DREW else -1
         # The slot behind the last card: a hand that shrinks was full or ends in ABSENT already.
-    refresh(dims, row, mem)
+    refresh(dims, row, mem, drawn)

@@ -179,8 +179,11 @@ def see_card(row: Any, bit: int) -> None:
 
 
 @inline
-def step(dims: Any, row: Any, action: int) -> None:
-    """Play a legal action on a row that is not over."""
+def step(dims: Any, row: Any, action: int, keep_hints: bool = True) -> None:
+    """Play a legal action on a row that is not over.
+
+    ``keep_hints``: else the words of hint knowledge stay as they are, for loops that read none.
+    """
     p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
     me = np.int64(row[TURN]) & 7  # the & tells the compiler that it is not negative
     row[MOVES] += 1
@@ -212,9 +215,12 @@ def step(dims: Any, row: Any, action: int) -> None:
         for i in range(h - 1):
             from_next = i >= slot
             row[hand + i] = row[hand + i + 1] if from_next else row[hand + i]
-            row[knowledge + i] = row[knowledge + i + 1] if from_next else row[knowledge + i]
         row[hand + h - 1] = NO_CARD
-        row[knowledge + h - 1] = ((1 << c) - 1) | (((1 << r) - 1) << 5)
+        if keep_hints:
+            for i in range(h - 1):
+                word = row[knowledge + i]
+                row[knowledge + i] = row[knowledge + i + 1] if i >= slot else word
+            row[knowledge + h - 1] = ((1 << c) - 1) | (((1 << r) - 1) << 5)
         row[LAST_CARD] = card
         row[LAST_TOUCHED] = 0
     else:
@@ -231,16 +237,17 @@ def step(dims: Any, row: Any, action: int) -> None:
         if target >= p:
             target -= p
         hit = touched(dims, row, target, value, by_rank)
-        shift = 5 if by_rank else 0
-        group = 31 << shift
-        one = 1 << (value + shift)
-        told = TOLD_RANK if by_rank else TOLD_COLOR
-        knowledge = knowledge_at(dims, target)
-        for i in range(h):
-            word = row[knowledge + i]
-            yes = (word & ~(group & ~one)) | told
-            no = word & ~one
-            row[knowledge + i] = yes if (hit >> i) & 1 else no
+        if keep_hints:
+            shift = 5 if by_rank else 0
+            group = 31 << shift
+            one = 1 << (value + shift)
+            told = TOLD_RANK if by_rank else TOLD_COLOR
+            knowledge = knowledge_at(dims, target)
+            for i in range(h):
+                word = row[knowledge + i]
+                yes = (word & ~(group & ~one)) | told
+                no = word & ~one
+                row[knowledge + i] = yes if (hit >> i) & 1 else no
         row[INFO] -= 1
         row[LAST_CARD] = -1
         row[LAST_TOUCHED] = hit

@@ -380,3 +380,10 @@ class Replays(Game):
         Its views are batches of B, its events of one. For policies whose memory is not public.
         Raises UnsupportedError where today's tokens do not determine the past.
         """
+
+    @abstractmethod
+    def moments(self, history: History, player: int, tokens: IntArray, turns: IntArray) -> View:
+        """[B] ``player``'s view at ``turns[b]`` had the observer not seen tokens[b] today.
+
+        Row b of the view that ``replay`` has there.
+        """

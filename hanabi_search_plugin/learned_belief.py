@@ -24,7 +24,7 @@ from hanabi_search_plugin.game import (
     View,
     Worlds,
 )
-from hanabi_search_plugin.policy import Blueprint, Memory, Policy, memory_from, take
+from hanabi_search_plugin.policy import Blueprint, Memory, Policy, join, memory_from, take
 from hanabi_search_plugin.streams import Streams
 
 MOST_DRAWS = 8  # draws for each world asked for, after which a model has failed
@@ -169,7 +169,8 @@ class LearnedBelief(Belief):
         others: list[IntArray] = []
         left, drawn = n, 0
         while left > 0:
-            ask = min(2 * left if found else left, MOST_DRAWS * n - drawn)
+            often = 2 * n if self.explain else 2 * left if found else left
+            ask = min(often, MOST_DRAWS * n - drawn)
             if ask <= 0:
                 break
             tokens = self.model.sample(self.view, self.state, rng, ask)
@@ -190,23 +191,38 @@ class LearnedBelief(Belief):
     def _explains(self, tokens: IntArray) -> BoolArray:
         """[n] could the others have moved as they did, had the seat not seen ``tokens``?"""
         explains = np.ones(len(tokens), dtype=np.bool_)
-        movers = {int(event.player[0]) for event in self.history.events} - {self.seat, HIDDEN}
-        for p in (p for p in movers if self.explain and _says_chances(self.blueprint[p])):
-            again, policy = self._replayed(p, tokens), self.blueprint[p]
-            followed = p not in self.public  # else its memory is that of the game itself
-            memory = policy.start(again.views[0]) if followed else None
-            for t, event in enumerate(again.events):
-                action = int(self.history.events[t].action[0])
-                rows = np.flatnonzero(explains)
-                if int(self.history.events[t].player[0]) == p and action != HIDDEN and len(rows):
-                    view = again.views[t].select(rows)
-                    one = np.zeros(len(rows), dtype=np.int64)
-                    mine = take(memory, rows) if followed else take(self.then[t], one)
-                    chance = policy.probabilities(view, view.legal, mine)[:, action]
-                    explains[rows] = chance > 0
-                if followed:
+        if not self.explain or not len(tokens):
+            return explains
+        for p, policy in enumerate(self.blueprint):
+            if p == self.seat or not _says_chances(policy):
+                continue
+            made = [(int(event.player[0]), int(event.action[0])) for event in self.history.events]
+            moves = {t: action for t, (mover, action) in enumerate(made) if mover == p}
+            moves = {t: action for t, action in moves.items() if action != HIDDEN}
+            if moves and p in self.public:
+                explains &= self._explains_at_once(p, moves, tokens)
+            elif moves:
+                again = self._replayed(p, tokens)
+                memory = policy.start(again.views[0])
+                for t, event in enumerate(again.events):
+                    view = again.views[t]
+                    if t in moves:
+                        chance = policy.probabilities(view, view.legal, memory)
+                        explains &= chance[:, moves[t]] > 0
                     memory = policy.observe(again.views[t + 1], event, memory)
         return explains
+
+    def _explains_at_once(self, player: int, moves: dict[int, int], tokens: IntArray) -> BoolArray:
+        """[n] could ``player``, whose memory is public, have made its moves (by turn)?"""
+        assert isinstance(self.game, Replays)
+        turns, actions = np.array(list(moves)), np.array(list(moves.values()))
+        n, move = len(tokens), np.repeat(np.arange(len(moves)), len(tokens))
+        each = np.tile(tokens, (len(moves), 1))
+        view = self.game.moments(self.history, player, each, turns[move])
+        memory = take(join([self.then[t] for t in turns]), move)
+        chance = self.blueprint[player].probabilities(view, view.legal, memory)
+        could = chance[np.arange(len(move)), actions[move]] > 0
+        return np.asarray(could.reshape(-1, n).all(axis=0))
 
     def _replayed(self, player: int, tokens: IntArray) -> History:
         assert isinstance(self.game, Replays)

@@ -149,7 +149,7 @@ def test_with_an_exact_model_samples_are_those_of_the_exact_belief(game, name) -
     blueprint, seat = (policy,) * game.num_players, 1
     exact = None
     for _, history in positions(game, policy, 5, seat):
-        learned = belief_after(Exact(game, blueprint), blueprint, history)
+        learned = belief_after(Exact(game, blueprint), blueprint, history, explain=False)
         exact = learned.state
         worlds, memories = learned.sample(np.random.default_rng(7), 30)
         others, theirs = exact.sample(np.random.default_rng(7), 30)
@@ -270,7 +270,7 @@ def test_with_an_exact_belief_and_no_depth_lbs_is_sparta(game) -> None:
     policy = load_policy("smartbot", game.config)
     blueprint = (policy,) * game.num_players
     options = {"rollouts": 300, "min_rollouts": 10, "round_size": 20, "threshold": 0.0}
-    model = Learned(Exact(game, blueprint))
+    model = Learned(Exact(game, blueprint), explain=False)
     agents = [
         upgrade(policy, game, Sparta(**options)),
         upgrade(policy, game, Lbs(depth=None, **options)),
@@ -308,7 +308,7 @@ def test_lbs_gains_on_small_hanabi() -> None:
     """With an exact model, over a weak blueprint whose memory is none."""
     policy = load_policy("iggi", TWO.config)
     search = Lbs(depth=None, rollouts=400, min_rollouts=10, round_size=20)
-    agent = upgrade(policy, TWO, search, belief=Learned(Exact(TWO, (policy,) * 2)))
+    agent = upgrade(policy, TWO, search, belief=Learned(Exact(TWO, (policy,) * 2), explain=False))
     result = evaluate(TWO, (policy, agent), games=24, seed=2)
     assert result.to_dict()["gain"] > 0.3
 

@@ -107,6 +107,7 @@ def play(
     policy: option.PolicyName = "smartbot",
     search: option.SearchName = "none",
     belief: option.BeliefName = None,
+    explain: option.Explain = True,
     search_seats: option.SearchSeats = None,
     rollouts: option.Rollouts = 10_000,
     depth: option.Depth = None,
@@ -157,6 +158,7 @@ def evaluate(
     policy: option.PolicyName = "smartbot",
     search: option.SearchName = "none",
     belief: option.BeliefName = None,
+    explain: option.Explain = True,
     search_seats: option.SearchSeats = None,
     rollouts: option.Rollouts = 10_000,
     depth: option.Depth = None,
@@ -218,6 +220,7 @@ def record(
     policy: option.PolicyName = "smartbot",
     search: option.SearchName = "sparta",
     belief: option.BeliefName = None,
+    explain: option.Explain = True,
     search_seats: Annotated[
         str | None,
         typer.Option(

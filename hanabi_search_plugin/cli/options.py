@@ -105,6 +105,15 @@ BeliefName = Annotated[
         rich_help_panel=_SEARCH,
     ),
 ]
+Explain = Annotated[
+    bool,
+    typer.Option(
+        "--explain/--no-explain",
+        help="Leave out what a learned belief draws where the partners could not have moved as "
+        "they did; off as in the LBS paper.",
+        rich_help_panel=_SEARCH,
+    ),
+]
 Depth = Annotated[
     int | None,
     typer.Option(

@@ -150,10 +150,12 @@ def _belief(game: Game, settings: Mapping[str, Any]) -> Learned | None:
                 f"`hanabi-search train belief --policy {name}` makes one"
             )
     if name in (None, EXACT):
+        if not settings.get("explain", True):
+            raise ConfigError("no-explain is an option of learned beliefs, got an exact one")
         return None
     if search not in ("sparta", "lbs"):
         raise ConfigError(f"belief is not an option of {search}, got {name!r}")
-    return Learned(load_belief_model(name, game))
+    return Learned(load_belief_model(name, game), explain=settings.get("explain", True))
 
 
 def _game(settings: Mapping[str, Any]) -> Game:

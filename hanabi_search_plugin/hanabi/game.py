@@ -6,7 +6,7 @@ Letters: B worlds, W words of a row, F factors (hands), L cards of a hand, P pla
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -237,16 +237,32 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays, GrowsTrees):
 
         The cards that left the observer's hand are public, so today's hand determines all before.
         """
-        observer, size = history.seat, self.config.hand_size
-        if player == observer:
+        if player == history.seat:
             return history
+        past = self._past(history, tokens)
+        views = [self._with_hands(seen, history.seat, hands).view(player) for seen, hands in past]
+        return History(player, tuple(reversed(views)), history.events)
+
+    def moments(self, history: History, player: int, tokens: IntArray, turns: IntArray) -> View:
+        """See ``Replays``."""
+        if player == history.seat:
+            shown = np.concatenate([self._seen(view) for view in history.views])
+            return HanabiView(self, player, shown[turns])
+        found = np.empty((len(tokens), len(self.template)), dtype=np.int32)
+        last = len(history.views) - 1
+        for back, (seen, hands) in enumerate(self._past(history, tokens)):
+            now = turns == last - back
+            if now.any():
+                found[now] = self._with_hands(seen, history.seat, hands[now]).rows
+        return HanabiWorlds(self, found).view(player)
+
+    def _past(self, history: History, tokens: IntArray) -> Iterator[tuple[Rows, Rows]]:
+        """What the observer saw at each turn, [1, W], the last first; its cards [B, H] then."""
+        observer, size = history.seat, self.config.hand_size
         hands = np.where(tokens == HIDDEN, NO_CARD, tokens).astype(np.int32)
-        views: list[HanabiView] = []
         for t in range(len(history.views) - 1, -1, -1):
             seen = self._seen(history.views[t])
-            rows = np.repeat(seen, len(hands), axis=0)
-            rows[:, self.hand_slots(observer)] = hands
-            views.append(HanabiWorlds(self, rows).view(player))
+            yield seen, hands
             if t == 0:
                 break
             mover, card = int(history.events[t - 1].player[0]), int(seen[0, LAST_CARD])
@@ -254,7 +270,12 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays, GrowsTrees):
                 slot = int(history.events[t - 1].action[0]) % size
                 # What stood in the last place was drawn since, or is nothing.
                 hands = np.insert(hands, slot, card, axis=1)[:, :size]
-        return History(player, tuple(reversed(views)), history.events)
+
+    def _with_hands(self, seen: Rows, player: int, hands: Rows) -> HanabiWorlds:
+        """[B] worlds as ``seen`` [1, W] with the cards [B, H] of ``player``."""
+        rows = np.repeat(seen, len(hands), axis=0)
+        rows[:, self.hand_slots(player)] = hands
+        return HanabiWorlds(self, rows)
 
     def belief(
         self, blueprint: Blueprint, view: View, *, epsilon: float = 0.0, uncertainty: float = 0.0

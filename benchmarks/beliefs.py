@@ -23,6 +23,7 @@ from hanabi_search_plugin.belief_model import BeliefModel, Grounded
 from hanabi_search_plugin.belief_names import belief_models, load_belief_model
 from hanabi_search_plugin.files import atomic_write
 from hanabi_search_plugin.game import HIDDEN, Worlds
+from hanabi_search_plugin.learned_belief import LearnedBelief
 from hanabi_search_plugin.match import deal_game
 from hanabi_search_plugin.networks.belief_files import (
     FORMAT,
@@ -33,12 +34,14 @@ from hanabi_search_plugin.networks.belief_files import (
 from hanabi_search_plugin.networks.checkpoint import read_file
 from hanabi_search_plugin.networks.training.belief import measured
 from hanabi_search_plugin.networks.training.run import METRICS, MODEL
+from hanabi_search_plugin.policy import Policy
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = ROOT / "hanabi_search_plugin" / "networks" / "models"
 RESULTS = ROOT / "docs" / "results"
 PAGE = ROOT / "docs" / "lbs.md"
 ROUNDS = 10  # of a curve
+DRAWS = 100  # at a turn, for what share of them explains the partner's moves
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 console = Console(highlight=False)
@@ -93,41 +96,59 @@ def searched(
     seat: Annotated[int, typer.Option(help="The one that searched.")] = 1,
     games: Annotated[int, typer.Option(help="The first so many.")] = 40,
 ) -> None:
-    """Does the model know hands as well where a seat has left the blueprint?"""
+    """Does the model know hands as well where a seat has left the blueprint?
+
+    And of the hands that it draws, how many explain what the partner did?
+    """
     header, *lines = [json.loads(line) for line in kept.read_text().splitlines()]
     game = HanabiGame(**{k: v for k, v in header["parameters"]["game"].items() if k != "name"})
     model, seed = load_belief_model(policy, game), header["parameters"]["seed"]
+    player = load_policy(policy)
     for side in ("baseline", "policies"):
         played = [one for one in lines if one["side"] == side and one["game"] < games]
         told = np.array(
-            [_nats(game, model, seat, deal_game(game, seed, g["game"])[0], g) for g in played]
+            [
+                _told(game, player, model, seat, deal_game(game, seed, g["game"])[0], g)
+                for g in played
+            ]
         )
         gained = told[:, 0] - told[:, 1]
         error = gained.std(ddof=1) / np.sqrt(len(gained))
         console.print(
             f"{side}: grounded {told[:, 0].mean():.3f} nats a card, learned "
             f"{told[:, 1].mean():.3f}, less by {gained.mean():.3f} ± {error:.3f} "
-            f"({len(played)} games)"
+            f"({len(played)} games); {told[:, 2].mean():.0%} of draws explain the partner's moves"
         )
 
 
-def _nats(
-    game: HanabiGame, model: BeliefModel, seat: int, worlds: Worlds, line: dict[str, Any]
-) -> tuple[float, float]:
-    """Nats a card, grounded and learned, over the turns of ``seat`` in a game."""
-    grounded, state = Grounded(game), model.start(worlds.view(seat))
+def _told(
+    game: HanabiGame,
+    policy: Policy,
+    model: BeliefModel,
+    seat: int,
+    worlds: Worlds,
+    line: dict[str, Any],
+) -> tuple[float, float, float]:
+    """Nats a card, grounded and learned, over the turns of ``seat`` in a game.
+
+    And the mean share of its draws that explain the others' moves.
+    """
+    grounded, rng = Grounded(game), np.random.default_rng(line["game"])
+    belief = LearnedBelief.start(model, (policy,) * game.num_players, worlds.view(seat))
     known = said = cards = 0.0
+    explain = []
     for action in line["actions"]:
         mover = worlds.current_player
         if mover[0] == seat:
-            view, hand = worlds.view(seat), game.hidden_tokens(worlds, seat)
+            view, hand = belief.view, game.hidden_tokens(worlds, seat)
+            explain.append(belief.explains(model.sample(view, belief.state, rng, DRAWS)).mean())
             known -= float(grounded.log_likelihood(view, None, hand).sum())
-            said -= float(model.log_likelihood(view, state, hand).sum())
+            said -= float(model.log_likelihood(view, belief.state, hand).sum())
             cards += float((hand != HIDDEN).sum())
         event = worlds.step(np.array([action]))
         if not worlds.terminal[0]:
-            state = model.observe(worlds.view(seat), event, state)
-    return known / cards, said / cards
+            belief = belief.update(event, worlds.view(seat))
+    return known / cards, said / cards, float(np.mean(explain))
 
 
 def page(text: str) -> str:

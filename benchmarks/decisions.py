@@ -100,7 +100,10 @@ def values(
 def compare(
     searches: Annotated[
         list[str],
-        typer.Argument(help="Options, depth=4,rollouts=300; after the word exact, of an exact belief"),
+        typer.Argument(
+            help="Options, depth=4,rollouts=300. After the word exact: of an exact belief; after "
+            "the word plain: of hands as the model draws them, whether they explain moves or not"
+        ),
     ],
     kept: Annotated[Path, typer.Option("--values", help="What the other command kept.")] = KEPT,
     games: Annotated[int | None, typer.Option(help="The first so many alone.")] = None,
@@ -111,7 +114,8 @@ def compare(
     lines = lines[:games]
     policy, seed = header["parameters"]["name"], header["parameters"]["seed"]
     game, player = HanabiGame(players=2), load_policy(policy)
-    learned = Learned(load_belief_model(policy, game))
+    model = load_belief_model(policy, game)
+    beliefs: dict[str, Any] = {"exact": game.belief, "plain": Learned(model, explain=False)}
     best = np.array([_gains(line, [turn["sparta"] for turn in line["turns"]]) for line in lines])
     cost = np.mean([sum(turn["seconds"] for turn in line["turns"]) for line in lines])
     first = Column("", overflow="fold")
@@ -120,10 +124,11 @@ def compare(
     table.add_row("SPARTA", _shown(best), "", f"{np.mean(changed):.0%}", f"{cost:.2f}", "")
     for options in searches:
         words = options.split(",")
-        exact = words[0] == "exact"
-        chosen = BUDGET | _options(words[exact:])
-        search = Lbs(**chosen) if "depth" in chosen or not exact else Sparta(**chosen)
-        belief = game.belief if exact else learned
+        named = words[0] in beliefs
+        belief = beliefs.get(words[0], Learned(model))
+        chosen = BUDGET | _options(words[named:])
+        whole = words[0] == "exact" and "depth" not in chosen
+        search = Sparta(**chosen) if whole else Lbs(**chosen)
         gains, seconds, moved = [], [], []
         for line in lines:
             played, spent = [], 0.0

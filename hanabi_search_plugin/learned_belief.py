@@ -109,7 +109,7 @@ class LearnedBelief(Belief):
             state=model.start(view),
             own_memory=blueprint[seat].start(view),
             public=public,
-            explain=explain and isinstance(game, Replays),
+            explain=explain,
             then=(),
         )
 
@@ -176,7 +176,7 @@ class LearnedBelief(Belief):
             tokens = self.model.sample(self.view, self.state, rng, ask)
             rows = np.zeros(ask, dtype=np.int64)
             tokens = tokens[self.game.agrees(self.view.select(rows), tokens)]
-            good = self._explains(tokens)
+            good = self.explains(tokens) if self.explain else np.ones(len(tokens), dtype=np.bool_)
             found.append(tokens[good][:left])
             others.append(tokens[~good])
             left, drawn = left - len(found[-1]), drawn + ask
@@ -188,10 +188,13 @@ class LearnedBelief(Belief):
             )
         return tokens
 
-    def _explains(self, tokens: IntArray) -> BoolArray:
-        """[n] could the others have moved as they did, had the seat not seen ``tokens``?"""
+    def explains(self, tokens: IntArray) -> BoolArray:
+        """[n] could the others have moved as they did, had the seat not seen tokens [n, K]?
+
+        True where it cannot be asked.
+        """
         explains = np.ones(len(tokens), dtype=np.bool_)
-        if not self.explain or not len(tokens):
+        if not isinstance(self.game, Replays) or not len(tokens):
             return explains
         for p, policy in enumerate(self.blueprint):
             if p == self.seat or not _says_chances(policy):

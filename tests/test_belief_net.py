@@ -304,6 +304,7 @@ def test_the_command_trains_and_its_belief_is_searched_with(tmp_path: Path) -> N
         (["--search", "lbs"], "belief must be given where there is no model of smartbot's games"),
         (["--search", "lbs", "--belief", "nobody"], "belief must be one of exact, grounded"),
         (["--search", "ris-mcts", "--belief", "grounded"], "belief is not an option of ris-mcts"),
+        (["--search", "sparta", "--no-explain"], "no-explain is an option of learned beliefs"),
         (["--search", "lbs", "--belief", "grounded"], "cut short where the blueprint has values"),
         (["--search", "joint-sparta", "--depth", "3"], "depth is not an option of joint-sparta"),
     ],

@@ -364,6 +364,10 @@ def test_replay_rebuilds_another_seats_views() -> None:
                 assert found.seat == player and found.events is histories[seat].events
                 for mine, true in zip(found.views, histories[player].views, strict=True):
                     assert isinstance(mine, HanabiView) and mine.keys() == true.keys()
+                turns = rng.integers(0, len(found.views), 5)
+                many = game.moments(histories[seat], player, held.repeat(5, axis=0), turns)
+                keys = [histories[player].views[t].keys()[0] for t in turns]
+                assert many.player == player and list(many.keys()) == keys
 
 
 def test_what_does_not_fit_is_refused() -> None:

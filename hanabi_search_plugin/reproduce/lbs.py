@@ -8,6 +8,7 @@ self-play.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hanabi_search_plugin.algorithms.lbs import Lbs
@@ -88,6 +89,7 @@ FRUGAL = Run(
     seats=(1,),
     belief=STRONG,
 )
+EXPLAINED = replace(FRUGAL, name=f"{FRUGAL.name}-explained", explain=True)
 
 TABLE_1 = Table(
     name="lbs-table-1",
@@ -147,6 +149,11 @@ TABLE_2 = Table(
         Row(
             label=f"{STRONG}, LBS, depth 12, 240 rollouts of 12 moves",
             run=FRUGAL,
+            than=f"{STRONG}, SPARTA",
+        ),
+        Row(
+            label=f"{STRONG}, LBS, the same, hands that explain the partner's moves",
+            run=EXPLAINED,
             than=f"{STRONG}, SPARTA",
         ),
     ),

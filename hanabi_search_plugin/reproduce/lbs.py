@@ -90,6 +90,16 @@ FRUGAL = Run(
     belief=STRONG,
 )
 EXPLAINED = replace(FRUGAL, name=f"{FRUGAL.name}-explained", explain=True)
+# Ten worlds for each of the moves, then as many as are left for those that one standard error of
+# their difference does not put behind.
+DROPPING = replace(
+    EXPLAINED,
+    name=f"{_name(STRONG, 5)}-lbs-10-240-dropping",
+    search=Lbs(
+        depth=10, rollouts=240, min_rollouts=10, round_size=40, deviations=1.0, threshold=0.15,
+        candidates=12,
+    ),
+)  # fmt: skip
 
 TABLE_1 = Table(
     name="lbs-table-1",
@@ -154,6 +164,11 @@ TABLE_2 = Table(
         Row(
             label=f"{STRONG}, LBS, the same, hands that explain the partner's moves",
             run=EXPLAINED,
+            than=f"{STRONG}, SPARTA",
+        ),
+        Row(
+            label=f"{STRONG}, LBS, depth 10, 240 rollouts, moves dropped after 10",
+            run=DROPPING,
             than=f"{STRONG}, SPARTA",
         ),
     ),

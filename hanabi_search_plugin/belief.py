@@ -92,9 +92,12 @@ class WrappedBelief(Belief):
         self.seat = inner.seat
         self.blueprint = inner.blueprint
         self.view = inner.view
-        self.likelihoods = inner.likelihoods
         self.exact = inner.exact
         self.recovered = inner.recovered
+
+    @property
+    def likelihoods(self) -> int:  # type: ignore[override]
+        return self.inner.likelihoods
 
     @property
     def size(self) -> int:

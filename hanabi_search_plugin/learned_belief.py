@@ -42,6 +42,13 @@ class Learned:
         return LearnedBelief.start(self.model, blueprint, view, explain=self.explain)
 
 
+@dataclass
+class _Count:
+    """Of policy evaluations in a game, which its beliefs, made one from another, share."""
+
+    n: int = 0
+
+
 @dataclass(frozen=True, eq=False)
 class LearnedBelief(Belief):
     """Worlds as ``model`` draws them, of those that agree with what the seat sees now.
@@ -65,8 +72,8 @@ class LearnedBelief(Belief):
     public: dict[int, Memory]  # of other seats whose memory is public or none, one row each
     explain: bool
     then: tuple[Memory, ...]  # a move: its mover's memory before it, where that is public
+    asked: _Count
 
-    likelihoods = 0
     exact = False
     recovered = 0
 
@@ -111,6 +118,7 @@ class LearnedBelief(Belief):
             public=public,
             explain=explain,
             then=(),
+            asked=_Count(),
         )
 
     @property
@@ -130,6 +138,11 @@ class LearnedBelief(Belief):
         """As many sequences of tokens as there are: a model may draw any."""
         size: int = self.game.vocabulary ** hidden_length(self.game, self.view)
         return size
+
+    @property
+    def likelihoods(self) -> int:  # type: ignore[override]
+        """Moves that the others' policies were asked to explain, in drawn worlds."""
+        return self.asked.n
 
     def caveats(self) -> list[str]:
         return ["the belief is learned"]
@@ -202,6 +215,7 @@ class LearnedBelief(Belief):
             made = [(int(event.player[0]), int(event.action[0])) for event in self.history.events]
             moves = {t: action for t, (mover, action) in enumerate(made) if mover == p}
             moves = {t: action for t, action in moves.items() if action != HIDDEN}
+            self.asked.n += len(moves) * len(tokens)
             if moves and p in self.public:
                 explains &= self._explains_at_once(p, moves, tokens)
             elif moves:

@@ -201,6 +201,9 @@ def test_what_is_drawn_explains_the_others_moves(game, name) -> None:
             )
             if len(hands) * 8 > len(free):  # else too few draws explain, and others stand in
                 assert drawn <= hands
+            moves = sum(int(event.player[0]) != seat for event in history.events)
+            assert plain.likelihoods == 0 and told.likelihoods % 800 == 0
+            assert 800 * moves <= told.likelihoods <= MOST_DRAWS * 400 * moves
             narrowed += len(free - hands)
         assert exact is not None
     assert narrowed > 0

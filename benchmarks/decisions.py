@@ -33,7 +33,6 @@ from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief import Belief
 from hanabi_search_plugin.belief_names import load_belief_model
 from hanabi_search_plugin.checkpoint import Checkpoint
-from hanabi_search_plugin.game import Event
 from hanabi_search_plugin.jit import compile_seconds
 from hanabi_search_plugin.learned_belief import Learned
 from hanabi_search_plugin.match import Match, deal_game
@@ -180,16 +179,15 @@ def _decisions(
     belief = make((policy,) * game.num_players, worlds.view(SEAT))
     spent = _clock() - began
     for turn, action in enumerate(moves):
-        seat = int(worlds.current_player[0])
-        if seat == SEAT:
+        if worlds.current_player[0] == SEAT:
             began = _clock()
             result = search(np.random.default_rng([seed, 98, index, turn]), belief)
             yield turn, belief, result, spent + _clock() - began
             spent = 0.0
-        worlds.step(np.array([action]))
+        event = worlds.step(np.array([action]))
         if turn + 1 < len(moves):
             began = _clock()
-            belief = belief.update(Event(np.array([seat]), np.array([action])), worlds.view(SEAT))
+            belief = belief.update(event, worlds.view(SEAT))
             spent += _clock() - began
 
 

@@ -212,9 +212,11 @@ class LearnedBelief(Belief):
         for p, policy in enumerate(self.blueprint):
             if p == self.seat or not _says_chances(policy):
                 continue
-            made = [(int(event.player[0]), int(event.action[0])) for event in self.history.events]
-            moves = {t: action for t, (mover, action) in enumerate(made) if mover == p}
-            moves = {t: action for t, action in moves.items() if action != HIDDEN}
+            moves = {
+                t: int(event.action[0])
+                for t, event in enumerate(self.history.events)
+                if event.player[0] == p and event.action[0] != HIDDEN
+            }
             self.asked.n += len(moves) * len(tokens)
             if moves and p in self.public:
                 explains &= self._explains_at_once(p, moves, tokens)

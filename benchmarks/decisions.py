@@ -101,7 +101,8 @@ def compare(
         list[str],
         typer.Argument(
             help="Options, depth=4,rollouts=300. After the word exact: of an exact belief; after "
-            "the word plain: of hands as the model draws them, whether they explain moves or not"
+            "the word drawn: of hands that explain moves, drawn however few there are; after the "
+            "word plain: of hands as the model draws them, whether they explain moves or not"
         ),
     ],
     kept: Annotated[Path, typer.Option("--values", help="What the other command kept.")] = KEPT,
@@ -114,7 +115,11 @@ def compare(
     policy, seed = header["parameters"]["name"], header["parameters"]["seed"]
     game, player = HanabiGame(players=2), load_policy(policy)
     model = load_belief_model(policy, game)
-    beliefs: dict[str, Any] = {"exact": game.belief, "plain": Learned(model, explain=False)}
+    beliefs: dict[str, Any] = {
+        "exact": game.belief,
+        "drawn": Learned(model, listed=0),
+        "plain": Learned(model, explain=False),
+    }
     best = np.array([_gains(line, [turn["sparta"] for turn in line["turns"]]) for line in lines])
     cost = np.mean([sum(turn["seconds"] for turn in line["turns"]) for line in lines])
     first = Column("", overflow="fold")

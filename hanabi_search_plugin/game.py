@@ -312,6 +312,9 @@ class PrivateTokens(Game):
     token_length: int  # most tokens in a factor, L
     vocabulary: int  # V; tokens are 0 .. vocabulary - 1, HIDDEN past the end of a factor
     visible: BoolArray  # [P, F] does player p see factor f? (Hanabi: all hands but its own)
+    # Is the product of ``token_weights`` along a sequence its chance by all that its player saw but
+    # the others' moves?
+    weights_are_chance: bool = False
 
     @abstractmethod
     def private_tokens(self, worlds: Worlds, factor: int) -> IntArray:

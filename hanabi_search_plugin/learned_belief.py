@@ -7,6 +7,7 @@ are possible. Letters: n samples, K tokens hidden from the seat.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from hanabi_search_plugin.game import (
     HIDDEN,
     BoolArray,
     Event,
+    FloatArray,
     History,
     IntArray,
     PrivateTokens,
@@ -25,9 +27,12 @@ from hanabi_search_plugin.game import (
     Worlds,
 )
 from hanabi_search_plugin.policy import Blueprint, Memory, Policy, join, memory_from, take
+from hanabi_search_plugin.require import require_integer
 from hanabi_search_plugin.streams import Streams
 
 MOST_DRAWS = 8  # draws for each world asked for, after which a model has failed
+LISTED = 2_000  # sequences of tokens
+AT_ONCE = 512  # views that a policy is asked about; of one turn as many as there are
 
 
 @dataclass(frozen=True)
@@ -36,10 +41,29 @@ class Learned:
 
     model: BeliefModel
     explain: bool = True
+    listed: int = LISTED
+
+    def __post_init__(self) -> None:
+        require_integer("listed", self.listed, 0)
 
     def __call__(self, blueprint: Blueprint, view: View) -> LearnedBelief:
         """The belief of ``view.player`` at the start of a game, from its first view."""
-        return LearnedBelief.start(self.model, blueprint, view, explain=self.explain)
+        return LearnedBelief.start(
+            self.model, blueprint, view, explain=self.explain, listed=self.listed
+        )
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Every world that can be, and how likely."""
+
+    tokens: IntArray  # [N, K]
+    upto: FloatArray  # [N] sums of weights
+
+    def draw(self, rng: np.random.Generator, n: int) -> IntArray:
+        """[n, K]; takes n doubles."""
+        at = np.searchsorted(self.upto, rng.random(n) * self.upto[-1], side="right")
+        return np.asarray(self.tokens[np.minimum(at, len(self.upto) - 1)], dtype=np.int64)
 
 
 @dataclass
@@ -61,6 +85,10 @@ class LearnedBelief(Belief):
     as they did. The model has learned what moves tell, but not to the last; what is left is exact
     in what can be, and the model's in how likely it is. The paper does not ask. It needs a game
     that ``Replays`` and policies that give probabilities; else the model's word stands.
+
+    ``listed``: where no more worlds than this agree with what the seat sees, they are listed in
+    place of drawn ones, each with its chance times that of the others' moves in it. Such a belief
+    is exact. It needs ``explain``, a game whose ``weights_are_chance``, and all of the above.
     """
 
     game: PrivateTokens
@@ -71,6 +99,7 @@ class LearnedBelief(Belief):
     own_memory: Memory  # the blueprint's at the seat
     public: dict[int, Memory]  # of other seats whose memory is public or none, one row each
     explain: bool
+    listed: int
     then: tuple[Memory, ...]  # a move: its mover's memory before it, where that is public
     asked: _Count
 
@@ -79,7 +108,13 @@ class LearnedBelief(Belief):
 
     @classmethod
     def start(
-        cls, model: BeliefModel, blueprint: Blueprint, view: View, *, explain: bool = True
+        cls,
+        model: BeliefModel,
+        blueprint: Blueprint,
+        view: View,
+        *,
+        explain: bool = True,
+        listed: int = LISTED,
     ) -> LearnedBelief:
         """At the first decision, from the seat's first view (a batch of one).
 
@@ -108,6 +143,7 @@ class LearnedBelief(Belief):
                     f"{game.name} cannot replay its past (it is not Replays), which "
                     f"{blueprint[p]!r} needs: its memory is not public"
                 )
+        asks = all(_says_chances(blueprint[p]) for p in others) and isinstance(game, Replays)
         return cls(
             game=game,
             model=model,
@@ -117,6 +153,7 @@ class LearnedBelief(Belief):
             own_memory=blueprint[seat].start(view),
             public=public,
             explain=explain,
+            listed=listed if explain and asks and game.weights_are_chance else 0,
             then=(),
             asked=_Count(),
         )
@@ -135,17 +172,19 @@ class LearnedBelief(Belief):
 
     @property
     def size(self) -> int:
-        """As many sequences of tokens as there are: a model may draw any."""
+        """Worlds that are listed; else all sequences of tokens, since a model may draw any."""
+        if self.listing is not None:
+            return len(self.listing.tokens)
         size: int = self.game.vocabulary ** hidden_length(self.game, self.view)
         return size
 
     @property
     def likelihoods(self) -> int:  # type: ignore[override]
-        """Moves that the others' policies were asked to explain, in drawn worlds."""
+        """Moves that the others' policies were asked to explain, in worlds drawn and listed."""
         return self.asked.n
 
     def caveats(self) -> list[str]:
-        return ["the belief is learned"]
+        return ["the belief is learned"] if self.listing is None else []
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> LearnedBelief:
         """See ``Belief``; a move that is not by the blueprint is read as if it were."""
@@ -164,12 +203,34 @@ class LearnedBelief(Belief):
             then=(*self.then, self.public.get(int(event.player[0]))),
         )
 
+    @cached_property
+    def listing(self) -> Listing | None:
+        """Every world, where there are no more than ``listed``; None, too, where none explains."""
+        tokens, weights = np.zeros((1, 0), dtype=np.int64), np.ones(1)
+        if self.listed == 0:
+            return None
+        for _ in range(hidden_length(self.game, self.view)):
+            many = self.view.select(np.zeros(len(tokens), dtype=np.int64))
+            follows = self.game.token_weights(many, tokens)
+            row, token = np.nonzero(follows)
+            ended = np.flatnonzero((follows == 0).all(axis=1))  # past the end of a factor
+            if len(row) + len(ended) > self.listed:
+                return None
+            begun = np.concatenate([row, ended])
+            last = np.concatenate([token, np.full(len(ended), HIDDEN)])
+            chance = np.concatenate([follows[row, token], np.ones(len(ended))])
+            tokens, weights = np.column_stack([tokens[begun], last]), weights[begun] * chance
+        weights = weights * self.evidence(tokens)
+        left = np.flatnonzero(weights > 0)
+        return Listing(tokens[left], np.cumsum(weights[left])) if len(left) else None
+
     def sample(self, rng: np.random.Generator, n: int) -> tuple[Worlds, tuple[Memory, ...]]:
-        """See ``Belief.sample``. Takes what the model takes for each draw, then n 64-bit draws.
+        """See ``Belief.sample``. Takes n doubles where worlds are listed, else what the model takes
+        for each draw; then n 64-bit draws.
 
         Raises TooFewWorldsError where fewer than n of MOST_DRAWS n draws agree with the view.
         """
-        tokens = self._possible(rng, n)
+        tokens = self._possible(rng, n) if self.listing is None else self.listing.draw(rng, n)
         worlds = self.game.worlds_of(self.view, tokens, Streams.spawn(rng, n))
         return worlds, tuple(self._memory(p, tokens) for p in range(self.game.num_players))
 
@@ -206,9 +267,16 @@ class LearnedBelief(Belief):
 
         True where it cannot be asked.
         """
-        explains = np.ones(len(tokens), dtype=np.bool_)
-        if not isinstance(self.game, Replays) or not len(tokens):
-            return explains
+        return np.asarray(self.evidence(tokens) > 0)
+
+    def evidence(self, tokens: IntArray) -> FloatArray:
+        """[n] how likely the others' moves were, had the seat not seen tokens [n, K].
+
+        1 where it cannot be asked.
+        """
+        weights = np.ones(len(tokens))
+        if not isinstance(self.game, Replays):
+            return weights
         for p, policy in enumerate(self.blueprint):
             if p == self.seat or not _says_chances(policy):
                 continue
@@ -217,22 +285,18 @@ class LearnedBelief(Belief):
                 for t, event in enumerate(self.history.events)
                 if event.player[0] == p and event.action[0] != HIDDEN
             }
-            self.asked.n += len(moves) * len(tokens)
-            if moves and p in self.public:
-                explains &= self._explains_at_once(p, moves, tokens)
-            elif moves:
-                again = self._replayed(p, tokens)
-                memory = policy.start(again.views[0])
-                for t, event in enumerate(again.events):
-                    view = again.views[t]
-                    if t in moves:
-                        chance = policy.probabilities(view, view.legal, memory)
-                        explains &= chance[:, moves[t]] > 0
-                    memory = policy.observe(again.views[t + 1], event, memory)
-        return explains
+            ask = self._chances_at_once if p in self.public else self._chances_replayed
+            left = sorted(moves, reverse=True)
+            while left and (rows := np.flatnonzero(weights)).size:
+                # Many hands turn by turn: fewer are left each time, and they share what is public.
+                count = max(1, AT_ONCE // len(rows)) if p in self.public else len(left)
+                turns, left = left[:count], left[count:]
+                self.asked.n += len(turns) * len(rows)
+                weights[rows] *= ask(p, {t: moves[t] for t in turns}, tokens[rows])
+        return weights
 
-    def _explains_at_once(self, player: int, moves: dict[int, int], tokens: IntArray) -> BoolArray:
-        """[n] could ``player``, whose memory is public, have made its moves (by turn)?"""
+    def _chances_at_once(self, player: int, moves: dict[int, int], tokens: IntArray) -> FloatArray:
+        """[n] of the moves (by turn) of ``player``, whose memory is public."""
         assert isinstance(self.game, Replays)
         turns, actions = np.array(list(moves)), np.array(list(moves.values()))
         n, move = len(tokens), np.repeat(np.arange(len(moves)), len(tokens))
@@ -240,8 +304,19 @@ class LearnedBelief(Belief):
         view = self.game.moments(self.history, player, each, turns[move])
         memory = take(join([self.then[t] for t in turns]), move)
         chance = self.blueprint[player].probabilities(view, view.legal, memory)
-        could = chance[np.arange(len(move)), actions[move]] > 0
-        return np.asarray(could.reshape(-1, n).all(axis=0))
+        made = chance[np.arange(len(move)), actions[move]]
+        return np.asarray(made.reshape(-1, n).prod(axis=0), dtype=np.float64)
+
+    def _chances_replayed(self, player: int, moves: dict[int, int], tokens: IntArray) -> FloatArray:
+        """[n] of the moves (by turn) of any ``player``."""
+        policy, again = self.blueprint[player], self._replayed(player, tokens)
+        made, memory = np.ones(len(tokens)), policy.start(again.views[0])
+        for t, event in enumerate(again.events):
+            view = again.views[t]
+            if t in moves:
+                made *= policy.probabilities(view, view.legal, memory)[:, moves[t]]
+            memory = policy.observe(again.views[t + 1], event, memory)
+        return made
 
     def _replayed(self, player: int, tokens: IntArray) -> History:
         assert isinstance(self.game, Replays)

@@ -161,6 +161,33 @@ def test_every_kind_of_network_learns(tmp_path: Path, architecture: str, policy:
     assert rows[-1]["policy_loss"] < 0.9 * rows[0]["policy_loss"]
 
 
+def test_an_lstm_is_told_what_everybody_knows(tmp_path: Path) -> None:
+    """Where the bot keeps masks; the layer that says them is no part of a decision."""
+    options = {"hidden": 32, "lstm_layers": 1, "auxiliary": "masks"}
+    rows: list[dict[str, float]] = []
+    for policy in ("smartbot", "internal"):
+        settings = Distillation(
+            policy=policy, config=TINY, architecture="public-lstm", options=options,
+            iterations=8, games=60, epochs=4, batch=64, rate=4e-3,
+        )  # fmt: skip
+        network = distill(settings, tmp_path / policy, on_iteration=rows.append)
+    told, alone = rows[:8], rows[8:]
+    assert told[-1]["auxiliary_loss"] < 0.7 * told[0]["auxiliary_loss"]
+    assert told[-1]["mask_accuracy"] > told[0]["mask_accuracy"]
+    assert not any("auxiliary_loss" in row for row in alone)
+
+    def chances() -> Any:
+        game = HanabiGame(TINY)
+        worlds = game.deal(np.random.default_rng(0), 4)
+        policy, view = network_policy(network), worlds.view(0)
+        return policy.probabilities(view, view.legal, policy.start(view))
+
+    before = chances()
+    with torch.no_grad():
+        network.masks.weight.fill_(1.0)
+    assert (chances() == before).all()
+
+
 def test_a_run_goes_on_from_another_ones_network(tmp_path: Path) -> None:
     settings = Distillation(config=TINY, options=SMALL, iterations=1, games=8)
     network = distill(settings, tmp_path / "first")
@@ -242,6 +269,8 @@ def test_settings_are_checked() -> None:
         make_network("tree", TINY, {})
     with pytest.raises(ConfigError, match="fuse must be one of multiply, concatenate, got 'add'"):
         make_network("public-lstm", TINY, {"fuse": "add"})
+    with pytest.raises(ConfigError, match="auxiliary must be one of none, masks, got 'cards'"):
+        make_network("public-lstm", TINY, {"auxiliary": "cards"})
     with pytest.raises(ConfigError, match="temperature must be a number of at least 0, got -1"):
         network_policy(make_network("masks", TINY, SMALL), temperature=-1)
     assert np.isfinite(Distillation().rate)

@@ -64,6 +64,7 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays, GrowsTrees):
     name = "hanabi"
     rewards: Literal["identical", "zero_sum", "general_sum"] = "identical"
     public_actions = True
+    weights_are_chance = True
     encodings = ENCODINGS
 
     def __init__(self, config: HanabiConfig | None = None, **parameters: Any) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.learned_belief import LISTED
 from hanabi_search_plugin.reproduce.plan import (
     Curve,
     Figure,
@@ -101,6 +102,17 @@ DROPPING = replace(
     ),
 )  # fmt: skip
 
+# The moves that the blueprint likes best, ten worlds, then twenty at a time for what is left.
+LISTING = replace(
+    EXPLAINED,
+    name=f"{_name(STRONG, 5)}-lbs-12-160-listed",
+    search=Lbs(
+        depth=12, rollouts=160, min_rollouts=10, round_size=20, deviations=1.0, threshold=0.15,
+        candidates=8,
+    ),
+    listed=LISTED,
+)  # fmt: skip
+
 TABLE_1 = Table(
     name="lbs-table-1",
     title="Table 1: blueprint, SPARTA and LBS at depth 16, by cards in a hand",
@@ -169,6 +181,11 @@ TABLE_2 = Table(
         Row(
             label=f"{STRONG}, LBS, depth 10, 240 rollouts, moves dropped after 10",
             run=DROPPING,
+            than=f"{STRONG}, SPARTA",
+        ),
+        Row(
+            label=f"{STRONG}, LBS, depth 12, 160 rollouts, hands listed where they are few",
+            run=LISTING,
             than=f"{STRONG}, SPARTA",
         ),
     ),

@@ -34,6 +34,7 @@ class Run:
     uncertainty: float = 0.0  # of their beliefs
     belief: str | None = None  # a learned one, as ``load_belief_model`` knows it; None: exact
     explain: bool = False  # as ``Learned`` has it; the papers do not ask
+    listed: int = 0  # the same
     training: Training | None = None  # stands for ``policy`` and ``belief``: ``training.trained``
 
     def line_up(self) -> tuple[HanabiGame, Blueprint]:
@@ -44,7 +45,8 @@ class Run:
             return game, (policy,) * game.num_players
         learned = None
         if self.belief is not None:
-            learned = Learned(load_belief_model(self.belief, game), explain=self.explain)
+            model = load_belief_model(self.belief, game)
+            learned = Learned(model, explain=self.explain, listed=self.listed)
         doubt = self.uncertainty
         agent = upgrade(policy, game, self.search, uncertainty=doubt, belief=learned)
         return game, tuple(agent if p in self.seats else policy for p in range(game.num_players))

@@ -25,6 +25,7 @@ Tensor = Any  # torch.Tensor
 
 Fuse = Literal["multiply", "concatenate"]
 PrivateSees = Literal["everything", "private"]
+Auxiliary = Literal["none", "masks"]
 
 
 class Duelling(nn.Module):
@@ -120,6 +121,8 @@ class PublicLSTM(Sequential):
 
     ``fuse`` "concatenate" puts a layer over both in place of the product; ``private_sees``
     "private" leaves the public part out of what the private layers read. ``depth``: private layers.
+    ``auxiliary`` "masks" adds a layer that says from the LSTM's state which identities everybody
+    takes each card to have, as its imitation is told (``lessons``); decisions do not use it.
     Raises ConfigError for an option out of range.
     """
 
@@ -135,18 +138,23 @@ class PublicLSTM(Sequential):
         lstm_layers: int = 2,
         fuse: Fuse = "multiply",
         private_sees: PrivateSees = "everything",
+        auxiliary: Auxiliary = "none",
     ) -> None:
         super().__init__(config)
         self.options = {
             "encoding": encoding, "hidden": hidden, "depth": depth, "lstm_layers": lstm_layers,
-            "fuse": fuse, "private_sees": private_sees,
+            "fuse": fuse, "private_sees": private_sees, "auxiliary": auxiliary,
         }  # fmt: skip
         require_sizes(hidden=hidden, depth=depth, lstm_layers=lstm_layers)
+        _require_option("auxiliary", auxiliary, get_args(Auxiliary))
         self.encoding = make_encoding(encoding, config)
         self.public = layers(self.encoding.public_size, hidden)
         self.lstm = nn.LSTM(hidden, hidden, lstm_layers)
         self.split = Split(self, hidden, depth, fuse, private_sees)
         self.head = Duelling(hidden, config.num_actions)
+        masks = config.players * config.hand_size * config.colors * config.ranks
+        reads = hidden + self.encoding.public_size
+        self.masks = nn.Linear(reads, masks) if auxiliary == "masks" else None
 
     def embedded(self, seen: Tensor) -> Tensor:
         return self.public(self.encoding.expand_public(seen))

@@ -24,7 +24,13 @@ from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.policy import network_policy
 from hanabi_search_plugin.networks.start import begin_with
 from hanabi_search_plugin.networks.training.collect import collect
-from hanabi_search_plugin.networks.training.lessons import VALUE_LOSSES, batches, lesson
+from hanabi_search_plugin.networks.training.lessons import (
+    AUXILIARY_LOSS,
+    AUXILIARY_WEIGHT,
+    VALUE_LOSSES,
+    batches,
+    lesson,
+)
 from hanabi_search_plugin.networks.training.run import Row, TrainingRun
 from hanabi_search_plugin.require import require_integer, require_positive
 
@@ -98,12 +104,14 @@ class Run(TrainingRun):
         bot_share = 0.0 if settings.start else max(0.0, 1.0 - share / BOT_UNTIL)
         games = collect(self.game, self.bot, student, settings.games, bot_share, rng)
         own_share = 1.0 if settings.start else 0.5 + 0.5 * share
+        weights = dict.fromkeys(VALUE_LOSSES, settings.value_weight)
+        weights[AUXILIARY_LOSS] = AUXILIARY_WEIGHT
         heard: dict[str, list[float]] = {}
         self.network.train()
         for rows in batches(self.network, games, settings.batch, settings.epochs, rng):
             figures = lesson(self.network, games, rows, own_share, rng)
             loss = sum(
-                (settings.value_weight if name in VALUE_LOSSES else 1.0) * value
+                weights.get(name, 1.0) * value
                 for name, value in figures.items()
                 if name.endswith("loss")
             )

@@ -17,12 +17,13 @@ from hanabi_search_plugin.game import IntArray
 from hanabi_search_plugin.networks.encodings import status
 from hanabi_search_plugin.networks.modules import Network, Output, as_tensor
 from hanabi_search_plugin.networks.nets.mask_net import MaskNet
-from hanabi_search_plugin.networks.nets.split_nets import Sequential
+from hanabi_search_plugin.networks.nets.split_nets import PublicLSTM, Sequential
 from hanabi_search_plugin.networks.training.collect import Games
 
 Tensor = Any  # torch.Tensor
 
 VALUE_LOSSES = ("value_loss", "watch_loss", "q_loss")  # squared errors, in units of the best score
+AUXILIARY_LOSS, AUXILIARY_WEIGHT = "auxiliary_loss", 1 / 4  # in nats a card; beside the policy's
 WATCHED = 1 / 4  # share of the decisions that teach the value of a seat not to move, too
 
 
@@ -67,7 +68,31 @@ def sequence_lesson(
         states[games.turn[rows], column * seats + (seat[rows] if seats > 1 else 0)]
         for seat in (games.seat, games.watcher)
     )
-    return heads_lesson(network, games, rows, mover, watcher, rng)
+    figures = heads_lesson(network, games, rows, mover, watcher, rng)
+    if isinstance(network, PublicLSTM) and network.masks is not None:
+        public = network.encoding.expand_public(as_tensor(games.public[rows], device))
+        said = network.masks(torch.cat([mover, public], 1))
+        figures |= auxiliary_lesson(network, said, games, rows)
+    return figures
+
+
+def auxiliary_lesson(
+    network: PublicLSTM, logits: Tensor, games: Games, rows: IntArray
+) -> dict[str, Tensor]:
+    """Loss a card of what an LSTM's state says of the bot's masks; nothing of a bot without any.
+
+    ``logits`` [N, P x H x V], the mover's cards first, then the others' in their order of play.
+    """
+    if games.masks_after is None:
+        return {}
+    after = as_tensor(games.masks_after[rows], logits.device)
+    masks = status.masks_of(network.config, after)  # [N, P, H, V]
+    target = status.turned(masks, as_tensor(games.seat[rows], logits.device))
+    said = logits.reshape(target.shape)
+    loss = functional.binary_cross_entropy_with_logits(said, target, reduction="none").sum(-1)
+    with torch.no_grad():
+        right = ((said > 0) == (target > 0)).all(-1).flatten(1).all(1)
+    return {AUXILIARY_LOSS: loss.mean(), "mask_accuracy": right.float().mean()}
 
 
 def mask_lesson(

@@ -41,6 +41,7 @@ from hanabi_search_plugin.networks.training.self_play import (  # noqa: E402
     SelfPlay,
     SelfPlayRun,
     learn_by_self_play,
+    sharpen,
 )
 from hanabi_search_plugin.networks.training.selfplay_games import Player, Stretch, of_seat  # noqa: E402
 
@@ -67,6 +68,32 @@ def player_of(architecture: str, games: int, config: HanabiConfig = TINY) -> Pla
 
 def chance(seed: int = 1) -> Any:
     return torch.Generator().manual_seed(seed)
+
+
+# -------------------------------------------------------------------------------------- beginning
+
+
+@pytest.mark.parametrize("architecture", SIZES)
+def test_sharper_logits_leave_best_moves_and_values(architecture: str) -> None:
+    torch.manual_seed(0)
+    network = make_network(architecture, TINY, SIZES[architecture]).eval()
+    worlds = HanabiGame(TINY).deal(np.random.default_rng(0), 16)
+    policy, view = network_policy(network), worlds.view(0)
+    given = [torch.from_numpy(part) for part in policy.inputs(view, policy.start(view))]
+    with torch.no_grad():
+        before = network.decide(*given)
+        sharpen(network, 3.0)
+        after = network.decide(*given)
+    assert torch.allclose(after.logits, 3 * before.logits, atol=1e-5)
+    assert torch.equal(after.value, before.value) and before.logits.std() > 0.01
+    assert torch.allclose(after.advantage, before.advantage)
+
+
+def test_only_a_start_is_sharpened(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="sharpen is of the network that a run starts with"):
+        SelfPlayRun(SelfPlay(config=TINY, sharpen=2.0), tmp_path)
+    with pytest.raises(ConfigError, match=r"sharpen must be a positive number, got 0"):
+        SelfPlay(config=TINY, sharpen=0)
 
 
 # --------------------------------------------------------------------------------------- playing

@@ -109,8 +109,8 @@ Explain = Annotated[
     bool,
     typer.Option(
         "--explain/--no-explain",
-        help="Leave out what a learned belief draws where the partners could not have moved as "
-        "they did; off as in the LBS paper.",
+        help="Of a learned belief: leave out what the partners' moves rule out, and list worlds "
+        "where they are few; off as in the LBS paper.",
         rich_help_panel=_SEARCH,
     ),
 ]

@@ -12,7 +12,7 @@ from hanabi_search_plugin.cli import training
 
 SAME = (
     "lenient", "iterations", "games", "moves", "epochs", "batch", "rate", "clip", "entropy",
-    "trace", "value_weight", "evaluate_every", "seed",
+    "trace", "value_weight", "evaluate_every", "sharpen", "seed",
 )  # fmt: skip
 """Options that are settings as they are."""
 
@@ -58,6 +58,10 @@ def rl(
         str,
         typer.Option(metavar="NAME", help="Go on from this network: a policy's name, or a file."),
     ] = "",
+    sharpen: Annotated[
+        float,
+        typer.Option(help="Multiply its logits: an imitator's best moves lose less than its rest."),
+    ] = 1.0,
     evaluation_games: training.EvaluationGames = 1000,
     baseline: Annotated[
         str,

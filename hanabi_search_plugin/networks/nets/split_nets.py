@@ -45,6 +45,7 @@ class Sequential(Network):
     """Base of networks with an LSTM, whose memory is its state: float32 [B, 2 x L x H]."""
 
     lstm: nn.LSTM
+    head: Duelling
 
     @abstractmethod
     def embedded(self, seen: Tensor) -> Tensor:

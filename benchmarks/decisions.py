@@ -169,7 +169,7 @@ def compare(
     model = load_belief_model(policy, game)
     beliefs: dict[str, Any] = {
         "exact": game.belief,
-        "drawn": Learned(model, listed=0),
+        "drawn": Learned(model, listed=None),
         "plain": Learned(model, explain=False),
     }
     best = np.array([_gains(line, [turn["sparta"] for turn in line["turns"]]) for line in lines])

@@ -41,10 +41,11 @@ class Learned:
 
     model: BeliefModel
     explain: bool = True
-    listed: int = LISTED
+    listed: int | None = LISTED
 
     def __post_init__(self) -> None:
-        require_integer("listed", self.listed, 0)
+        if self.listed is not None:
+            require_integer("listed", self.listed, 1)
 
     def __call__(self, blueprint: Blueprint, view: View) -> LearnedBelief:
         """The belief of ``view.player`` at the start of a game, from its first view."""
@@ -87,8 +88,9 @@ class LearnedBelief(Belief):
     that ``Replays`` and policies that give probabilities; else the model's word stands.
 
     ``listed``: where no more worlds than this agree with what the seat sees, they are listed in
-    place of drawn ones, each with its chance times that of the others' moves in it. Such a belief
-    is exact. It needs ``explain``, a game whose ``weights_are_chance``, and all of the above.
+    place of drawn ones, each with its chance times that of the others' moves in it; None: never.
+    Such a belief is exact. It needs ``explain``, a game whose ``weights_are_chance``, and all of
+    the above.
     """
 
     game: PrivateTokens
@@ -99,7 +101,7 @@ class LearnedBelief(Belief):
     own_memory: Memory  # the blueprint's at the seat
     public: dict[int, Memory]  # of other seats whose memory is public or none, one row each
     explain: bool
-    listed: int
+    listed: int | None
     then: tuple[Memory, ...]  # a move: its mover's memory before it, where that is public
     asked: _Count
 
@@ -114,7 +116,7 @@ class LearnedBelief(Belief):
         view: View,
         *,
         explain: bool = True,
-        listed: int = LISTED,
+        listed: int | None = LISTED,
     ) -> LearnedBelief:
         """At the first decision, from the seat's first view (a batch of one).
 
@@ -153,7 +155,7 @@ class LearnedBelief(Belief):
             own_memory=blueprint[seat].start(view),
             public=public,
             explain=explain,
-            listed=listed if explain and asks and game.weights_are_chance else 0,
+            listed=listed if explain and asks and game.weights_are_chance else None,
             then=(),
             asked=_Count(),
         )
@@ -207,7 +209,7 @@ class LearnedBelief(Belief):
     def listing(self) -> Listing | None:
         """Every world, where there are no more than ``listed``; None, too, where none explains."""
         tokens, weights = np.zeros((1, 0), dtype=np.int64), np.ones(1)
-        if self.listed == 0:
+        if self.listed is None:
             return None
         for _ in range(hidden_length(self.game, self.view)):
             many = self.view.select(np.zeros(len(tokens), dtype=np.int64))

@@ -192,7 +192,7 @@ def test_what_is_drawn_explains_the_others_moves(game, name) -> None:
                 exact = exact.update(event, view)
             hands = {tuple(hand) for hand in game.hidden_tokens(exact.support()[0], seat).tolist()}
             told, plain = (
-                belief_after(Grounded(game), blueprint, history, explain=explain, listed=0)
+                belief_after(Grounded(game), blueprint, history, explain=explain, listed=None)
                 for explain in (True, False)
             )
             drawn, free = (
@@ -219,7 +219,7 @@ def test_where_too_few_draws_explain_others_stand_in() -> None:
             return legal.argmin(axis=1)
 
     _, history = list(positions(TWO, policy, 5, 1))[-1]
-    for listed in (0, 1_000):
+    for listed in (None, 1_000):
         belief = belief_after(Grounded(TWO), (Wrong(),) * 2, history, listed=listed)
         worlds, _ = belief.sample(np.random.default_rng(0), 20)
         assert len(worlds) == 20 and belief.listing is None
@@ -274,8 +274,8 @@ def test_a_game_whose_weights_are_not_chance_lists_nothing() -> None:
     view = game.deal(np.random.default_rng(0), 1).view(0)
     belief = LearnedBelief.start(POMDP["Ears"](game), (POMDP["Hasty"](),), view)
     assert belief.listing is None
-    with pytest.raises(ConfigError, match="listed must be an integer of at least 0, got -1"):
-        Learned(Grounded(TWO), listed=-1)
+    with pytest.raises(ConfigError, match="listed must be an integer of at least 1, got 0"):
+        Learned(Grounded(TWO), listed=0)
 
 
 def test_what_a_learned_belief_cannot_do_is_said() -> None:
@@ -310,10 +310,10 @@ class Broken(Grounded):
 def test_impossible_draws_are_thrown_away_and_too_few_are_an_error() -> None:
     view = TWO.deal(np.random.default_rng(0), 1).view(0)
     blueprint = (UniformPolicy(),) * 2
-    belief = LearnedBelief.start(Broken(TWO, 0.4), blueprint, view, listed=0)
+    belief = LearnedBelief.start(Broken(TWO, 0.4), blueprint, view, listed=None)
     worlds, _ = belief.sample(np.random.default_rng(0), 200)
     assert len(worlds) == 200 and (TWO.hidden_tokens(worlds, 0) != 5).any(axis=1).all()
-    bad = LearnedBelief.start(Broken(TWO, 0.02), blueprint, view, listed=0)
+    bad = LearnedBelief.start(Broken(TWO, 0.02), blueprint, view, listed=None)
     with pytest.raises(TooFewWorldsError, match=rf"of {MOST_DRAWS * 200} drawn worlds agree"):
         bad.sample(np.random.default_rng(0), 200)
 
@@ -347,7 +347,7 @@ def test_with_an_exact_belief_and_no_depth_lbs_is_sparta(game) -> None:
 def test_too_few_worlds_mean_the_blueprint_and_are_reported() -> None:
     policy = load_policy("smartbot", TWO.config)
     search = Lbs(depth=None, rollouts=200, min_rollouts=10)
-    agent = upgrade(policy, TWO, search, belief=Learned(Broken(TWO, 0.0), listed=0))
+    agent = upgrade(policy, TWO, search, belief=Learned(Broken(TWO, 0.0), listed=None))
     told: list[Any] = []
     result = evaluate(
         TWO, (policy, agent), games=2, seed=1, on_game=lambda game: told.append(game.decisions)
@@ -356,7 +356,7 @@ def test_too_few_worlds_mean_the_blueprint_and_are_reported() -> None:
     assert reasons <= {"belief_too_small", "single_move"} and "belief_too_small" in reasons
     out = result.to_dict()
     assert out["gain"] == 0.0 and out["fallback_games"] == 1.0 and out["fallback_share"] > 0.9
-    agent = upgrade(policy, TWO, search, belief=Learned(Grounded(TWO), listed=0))
+    agent = upgrade(policy, TWO, search, belief=Learned(Grounded(TWO), listed=None))
     out = evaluate(TWO, (policy, agent), games=2, seed=1).to_dict()
     assert out["fallback_games"] == out["fallback_share"] == 0.0
 
@@ -373,7 +373,7 @@ def test_lbs_gains_on_small_hanabi() -> None:
 def test_the_same_seed_gives_the_same_decision() -> None:
     policy = load_policy("smartbot", TWO.config)
     view = TWO.deal(np.random.default_rng(0), 1).view(0)
-    belief = LearnedBelief.start(Grounded(TWO), (policy,) * 2, view, listed=0)
+    belief = LearnedBelief.start(Grounded(TWO), (policy,) * 2, view, listed=None)
     told = [
         Lbs(depth=None, rollouts=2_000, threads=threads)(np.random.default_rng(5), belief).to_dict()
         for threads in (1, 1, 2)

@@ -34,7 +34,7 @@ class Run:
     uncertainty: float = 0.0  # of their beliefs
     belief: str | None = None  # a learned one, as ``load_belief_model`` knows it; None: exact
     explain: bool = False  # as ``Learned`` has it; the papers do not ask
-    listed: int = 0  # the same
+    listed: int | None = None  # the same
     training: Training | None = None  # stands for ``policy`` and ``belief``: ``training.trained``
 
     def line_up(self) -> tuple[HanabiGame, Blueprint]:

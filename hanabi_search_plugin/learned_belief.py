@@ -189,7 +189,10 @@ class LearnedBelief(Belief):
         return ["the belief is learned"] if self.listing is None else []
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> LearnedBelief:
-        """See ``Belief``; a move that is not by the blueprint is read as if it were."""
+        """See ``Belief``; a move that is not by the blueprint is read as if it were.
+
+        Nothing is listed from then on: it would not be exact.
+        """
         event, view = event.seen_by(self.seat, self.game), view.select(np.array([0]))
         shown = _some_world(self.game, view) if self.public else None
         return replace(
@@ -202,6 +205,7 @@ class LearnedBelief(Belief):
                 for p, memory in self.public.items()
                 if shown is not None
             },
+            listed=self.listed if by_blueprint or event.player[0] == self.seat else None,
             then=(*self.then, self.public.get(int(event.player[0]))),
         )
 

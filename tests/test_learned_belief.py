@@ -259,6 +259,19 @@ def test_few_worlds_are_listed_with_their_chances(game, name) -> None:
     assert told > 0 or name == "random"
 
 
+def test_after_a_move_that_is_not_the_blueprints_nothing_is_listed() -> None:
+    policy = load_policy("smartbot", TWO.config)
+    _, history = list(positions(TWO, policy, 3, 1))[-1]
+    told = []
+    for by_blueprint in (True, False):
+        belief = LearnedBelief.start(Grounded(TWO), (policy,) * 2, history.views[0])
+        for event, view in zip(history.events, history.views[1:], strict=True):
+            belief = belief.update(event, view, by_blueprint=by_blueprint)
+        told.append(belief.listing is None)
+        assert len(belief.sample(np.random.default_rng(0), 5)[0]) == 5
+    assert told == [False, True]
+
+
 def every_hand(game, view):
     """All token sequences that agree with the view."""
     held = game.token_length

@@ -9,6 +9,7 @@ over a seat's turns of a game: what it would gain at each turn if it searched at
 python -m benchmarks.decisions values --games 20 --out runs/decisions.jsonl
 python -m benchmarks.decisions values --searched GAMES --out runs/searched.jsonl
 python -m benchmarks.decisions compare depth=16 depth=16,rollouts=300 exact,threshold=0.15
+python -m benchmarks.decisions gains GAMES
 """
 
 from __future__ import annotations
@@ -106,7 +107,7 @@ def gains(
         Path | None, typer.Option(help="Where finished games are kept; default: beside them.")
     ] = None,
 ) -> None:
-    """What a search gained in games that it played, with a third of the scores' error; resumable.
+    """What a search gained in games that it played, with two thirds of the scores' error; resumable.
 
     The sum, over the moves that it changed, of the blueprint's value of its move less that of the
     blueprint's own, in the same worlds of the exact belief. Its mean is that of the score's gain

@@ -107,7 +107,7 @@ def gains(
         Path | None, typer.Option(help="Where finished games are kept; default: beside them.")
     ] = None,
 ) -> None:
-    """What a search gained in games that it played, with two thirds of the scores' error; resumable.
+    """What a search gained in games that it played, by its moves; resumable.
 
     The sum, over the moves that it changed, of the blueprint's value of its move less that of the
     blueprint's own, in the same worlds of the exact belief. Its mean is that of the score's gain

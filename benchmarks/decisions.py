@@ -17,9 +17,9 @@ from __future__ import annotations
 import ast
 import json
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 import torch
@@ -28,7 +28,6 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from hanabi_search_plugin import HanabiGame, load_policy
-from hanabi_search_plugin.agent import Search
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief import Belief
@@ -40,10 +39,10 @@ from hanabi_search_plugin.match import Match, deal_game
 from hanabi_search_plugin.policy import Policy
 from hanabi_search_plugin.provenance import describe
 from hanabi_search_plugin.reproduce.lbs import BUDGET
-from hanabi_search_plugin.result import SearchResult
 from hanabi_search_plugin.streams import Streams
 
 SEAT = 1
+R = TypeVar("R")
 EXACT = Sparta(**BUDGET)
 
 app = typer.Typer(add_completion=False, help=__doc__)
@@ -117,30 +116,27 @@ def gains(
     game, player = HanabiGame(players=2), load_policy(policy)
     about = {"policy": describe(player), "games": searched.name, "seed": seed, "worlds": worlds}
     moves = _moves(game, player, searched, seed, games)
-    blueprint = (player,) * game.num_players
+
+    def unsearched(rng: np.random.Generator, belief: Belief) -> int:
+        """What the blueprint would play; it draws nothing."""
+        view = belief.view
+        return int(player.act(view, view.legal, belief.memory, Streams.spawn(rng, 1))[0])
+
     with Checkpoint(out or searched.with_suffix(".gains.jsonl"), about) as checkpoint:
         lines = list(checkpoint.lines)
         for index in range(len(lines), games):
             gained = {}
-            dealt, _ = deal_game(game, seed, index)
-            belief = game.belief(blueprint, dealt.view(SEAT))
-            for turn, action in enumerate(moves[index]):
-                if dealt.current_player[0] == SEAT:
-                    view = belief.view
-                    own = player.act(
-                        view, view.legal, belief.memory, Streams.spawn(np.random.default_rng(0), 1)
-                    )
-                    if own[0] != action:
-                        rng = np.random.default_rng([seed, 97, index, turn])
-                        drawn, memories = belief.sample(rng, worlds)
-                        tried = game.action_values(
-                            drawn, np.array([action, own[0]]), blueprint, memories, SEAT,
-                            Streams.spawn(rng, worlds),
-                        )  # fmt: skip
-                        gained[turn] = float((tried[0] - tried[1]).mean())
-                event = dealt.step(np.array([action]))
-                if turn + 1 < len(moves[index]):
-                    belief = belief.update(event, dealt.view(SEAT))
+            told = seed, index, moves[index]
+            for turn, belief, own, _ in _decisions(game, player, game.belief, unsearched, *told):
+                if own == moves[index][turn]:
+                    continue
+                rng = np.random.default_rng([seed, 97, index, turn])
+                drawn, memories = belief.sample(rng, worlds)
+                tried = game.action_values(
+                    drawn, np.array([moves[index][turn], own]), belief.blueprint, memories, SEAT,
+                    Streams.spawn(rng, worlds),
+                )  # fmt: skip
+                gained[turn] = float((tried[0] - tried[1]).mean())
             lines.append({"game": index, "gained": gained})
             checkpoint.append(lines[-1])
     sums = np.array([sum(line["gained"].values()) for line in lines[:games]])
@@ -223,11 +219,11 @@ def _decisions(
     game: HanabiGame,
     policy: Policy,
     make: Any,
-    search: Search,
+    search: Callable[[np.random.Generator, Belief], R],
     seed: int,
     index: int,
     moves: list[int],
-) -> Iterator[tuple[int, Belief, SearchResult, float]]:
+) -> Iterator[tuple[int, Belief, R, float]]:
     """(turn, belief, decision, CPU seconds since the last) of the seat in a game that was played.
 
     Seconds are those of beliefs and search, without what compiling took.

@@ -349,8 +349,8 @@ def reproduce(
         str,
         typer.Option(
             metavar="TEXT",
-            help="Measure the row or curve TEXT, or else those with TEXT in their label; show others "
-            "as measured before.",
+            help="Measure the row or curve TEXT, or else those with TEXT in their label; show "
+            "others as measured before.",
         ),
     ] = "",
     seed: option.Seed = 7,

@@ -97,13 +97,14 @@ def values(
 
 @app.command()
 def gains(
-    searched: Annotated[Path, typer.Argument(help="Games as reproduce keeps them, of seat 1.")],
+    searched: Annotated[
+        list[Path], typer.Argument(help="Games as reproduce keeps them, of seat 1.")
+    ],
     policy: Annotated[str, typer.Option(help="The blueprint of these games.")] = "rlnet",
-    games: Annotated[int, typer.Option(help="The first so many.")] = 200,
+    games: Annotated[int, typer.Option(help="The first so many of each file.")] = 200,
     worlds: Annotated[int, typer.Option(help="In which a changed move is compared.")] = 100,
-    seed: Annotated[int, typer.Option(help="Of the games.")] = 7,
     out: Annotated[
-        Path | None, typer.Option(help="Where finished games are kept; default: beside them.")
+        Path | None, typer.Option(help="A folder for finished games; default: beside the games.")
     ] = None,
 ) -> None:
     """What a search gained in games that it played, by its moves; resumable.
@@ -111,9 +112,29 @@ def gains(
     The sum, over the moves that it changed, of the blueprint's value of its move less that of the
     blueprint's own, in the same worlds of the exact belief. Its mean is that of the score's gain
     (the performance difference lemma, Kakade and Langford, 2002), without the luck of the decks.
+    Of several files, say of two seeds: of each, and of all their games.
     """
     torch.set_num_threads(1)
     game, player = HanabiGame(players=2), load_policy(policy)
+    every = []
+    for file in searched:
+        kept = (out or file.parent) / f"{file.stem}.gains.jsonl"
+        lines = _gained(game, player, file, games, worlds, kept)
+        every.append(np.array([sum(line["gained"].values()) for line in lines]))
+        changed = np.mean([len(line["gained"]) for line in lines])
+        print(
+            f"{file.stem}: {_shown(every[-1])} a game, {games} games, {changed:.1f} moves changed"
+        )
+    if len(every) > 1:
+        print(f"together: {_shown(np.concatenate(every))} a game, {games * len(every)} games")
+
+
+def _gained(
+    game: HanabiGame, player: Policy, searched: Path, games: int, worlds: int, kept: Path
+) -> list[dict[str, Any]]:
+    """A line a game: what each of its changed moves gained, by turn."""
+    with searched.open() as file:
+        seed = json.loads(file.readline())["parameters"]["seed"]
     about = {"policy": describe(player), "games": searched.name, "seed": seed, "worlds": worlds}
     moves = _moves(game, player, searched, seed, games)
 
@@ -122,7 +143,7 @@ def gains(
         view = belief.view
         return int(player.act(view, view.legal, belief.memory, Streams.spawn(rng, 1))[0])
 
-    with Checkpoint(out or searched.with_suffix(".gains.jsonl"), about) as checkpoint:
+    with Checkpoint(kept, about) as checkpoint:
         lines = list(checkpoint.lines)
         for index in range(len(lines), games):
             gained = {}
@@ -139,9 +160,7 @@ def gains(
                 gained[turn] = float((tried[0] - tried[1]).mean())
             lines.append({"game": index, "gained": gained})
             checkpoint.append(lines[-1])
-    sums = np.array([sum(line["gained"].values()) for line in lines[:games]])
-    changed = np.mean([len(line["gained"]) for line in lines[:games]])
-    print(f"{searched.stem}: {_shown(sums)} a game, {len(sums)} games, {changed:.1f} moves changed")
+    return lines[:games]
 
 
 @app.command()

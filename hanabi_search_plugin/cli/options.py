@@ -219,6 +219,13 @@ MinRollouts = Annotated[
     int,
     typer.Option(help="Rollouts of a move before any is dropped.", rich_help_panel=_SEARCH),
 ]
+RoundSize = Annotated[
+    int,
+    typer.Option(
+        help="Worlds between two looks at which moves are behind; more once there are many.",
+        rich_help_panel=_SEARCH,
+    ),
+]
 Candidates = Annotated[
     int | None,
     typer.Option(

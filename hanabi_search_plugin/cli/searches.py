@@ -71,7 +71,7 @@ OPTIONS = {
     name: default
     for search in SEARCHES.values()
     for name, default in search.options.items()
-    if name not in ("threads", "seed", "round_size", "guide")  # the run's, and some nobody needs
+    if name not in ("threads", "seed", "guide")  # the run's, and what has options of its own
 } | {"depth": None}  # each search has its own
 
 

@@ -112,6 +112,11 @@ LISTING = replace(
     ),
     listed=LISTED,
 )  # fmt: skip
+EAGER = replace(  # with the threshold of the two above
+    _sparta(STRONG),
+    name=f"{_name(STRONG, 5)}-sparta-0.15",
+    search=Sparta(**BUDGET | {"threshold": 0.15}),
+)
 
 TABLE_1 = Table(
     name="lbs-table-1",
@@ -188,6 +193,7 @@ TABLE_2 = Table(
             run=LISTING,
             than=f"{STRONG}, SPARTA",
         ),
+        Row(label=f"{STRONG}, SPARTA, threshold 0.15", run=EAGER, than=f"{STRONG}, SPARTA"),
     ),
     note=f"{NOTE}, and of its strong blueprint.",
 )

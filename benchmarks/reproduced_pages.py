@@ -54,7 +54,7 @@ class Page:
 PAGES = (
     Page("sparta.md", "sparta", sparta.PLANS),
     Page("ris_mcts.md", "ris", ris_mcts.PLANS),
-    Page("lbs.md", "lbs", (lbs.TABLE_2, lbs.BOTH_SEATS)),
+    Page("lbs.md", "lbs", (lbs.TABLE_1, lbs.TABLE_2, lbs.BOTH_SEATS)),
 )
 
 

@@ -33,6 +33,7 @@ from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief import Belief
 from hanabi_search_plugin.belief_names import load_belief_model
 from hanabi_search_plugin.checkpoint import Checkpoint
+from hanabi_search_plugin.game import FloatArray
 from hanabi_search_plugin.jit import compile_seconds
 from hanabi_search_plugin.learned_belief import Learned
 from hanabi_search_plugin.match import Match, deal_game
@@ -107,26 +108,53 @@ def gains(
         Path | None, typer.Option(help="A folder for finished games; default: beside the games.")
     ] = None,
 ) -> None:
-    """What a search gained in games that it played, by its moves; resumable.
+    """What a search gained in games that it played, by their scores and by its moves; resumable.
 
-    The sum, over the moves that it changed, of the blueprint's value of its move less that of the
-    blueprint's own, in the same worlds of the exact belief. Its mean is that of the score's gain
-    (the performance difference lemma, Kakade and Langford, 2002), without the luck of the decks.
-    Of several files, say of two seeds: of each, and of all their games.
+    By moves: the sum, over the moves that it changed, of the blueprint's value of its move less
+    that of the blueprint's own, in the same worlds of the exact belief. Its mean is that of the
+    scores' gain (the performance difference lemma, Kakade and Langford, 2002), without the luck of
+    the decks. Both: the mean of the two that errs least, by their covariance over the games. Of
+    several files, say of two seeds: of each, and of all their games.
     """
     torch.set_num_threads(1)
     game, player = HanabiGame(players=2), load_policy(policy)
+    table = Table(
+        Column("", overflow="fold"),
+        "games",
+        "by scores",
+        "by moves",
+        "both",
+        "moves changed",
+        box=None,
+    )
     every = []
     for file in searched:
         kept = (out or file.parent) / f"{file.stem}.gains.jsonl"
         lines = _gained(game, player, file, games, worlds, kept)
-        every.append(np.array([sum(line["gained"].values()) for line in lines]))
+        by_moves = [sum(line["gained"].values()) for line in lines]
+        every.append(np.array([_score_gains(file, games), by_moves]))
         changed = np.mean([len(line["gained"]) for line in lines])
-        print(
-            f"{file.stem}: {_shown(every[-1])} a game, {games} games, {changed:.1f} moves changed"
-        )
+        table.add_row(file.stem, *_both_ways(every[-1]), f"{changed:.1f}")
     if len(every) > 1:
-        print(f"together: {_shown(np.concatenate(every))} a game, {games * len(every)} games")
+        table.add_row("all", *_both_ways(np.concatenate(every, axis=1)))
+    Console().print(table)
+
+
+def _both_ways(gains: FloatArray) -> tuple[str, ...]:
+    """[2, games] by scores and by moves: how many, each, and what they say together."""
+    by_scores, by_moves = gains
+    apart = by_scores - by_moves  # 0 in the mean
+    share = -np.cov(by_moves, apart)[0, 1] / apart.var(ddof=1)
+    both = by_moves + share * apart
+    return f"{len(both)}", _shown(by_scores), _shown(by_moves), _shown(both)
+
+
+def _score_gains(searched: Path, games: int) -> list[float]:
+    """A game: the score with the search less that without it."""
+    scores: dict[str, dict[int, float]] = {"policies": {}, "baseline": {}}
+    for line in map(json.loads, searched.read_text().splitlines()[1:]):
+        scores[line["side"]][line["game"]] = line["score"]
+    return [scores["policies"][i] - scores["baseline"][i] for i in range(games)]
 
 
 def _gained(

@@ -43,18 +43,20 @@ class Page:
             yield "Not measured yet."
             return
         content = json.loads(path.read_text())
-        if (folder / f"{name}.png").exists():
-            yield f"![{content['title']}](results/{self.results}/{name}.png)"
-        else:
+        figure = (folder / f"{name}.png").exists()
+        if not figure or content["kind"] == "beliefs":
             yield from report.markdown(content)
-        yield ""
+            yield ""
+        if figure:
+            yield f"![{content['title']}](results/{self.results}/{name}.png)"
+            yield ""
         yield f"[{name}.json](results/{self.results}/{name}.json)"
 
 
 PAGES = (
     Page("sparta.md", "sparta", sparta.PLANS),
     Page("ris_mcts.md", "ris", ris_mcts.PLANS),
-    Page("lbs.md", "lbs", (lbs.TABLE_1, lbs.TABLE_2, lbs.BOTH_SEATS)),
+    Page("lbs.md", "lbs", (lbs.FIGURE_4, lbs.TABLE_1, lbs.TABLE_2, lbs.BOTH_SEATS)),
 )
 
 

@@ -21,7 +21,7 @@ from hanabi_search_plugin.blueprints.evalfn import EvalFn, shipped
 from hanabi_search_plugin.blueprints.rulebook import SHIPPED_EVALUATION, TABLE_II
 from hanabi_search_plugin.cli import app, reproduce
 from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.reproduce import lbs, report, ris_mcts, sparta
+from hanabi_search_plugin.reproduce import beliefs, lbs, report, ris_mcts, sparta
 from hanabi_search_plugin.reproduce.measure import by_turn
 from hanabi_search_plugin.reproduce.plan import (
     Curve,
@@ -305,6 +305,26 @@ def test_a_figure_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not (tmp_path / "out").exists()
 
 
+def test_beliefs_by_turn_and_range() -> None:
+    """A game counts once in a range, whatever turns it has there; what is missing, nowhere."""
+    told = {"learned": 1.0, "grounded": 2.0}
+    lines = [
+        {"turns": [{"turn": 0, **told, "exact": None}, {"turn": 2, **told, "exact": 0.5}]},
+        {"turns": [{"turn": 2, "learned": 3.0, "grounded": 3.5, "exact": 3.5}]},
+        {"turns": [{"turn": 11, **told, "exact": None}]},
+    ]
+    assert [(p["x"], p["mean"], p["games"]) for p in beliefs.by_turn(lines, "exact")] == [(3, 2, 2)]
+    ranges = {one["turns"]: one for one in beliefs.by_range(lines, "learned")}
+    assert set(ranges) == {"all", "1-10", "11-25"}
+    assert ranges["all"]["mean"] == pytest.approx(5 / 3) and ranges["all"]["games"] == 3
+    assert ranges["1-10"]["mean"] == 2 and ranges["1-10"]["known"]["mean"] == 0.75
+    (exact,) = (one for one in beliefs.by_range(lines, "exact") if one["turns"] == "all")
+    assert (exact["mean"], exact["known"]["mean"], exact["games"]) == (2, 0.75, 2)
+    figure = {"kind": "beliefs", "curves": [{"label": "learned", "ranges": [ranges["all"]]}]}
+    assert report.headings(figure)[:3] == ["belief", "turns", "nats a card"]
+    assert report.rows(figure)[0][:2] == ["learned", "all"]
+
+
 def test_predictions_by_turn() -> None:
     lines = [
         {"score": 3.0, "moves": 5, "predicted": [[1, 2.5], [3, 2.75]]},
@@ -382,7 +402,7 @@ def test_the_papers_tables_are_sound() -> None:
             labels = {row.label for row in plan.rows}
             assert len(labels) == len(plan.rows)
             for row in plan.rows:
-                ours = (lbs.FRUGAL, lbs.EXPLAINED, lbs.DROPPING, lbs.LISTING)
+                ours = (lbs.FRUGAL, lbs.EXPLAINED, lbs.DROPPING, lbs.LISTING, lbs.EAGER)
                 ours_alone = row.run in ours or plan in (ris_mcts.C_SWEEP, lbs.TABLE_1)
                 assert row.published or row.bound or ours_alone
                 assert row.than is None or row.than in labels - {row.label}

@@ -144,36 +144,38 @@ def _measured(console: Console, run: Run, effort: Effort) -> dict[str, Any]:
 def _curves(
     console: Console, figure: Figure, effort: Effort, wanted: set[str], before: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    points = {"turns": _by_turn, "beliefs": _by_belief}.get(figure.kind, _by_run)
+    parts = {"turns": _by_turn, "beliefs": _by_belief}.get(figure.kind, _by_run)
     for curve in figure.curves:
         told = {"label": curve.label, "runs": describe(curve.runs)}
         if curve.label in wanted:
-            yield told | {"points": list(points(console, figure, curve, effort))}
+            yield told | parts(console, figure, curve, effort)
         elif curve.label in before and _same(before[curve.label]["runs"], told["runs"]):
             yield before[curve.label]
 
 
-def _by_turn(console: Console, _: Figure, curve: Curve, effort: Effort) -> Iterator[dict[str, Any]]:
+Parts = dict[str, list[dict[str, Any]]]  # of a curve: its points, and what else its rows need
+
+
+def _by_turn(console: Console, _: Figure, curve: Curve, effort: Effort) -> Parts:
     (run,) = curve.runs
     with _progress(console, run, effort, predictions=True) as on_game:
         lines = predictions(run, effort, on_game)
-    for turn, values in enumerate(by_turn(lines), start=1):
-        if values:
-            yield {"x": turn, **average(values)}
+    turns = enumerate(by_turn(lines), start=1)
+    return {"points": [{"x": turn, **average(values)} for turn, values in turns if values]}
 
 
-def _by_belief(
-    console: Console, _: Figure, curve: Curve, effort: Effort
-) -> Iterator[dict[str, Any]]:
+def _by_belief(console: Console, _: Figure, curve: Curve, effort: Effort) -> Parts:
     (run,) = curve.runs
     with _progress(console, run, effort, predictions=True) as on_game:
         lines = beliefs.qualities(run, effort, on_game)
-    yield from beliefs.by_turn(lines, curve.label)
+    return {
+        "points": list(beliefs.by_turn(lines, curve.label)),
+        "ranges": list(beliefs.by_range(lines, curve.label)),
+    }
 
 
-def _by_run(
-    console: Console, figure: Figure, curve: Curve, effort: Effort
-) -> Iterator[dict[str, Any]]:
+def _by_run(console: Console, figure: Figure, curve: Curve, effort: Effort) -> Parts:
+    points = []
     for place, run in enumerate(curve.runs):
         measured = _measured(console, _trained(console, run, effort), effort)
         x = place
@@ -181,7 +183,8 @@ def _by_run(
             x = measured["cpu_seconds_per_game"]
         elif figure.kind == "budgets":
             x = measured["rollouts_per_game"] / measured["searched_moves_per_game"]
-        yield {"x": x, "run": run.name, **measured}
+        points.append({"x": x, "run": run.name, **measured})
+    return {"points": points}
 
 
 def _trained(console: Console, run: Run, effort: Effort) -> Run:

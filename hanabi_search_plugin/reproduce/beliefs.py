@@ -61,6 +61,33 @@ def by_turn(lines: list[dict[str, Any]], name: str) -> Iterator[dict[str, Any]]:
         yield {"x": turn + 1, **average(values[turn])}
 
 
+LONGEST = 1_000
+RANGES = {  # of turns
+    "all": range(1, LONGEST), "1-10": range(1, 11), "11-25": range(11, 26),
+    "26-45": range(26, 46), "46-": range(46, LONGEST),
+}  # fmt: skip
+
+
+def by_range(lines: list[dict[str, Any]], name: str) -> Iterator[dict[str, Any]]:
+    """The mean over games of a game's mean in each range of turns, of one of the three beliefs.
+
+    "known" is how much less that is than the grounded belief's, at the same decisions.
+    """
+    for label, turns in RANGES.items():
+        means = []
+        for line in lines:
+            values = [
+                (turn[name], turn["grounded"] - turn[name])
+                for turn in line["turns"]
+                if turn["turn"] + 1 in turns and turn[name] is not None
+            ]
+            if values:
+                means.append(np.mean(values, axis=0))
+        if means:
+            told, known = np.transpose(means)
+            yield {"turns": label, **average(told), "known": average(known)}
+
+
 def _turns(
     game: HanabiGame, policy: Policy, model: BeliefModel, seat: int, seed: int, index: int
 ) -> Iterator[dict[str, Any]]:

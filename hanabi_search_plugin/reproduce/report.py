@@ -15,7 +15,14 @@ def headings(content: dict[str, Any]) -> list[str]:
 
 
 def rows(content: dict[str, Any]) -> list[list[str]]:
-    """One list of cells for each row of a table, or for each point of a figure."""
+    """One list of cells for each row of a table, or each point or range of a figure."""
+    if content.get("kind") == "beliefs":
+        return [
+            [curve["label"], one["turns"], _error(one["mean"], one["sem"]),
+             _error(one["known"]["mean"] or None, one["known"]["sem"]), f"{one['games']:,}"]
+            for curve in content["curves"]
+            for one in curve["ranges"]
+        ]  # fmt: skip
     if "curves" in content:
         return _points(content)
     columns = _columns(content)
@@ -35,11 +42,13 @@ Cell = Callable[[dict[str, Any]], str]
 
 
 def _columns(content: dict[str, Any]) -> list[tuple[str, Cell]]:
+    if content.get("kind") == "beliefs":
+        names = ["belief", "turns", "nats a card", "less than grounded", "games"]
+        return [(name, str) for name in names]
     if "curves" in content:
         named = {"budgets": "rollouts a searched move", "costs": "CPU s"}
         x = content.get("axis") or named.get(content["kind"], "turn")
-        names = ["curve", x, "nats a card" if content["kind"] == "beliefs" else "score", "games"]
-        return [(name, str) for name in names]
+        return [(name, str) for name in ("curve", x, "score", "games")]
     every: list[tuple[str, Cell]] = [
         ("", lambda row: str(row["label"])),
         ("games", _measured("games", "{:,.0f}")),

@@ -390,3 +390,8 @@ class Replays(Game):
 
         Row b of the view that ``replay`` has there.
         """
+
+    @abstractmethod
+    def earlier(self, history: History, tokens: IntArray, turn: int) -> IntArray:
+        """[B, K] what the observer of ``history`` did not see at ``turn``, had it not seen tokens
+        [B, K] today."""

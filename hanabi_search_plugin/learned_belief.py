@@ -58,8 +58,14 @@ class Learned:
 class Listing:
     """Every world that can be, and how likely."""
 
+    turn: int
     tokens: IntArray  # [N, K]
     upto: FloatArray  # [N] sums of weights
+    explained: dict[bytes, float]  # by its tokens: how likely the others' moves were in it
+
+    def evidence(self, tokens: IntArray) -> FloatArray:
+        """[n] of the others' moves before it, where tokens [n, K] were not seen then."""
+        return np.array([self.explained.get(row.tobytes(), 0.0) for row in tokens])
 
     def draw(self, rng: np.random.Generator, n: int) -> IntArray:
         """[n, K]; takes n doubles."""
@@ -104,6 +110,7 @@ class LearnedBelief(Belief):
     listed: int | None
     then: tuple[Memory, ...]  # a move: its mover's memory before it, where that is public
     asked: _Count
+    before: Listing | None  # the last one, of an earlier turn
 
     exact = False
     recovered = 0
@@ -158,6 +165,7 @@ class LearnedBelief(Belief):
             listed=listed if explain and asks and game.weights_are_chance else None,
             then=(),
             asked=_Count(),
+            before=None,
         )
 
     @property
@@ -207,6 +215,7 @@ class LearnedBelief(Belief):
             },
             listed=self.listed if by_blueprint or event.player[0] == self.seat else None,
             then=(*self.then, self.public.get(int(event.player[0]))),
+            before=self.__dict__.get("listing") or self.before,
         )
 
     @cached_property
@@ -226,9 +235,24 @@ class LearnedBelief(Belief):
             last = np.concatenate([token, np.full(len(ended), HIDDEN)])
             chance = np.concatenate([follows[row, token], np.ones(len(ended))])
             tokens, weights = np.column_stack([tokens[begun], last]), weights[begun] * chance
-        weights = weights * self.evidence(tokens)
-        left = np.flatnonzero(weights > 0)
-        return Listing(tokens[left], np.cumsum(weights[left])) if len(left) else None
+        explained = self._evidence_listed(tokens)
+        left = np.flatnonzero(weights * explained > 0)
+        if not len(left):
+            return None
+        tokens, weights, explained = tokens[left], weights[left], explained[left]
+        known = {row.tobytes(): float(e) for row, e in zip(tokens, explained, strict=True)}
+        return Listing(len(self.history.events), tokens, np.cumsum(weights * explained), known)
+
+    def _evidence_listed(self, tokens: IntArray) -> FloatArray:
+        """``evidence`` of tokens [n, K], from what was listed before where there is that."""
+        if self.before is None:
+            return self.evidence(tokens)
+        assert isinstance(self.game, Replays)
+        turn = self.before.turn
+        explained = self.before.evidence(self.game.earlier(self.history, tokens, turn))
+        left = np.flatnonzero(explained)
+        explained[left] *= self.evidence(tokens[left], turn)
+        return explained
 
     def sample(self, rng: np.random.Generator, n: int) -> tuple[Worlds, tuple[Memory, ...]]:
         """See ``Belief.sample``. Takes n doubles where worlds are listed, else what the model takes
@@ -275,8 +299,9 @@ class LearnedBelief(Belief):
         """
         return np.asarray(self.evidence(tokens) > 0)
 
-    def evidence(self, tokens: IntArray) -> FloatArray:
-        """[n] how likely the others' moves were, had the seat not seen tokens [n, K].
+    def evidence(self, tokens: IntArray, since: int = 0) -> FloatArray:
+        """[n] how likely the others' moves were from a turn on, had the seat not seen tokens [n, K]
+        today.
 
         1 where it cannot be asked.
         """
@@ -289,7 +314,7 @@ class LearnedBelief(Belief):
             moves = {
                 t: int(event.action[0])
                 for t, event in enumerate(self.history.events)
-                if event.player[0] == p and event.action[0] != HIDDEN
+                if t >= since and event.player[0] == p and event.action[0] != HIDDEN
             }
             ask = self._chances_at_once if p in self.public else self._chances_replayed
             left = sorted(moves, reverse=True)

@@ -352,13 +352,17 @@ def test_replay_rebuilds_another_seats_views() -> None:
         rng = np.random.default_rng(seed)
         worlds = game.deal(rng, 1)
         histories = [History(p, (worlds.view(p),)) for p in range(3)]
+        hands = []
         for _ in range(12):
             if worlds.terminal[0]:
                 break
+            hands.append([game.hidden_tokens(worlds, p) for p in range(3)])
             event: Event = worlds.step(random_legal(worlds, rng))
             histories = [h.append(event, worlds.view(h.seat)) for h in histories]
         for seat in range(3):
             held = game.hidden_tokens(worlds, seat)
+            for turn, then in enumerate(hands):
+                assert np.array_equal(game.earlier(histories[seat], held, turn), then[seat])
             for player in range(3):
                 found = game.replay(histories[seat], player, held)
                 assert found.seat == player and found.events is histories[seat].events

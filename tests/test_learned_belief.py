@@ -259,6 +259,32 @@ def test_few_worlds_are_listed_with_their_chances(game, name) -> None:
     assert told > 0 or name == "random"
 
 
+@pytest.mark.parametrize("game", [TWO, THREE], ids=["2 players", "3 players"])
+@pytest.mark.parametrize("name", ["smartbot", "evalfn-c", "random"])
+def test_what_was_listed_is_carried_on(game, name) -> None:
+    """The same worlds and weights, whether listed at every turn or at the last alone."""
+    policy = load_policy(name, game.config)
+    blueprint, compared, saved = (policy,) * game.num_players, 0, 0
+    for seed in range(3):
+        _, history = list(positions(game, policy, seed, 1))[-1]
+        belief = LearnedBelief.start(Grounded(game), blueprint, history.views[0], listed=200)
+        for turn, event in enumerate(history.events, start=1):
+            belief = belief.update(event, history.views[turn])
+            if turn % 3 == 2:  # not at every turn: moves of more than one partner lie between
+                continue
+            so_far = History(1, history.views[: turn + 1], history.events[:turn])
+            afresh = belief_after(Grounded(game), blueprint, so_far, listed=200)
+            before = belief.likelihoods
+            if afresh.listing is None:
+                assert belief.listing is None
+                continue
+            assert np.array_equal(belief.listing.tokens, afresh.listing.tokens)
+            assert belief.listing.upto == pytest.approx(afresh.listing.upto)
+            saved += afresh.likelihoods - (belief.likelihoods - before)
+            compared += belief.before is not None
+    assert compared > 5 and saved > 0
+
+
 def test_after_a_move_that_is_not_the_blueprints_nothing_is_listed() -> None:
     policy = load_policy("smartbot", TWO.config)
     _, history = list(positions(TWO, policy, 3, 1))[-1]

@@ -6,6 +6,7 @@ Letters: B worlds, W words of a row, F factors (hands), L cards of a hand, P pla
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Literal
@@ -256,6 +257,12 @@ class HanabiGame(PrivateTokens, Redeterminizes, Replays, GrowsTrees):
             if now.any():
                 found[now] = self._with_hands(seen, history.seat, hands[now]).rows
         return HanabiWorlds(self, found).view(player)
+
+    def earlier(self, history: History, tokens: IntArray, turn: int) -> IntArray:
+        """See ``Replays``."""
+        past = self._past(history, tokens)
+        hands = next(itertools.islice(past, len(history.views) - 1 - turn, None))[1]
+        return np.where(hands == NO_CARD, HIDDEN, hands).astype(np.int64)
 
     def _past(self, history: History, tokens: IntArray) -> Iterator[tuple[Rows, Rows]]:
         """What the observer saw at each turn, [1, W], the last first; its cards [B, H] then."""

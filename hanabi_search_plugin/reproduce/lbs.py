@@ -101,17 +101,20 @@ DROPPING = replace(
     ),
 )  # fmt: skip
 
-# The moves that the blueprint likes best, ten worlds, then twenty at a time for what is left.
-LISTING = replace(
-    EXPLAINED,
-    name=f"{_name(STRONG, 5)}-lbs-12-160-listed",
-    search=Lbs(
-        depth=12, rollouts=160, min_rollouts=10, round_size=20, deviations=1.0, threshold=0.15,
-        candidates=8,
-    ),
-    listed=LISTED,
-)  # fmt: skip
-EAGER = replace(  # with the threshold of the two above
+
+def _listing(rollouts: int, worlds: int, then: int) -> Run:
+    """The moves that the blueprint likes best, so many worlds, and then so many at a time for what
+    is left."""
+    search = Lbs(
+        depth=12, rollouts=rollouts, min_rollouts=worlds, round_size=then, deviations=1.0,
+        threshold=0.15, candidates=8,
+    )  # fmt: skip
+    name = f"{_name(STRONG, 5)}-lbs-12-{rollouts}-listed"
+    return replace(EXPLAINED, name=name, search=search, listed=LISTED)
+
+
+LISTING, WIDER = _listing(160, 10, 20), _listing(240, 15, 25)
+EAGER = replace(  # with the threshold of those above
     _sparta(STRONG),
     name=f"{_name(STRONG, 5)}-sparta-0.15",
     search=Sparta(**BUDGET | {"threshold": 0.15}),
@@ -190,6 +193,11 @@ TABLE_2 = Table(
         Row(
             label=f"{STRONG}, LBS, depth 12, 160 rollouts, hands listed where they are few",
             run=LISTING,
+            than=f"{STRONG}, SPARTA",
+        ),
+        Row(
+            label=f"{STRONG}, LBS, depth 12, 240 rollouts, hands listed where they are few",
+            run=WIDER,
             than=f"{STRONG}, SPARTA",
         ),
         Row(label=f"{STRONG}, SPARTA, threshold 0.15", run=EAGER, than=f"{STRONG}, SPARTA"),

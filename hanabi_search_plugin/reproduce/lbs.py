@@ -234,7 +234,10 @@ FIGURE_4 = Figure(
 
 MINUTES = 10  # of one idle core, for the blueprint and its belief model together
 A_MINUTE = Training(blueprint=35, belief=22)  # rounds
-TO_THE_END = Lbs(depth=None, **BUDGET | {"rollouts": 500, "candidates": 8})  # values play no part
+TO_THE_END = Lbs(  # values play no part
+    depth=None, rollouts=160, min_rollouts=20, round_size=40, deviations=1.0, threshold=0.25,
+    candidates=4,
+)  # fmt: skip
 
 
 def _learned(minutes: int, search: Lbs | None) -> Run:
@@ -245,6 +248,7 @@ def _learned(minutes: int, search: Lbs | None) -> Run:
         policy="",
         search=search,
         seats=() if search is None else (1,),
+        explain=True,
         training=Training(blueprint=rounds[0], belief=rounds[1]),
     )
 
@@ -260,7 +264,8 @@ FIGURE_5 = Figure(
         for label, search in (("blueprint", None), ("LBS to the end", TO_THE_END))
     ),
     note="Networks from nothing, trained by this command. A minute is 35 rounds of self-play, or "
-    "22 of belief learning. 500 rollouts of 8 moves; the paper: 24 hours, 10,000 rollouts.",
+    "22 of belief learning. 160 rollouts of 4 moves, in hands that explain the partner's moves. "
+    "The paper: 24 hours, 10,000 rollouts.",
     ticks=tuple(f"{minutes}|{MINUTES - minutes}" for minutes in _MINUTES),
     axis="minutes for the blueprint | for the belief model",
 )

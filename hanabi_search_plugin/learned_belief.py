@@ -103,7 +103,7 @@ class LearnedBelief(Belief):
     model: BeliefModel
     blueprint: Blueprint
     history: History
-    state: Memory  # the model's
+    read: tuple[int, Memory]  # moves that the model was last shown, and its state then
     own_memory: Memory  # the blueprint's at the seat
     public: dict[int, Memory]  # of other seats whose memory is public or none, one row each
     explain: bool
@@ -158,7 +158,7 @@ class LearnedBelief(Belief):
             model=model,
             blueprint=blueprint,
             history=History(seat, (view,)),
-            state=model.start(view),
+            read=(0, model.start(view)),
             own_memory=blueprint[seat].start(view),
             public=public,
             explain=explain,
@@ -179,6 +179,14 @@ class LearnedBelief(Belief):
     @property
     def memory(self) -> Memory:
         return self.own_memory
+
+    @cached_property
+    def state(self) -> Memory:
+        """The model's now. Where worlds are listed nobody asks for it, and nothing is read."""
+        since, state = self.read
+        for t in range(since, len(self.history.events)):
+            state = self.model.observe(self.history.views[t + 1], self.history.events[t], state)
+        return state
 
     @property
     def size(self) -> int:
@@ -206,7 +214,7 @@ class LearnedBelief(Belief):
         return replace(
             self,
             history=self.history.append(event, view),
-            state=self.model.observe(view, event, self.state),
+            read=(len(self.history.events), self.state) if "state" in self.__dict__ else self.read,
             own_memory=self.blueprint[self.seat].observe(view, event, self.own_memory),
             public={
                 p: self.blueprint[p].observe(shown.view(p), event.seen_by(p, self.game), memory)

@@ -160,6 +160,30 @@ def test_with_an_exact_model_samples_are_those_of_the_exact_belief(game, name) -
     assert exact is not None
 
 
+def test_the_model_reads_what_happened_when_it_is_asked() -> None:
+    """Whenever that is, each move once, in order."""
+
+    class Reader(Grounded):
+        def start(self, view):
+            return ()
+
+        def observe(self, view, event, state):
+            return (*state, int(event.action[0]))
+
+    policy = (load_policy("smartbot", TWO.config),) * 2
+    read = 0
+    for _, history in positions(TWO, policy[0], 5, 1):
+        moves = tuple(int(event.action[0]) for event in history.events)
+        belief = LearnedBelief.start(Reader(TWO), policy, history.views[0])
+        for t, (event, view) in enumerate(zip(history.events, history.views[1:], strict=True)):
+            if t in (2, 3, len(moves) // 2):
+                assert belief.state == moves[:t]
+            belief = belief.update(event, view)
+        assert belief.state == moves
+        read = max(read, len(moves))
+    assert read > 10
+
+
 def test_nothing_is_replayed_for_a_public_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*arguments):
         raise AssertionError("replayed")

@@ -153,50 +153,56 @@ def _told(
 
 def page(text: str) -> str:
     """The page with its cards and curves made anew."""
-    sections: dict[str, Iterable[str]] = {}
-    for policy, about in belief_models().items():
-        for model in about["models"]:
-            sections[f"card of {model['file']}"] = _card(policy, model)
-            sections[f"curve of {model['file']}"] = _curve(model)
-    return fill(text, sections)
+    shipped = [(name, m) for name, about in belief_models().items() for m in about["models"]]
+    cards = _table(CARD, (_card(name, model) for name, model in shipped))
+    curves = _table(CURVE, (_curve(name, model) for name, model in shipped))
+    return fill(text, {"shipped beliefs": cards, "how they learned": curves})
+
+
+CARD = (
+    "games of", "rules", "file", "MB", "parameters", "nats a card", "grounded", "closer by",
+    "without the mask", "measured", "listener", "rounds", "minutes of a core",
+)  # fmt: skip
+CURVE = ("games of", "rules", *(f"{100 * i // ROUNDS} %" for i in range(1, ROUNDS + 1)))
+
+
+def _table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterable[str]:
+    for row in (columns, ["---" for _ in columns], *rows):
+        yield f"| {' | '.join(row)} |"
+
+
+def _rules(model: dict[str, Any]) -> str:
+    return ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in model["config"].items())
 
 
 def _card(policy: str, model: dict[str, Any]) -> Iterable[str]:
     loaded = load_belief_model(policy, HanabiGame(**model["config"]))
     assert isinstance(loaded, NetworkBelief)
     network, record = loaded.network, loaded.training
-    size = (MODELS / model["file"]).stat().st_size / 2**20
-    options = network.options
-    rows = {
-        "file": f"`{model['file']}`, {size:.2f} MB",
-        "games of": f"`{policy}`",
-        "network": f"hidden {options['hidden']}, decoder {options['decoder']}, embedding "
-        f"{options['embedding']}; {sum(p.numel() for p in network.parameters()):,} parameters",
-        "encoding": f"`{options['encoding']}`, listener `{options['listener']}`",
-        "cross entropy": f"**{model['cross_entropy']:.3f}** nats a card; grounded "
-        f"{model['grounded']:.3f}; without the mask {model['unmasked']:.3f} "
-        f"({model['games']:,} games, seed {model['seed']})",
-        "training": f"{record['done']} of {record['iterations']} rounds of "
-        f"{record['games']} games, "
-        f"{record['steps']} steps each on {record['batch']} seats' games, rate {record['rate']}, "
-        f"seed {record['seed']}",
-        "its cost": f"{record['cpu_seconds'] / 60:.0f} minutes of one core",
-    }
-    yield "| | |"
-    yield "|---|---|"
-    yield from (f"| {name} | {value} |" for name, value in rows.items())
+    known, grounded = model["cross_entropy"], model["grounded"]
+    yield f"`{policy}`"
+    yield _rules(model)
+    yield f"`{model['file']}`"
+    yield f"{(MODELS / model['file']).stat().st_size / 2**20:.2f}"
+    yield f"{sum(p.numel() for p in network.parameters()):,}"
+    yield f"**{known:.3f}**"
+    yield f"{grounded:.3f}"
+    yield f"{grounded - known:.3f}"
+    yield f"{model['unmasked']:.3f}"
+    yield f"{model['games']:,} games, seed {model['seed']}"
+    yield f"`{network.options['listener']}`"
+    yield f"{record['done']}"
+    yield f"{record['cpu_seconds'] / 60:.0f}"
 
 
-def _curve(model: dict[str, Any]) -> Iterable[str]:
-    """Means of rounds."""
+def _curve(policy: str, model: dict[str, Any]) -> Iterable[str]:
+    """Nats a card closer than the grounded belief, means of rounds."""
     path = RESULTS / f"{model['file'].removesuffix('.safetensors')}.jsonl"
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    yield "| round | nats a card | grounded | gained |"
-    yield "|---|---|---|---|"
-    for first in range(0, len(lines), -(-len(lines) // ROUNDS)):
-        part = lines[first : first + -(-len(lines) // ROUNDS)]
-        kept, known = (sum(row[k] for row in part) / len(part) for k in ("masked", "grounded"))
-        yield f"| {first + 1}-{first + len(part)} | {kept:.3f} | {known:.3f} | {known - kept:.3f} |"
+    yield f"`{policy}`"
+    yield _rules(model)
+    for part in np.array_split([row["grounded"] - row["masked"] for row in lines], ROUNDS):
+        yield f"{part.mean():.3f}"
 
 
 if __name__ == "__main__":

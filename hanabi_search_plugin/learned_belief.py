@@ -31,8 +31,9 @@ from hanabi_search_plugin.require import require_integer
 from hanabi_search_plugin.streams import Streams
 
 MOST_DRAWS = 8  # draws for each world asked for, after which a model has failed
-LISTED = 2_000  # sequences of tokens
-AT_ONCE = 512  # views that a policy is asked about; of one turn as many as there are
+LISTED = 100_000  # sequences of tokens
+AT_ONCE = 512  # views of several turns that a policy is asked about
+BLOCK = 1 << 14  # views of one turn
 
 
 @dataclass(frozen=True)
@@ -331,7 +332,8 @@ class LearnedBelief(Belief):
                 count = max(1, AT_ONCE // len(rows)) if p in self.public else len(left)
                 turns, left = left[:count], left[count:]
                 self.asked.n += len(turns) * len(rows)
-                weights[rows] *= ask(p, {t: moves[t] for t in turns}, tokens[rows])
+                for some in np.array_split(rows, -(-len(rows) // BLOCK)):
+                    weights[some] *= ask(p, {t: moves[t] for t in turns}, tokens[some])
         return weights
 
     def _chances_at_once(self, player: int, moves: dict[int, int], tokens: IntArray) -> FloatArray:

@@ -14,7 +14,6 @@ from typing import Any
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.learned_belief import LISTED
 from hanabi_search_plugin.reproduce.plan import (
     Curve,
     Figure,
@@ -102,18 +101,18 @@ DROPPING = replace(
 )  # fmt: skip
 
 
-def _listing(rollouts: int, worlds: int, then: int) -> Run:
+def _listing(rollouts: int, worlds: int, then: int, listed: int) -> Run:
     """The moves that the blueprint likes best, so many worlds, and then so many at a time for what
-    is left."""
+    is left; in hands that are listed where there are at most so many."""
     search = Lbs(
         depth=12, rollouts=rollouts, min_rollouts=worlds, round_size=then, deviations=1.0,
         threshold=0.15, candidates=8,
     )  # fmt: skip
     name = f"{_name(STRONG, 5)}-lbs-12-{rollouts}-listed"
-    return replace(EXPLAINED, name=name, search=search, listed=LISTED)
+    return replace(EXPLAINED, name=name, search=search, listed=listed)
 
 
-LISTING, WIDER = _listing(160, 10, 20), _listing(240, 15, 25)
+LISTING, WIDER = _listing(160, 10, 20, 2_000), _listing(200, 12, 25, 100_000)
 EAGER = replace(  # with the threshold of those above
     _sparta(STRONG),
     name=f"{_name(STRONG, 5)}-sparta-0.15",
@@ -191,12 +190,12 @@ TABLE_2 = Table(
             than=f"{STRONG}, SPARTA",
         ),
         Row(
-            label=f"{STRONG}, LBS, depth 12, 160 rollouts, hands listed where they are few",
+            label=f"{STRONG}, LBS, depth 12, 160 rollouts, up to 2,000 hands listed",
             run=LISTING,
             than=f"{STRONG}, SPARTA",
         ),
         Row(
-            label=f"{STRONG}, LBS, depth 12, 240 rollouts, hands listed where they are few",
+            label=f"{STRONG}, LBS, depth 12, 200 rollouts, up to 100,000 hands listed",
             run=WIDER,
             than=f"{STRONG}, SPARTA",
         ),

@@ -44,7 +44,7 @@ class Page:
             return
         content = json.loads(path.read_text())
         figure = (folder / f"{name}.png").exists()
-        if not figure or content["kind"] == "beliefs":
+        if not figure or content["kind"] in ("beliefs", "splits"):
             yield from report.markdown(content)
             yield ""
         if figure:
@@ -56,7 +56,7 @@ class Page:
 PAGES = (
     Page("sparta.md", "sparta", sparta.PLANS),
     Page("ris_mcts.md", "ris", ris_mcts.PLANS),
-    Page("lbs.md", "lbs", (lbs.FIGURE_4, lbs.TABLE_1, lbs.TABLE_2, lbs.BOTH_SEATS)),
+    Page("lbs.md", "lbs", (lbs.FIGURE_4, lbs.TABLE_1, lbs.TABLE_2, lbs.FIGURE_5, lbs.FIGURE_6, lbs.BOTH_SEATS)),
 )
 
 

@@ -344,6 +344,16 @@ def test_markdown_leaves_empty_columns_out() -> None:
     ]
 
 
+def test_markdown_keeps_bars_in_their_cells() -> None:
+    point = {"x": 0, "mean": 1.5, "sem": 0.5, "games": 2}
+    curve = {"label": "a", "points": [point]}
+    figure = {"kind": "splits", "curves": [curve], "ticks": ["1|8"], "axis": "depth | rollouts"}
+    assert list(report.markdown(figure))[1:] == [
+        "|---|---|---|---|",
+        r"| a | 1\|8 | 1.50 ± 0.50 | 2 |",
+    ]
+
+
 TREES = Table(
     name="tiny-trees",
     title="Trees",

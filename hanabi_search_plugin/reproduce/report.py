@@ -32,10 +32,14 @@ def rows(content: dict[str, Any]) -> list[list[str]]:
 def markdown(content: dict[str, Any]) -> Iterable[str]:
     """The lines of a table."""
     names = headings(content)
-    yield f"| {' | '.join(names)} |"
+    yield _line(names)
     yield f"|{'---|' * len(names)}"
-    for cells in rows(content):
-        yield f"| {' | '.join(cells)} |"
+    yield from map(_line, rows(content))
+
+
+def _line(cells: Iterable[str]) -> str:
+    escaped = (cell.replace("|", r"\|") for cell in cells)
+    return f"| {' | '.join(escaped)} |"
 
 
 Cell = Callable[[dict[str, Any]], str]

@@ -56,7 +56,11 @@ class Page:
 PAGES = (
     Page("sparta.md", "sparta", sparta.PLANS),
     Page("ris_mcts.md", "ris", ris_mcts.PLANS),
-    Page("lbs.md", "lbs", (lbs.FIGURE_4, lbs.TABLE_1, lbs.TABLE_2, lbs.FIGURE_5, lbs.FIGURE_6, lbs.BOTH_SEATS)),
+    Page(
+        "lbs.md",
+        "lbs",
+        (lbs.FIGURE_4, lbs.TABLE_1, lbs.TABLE_2, lbs.FIGURE_5, lbs.FIGURE_6, lbs.BOTH_SEATS),
+    ),
 )
 
 

@@ -14,7 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hanabi_search_plugin import Sparta, UniformPolicy, evaluate, load_policy, upgrade
+from hanabi_search_plugin import (
+    Sparta,
+    UniformPolicy,
+    evaluate,
+    learned_belief,
+    load_policy,
+    upgrade,
+)
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.belief_model import BeliefModel, Grounded
 from hanabi_search_plugin.errors import ConfigError, TooFewWorldsError, UnsupportedError
@@ -251,8 +258,9 @@ def test_where_too_few_draws_explain_others_stand_in() -> None:
 
 @pytest.mark.parametrize("game", [TWO, THREE], ids=["2 players", "3 players"])
 @pytest.mark.parametrize("name", ["smartbot", "evalfn-c", "random"])
-def test_few_worlds_are_listed_with_their_chances(game, name) -> None:
+def test_few_worlds_are_listed_with_their_chances(game, name, monkeypatch) -> None:
     """Hands and weights are those of the exact belief; draws follow them."""
+    monkeypatch.setattr(learned_belief, "BLOCK", 60)
     policy = load_policy(name, game.config)
     blueprint, seat, told = (policy,) * game.num_players, 1, 0
     for _, history in positions(game, policy, 3, seat):

@@ -104,19 +104,13 @@ DROPPING = replace(
 def _listing(rollouts: int, worlds: int, then: int, listed: int, cards: int = 5) -> Run:
     """The moves that the blueprint likes best, so many worlds, and then so many at a time for what
     is left; in hands that are listed where there are at most so many."""
-    return Run(
-        name=f"{_name(STRONG, cards)}-lbs-12-{rollouts}-listed",
-        policy=STRONG,
-        config=CARDS[cards],
-        search=Lbs(
-            depth=12, rollouts=rollouts, min_rollouts=worlds, round_size=then, deviations=1.0,
-            threshold=0.15, candidates=8,
-        ),
-        seats=(1,),
-        belief=STRONG,
-        explain=True,
-        listed=listed,
+    search = Lbs(
+        depth=12, rollouts=rollouts, min_rollouts=worlds, round_size=then, deviations=1.0,
+        threshold=0.15, candidates=8,
     )  # fmt: skip
+    name = f"{_name(STRONG, cards)}-lbs-12-{rollouts}-listed"
+    drawn = _lbs(STRONG, search.depth, cards)
+    return replace(drawn, name=name, search=search, explain=True, listed=listed)
 
 
 LISTING = _listing(160, 10, 20, 2_000)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hanabi_search_plugin.belief import Belief, WrappedBelief
-from hanabi_search_plugin.game import Event, View
-from hanabi_search_plugin.policy import Memory, Proposes
+from hanabi_search_plugin.core.belief import Belief, WrappedBelief
+from hanabi_search_plugin.core.game import Event, View
+from hanabi_search_plugin.core.policy import Memory, Proposes
 
 
 class Guided(WrappedBelief):

@@ -24,18 +24,19 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from hanabi_search_plugin.agent import FollowingSearch
 from hanabi_search_plugin.algorithms.guided import Guided
 from hanabi_search_plugin.algorithms.search_tree import Node, Nodes, Tree
-from hanabi_search_plugin.belief import Belief
-from hanabi_search_plugin.errors import ConfigError, ContractError, UnsupportedError
-from hanabi_search_plugin.game import Game, Redeterminizes, View, Worlds
-from hanabi_search_plugin.policy import Estimates, Memory, Proposes, Redraws, take
-from hanabi_search_plugin.require import require_integer
-from hanabi_search_plugin.result import Reason, SearchResult
-from hanabi_search_plugin.rollout import observe_all
-from hanabi_search_plugin.streams import Streams
-from hanabi_search_plugin.tree import GrownTree, GrowsTrees, Move
+from hanabi_search_plugin.core.agent import FollowingSearch
+from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.capabilities import Redeterminizes
+from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
+from hanabi_search_plugin.core.game import Game, View, Worlds
+from hanabi_search_plugin.core.policy import Estimates, Memory, Proposes, Redraws, take
+from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.core.result import Reason, SearchResult
+from hanabi_search_plugin.core.rollout import observe_all, play_out
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, Move, TreeSettings
 
 Final = Literal["visits", "value"]
 Leaves = Literal["rollouts", "estimates"]
@@ -122,10 +123,10 @@ class TreeSearch(FollowingSearch):
     def tree(self, game: Game, seat: int) -> Tree:
         """An empty tree for a decision of ``seat``."""
 
-    def enter(self, worlds: Worlds, player: int, hints: Memory, rng: Streams) -> Worlds:
+    def enter(self, worlds: Worlds, player: int, guide_memory: Memory, rng: Streams) -> Worlds:
         """ENTERNODE: the worlds that ``player``, not the root, finds. As they are, here.
 
-        ``hints`` are the guide's memory.
+        ``guide_memory`` are the guide's memory.
         """
         return worlds
 
@@ -186,7 +187,7 @@ class TreeSearch(FollowingSearch):
         an iteration.
         """
         tree = self._grown_by_game(belief) or self.tree(belief.game, belief.seat)
-        hints = self._guide_memory(belief)
+        guide_memory = self._guide_memory(belief)
         few = ROUND if self.seconds is None else FEW
         while self.iterations is None or tree.iterations < self.iterations:
             n = ROUND if self.iterations is None else min(ROUND, self.iterations - tree.iterations)
@@ -201,7 +202,7 @@ class TreeSearch(FollowingSearch):
                     for row in rows[:, None]:
                         minds = tuple(take(memory, row) for memory in memories)
                         world, stream = worlds.select(row), streams.select(row)
-                        self._iterate(tree, belief, world, minds, hints, stream)
+                        self._iterate(tree, belief, world, minds, guide_memory, stream)
                 yield tree
 
     def _grown_by_game(self, belief: Belief) -> GrownTree | None:
@@ -209,9 +210,7 @@ class TreeSearch(FollowingSearch):
         game = belief.game
         if not isinstance(game, GrowsTrees) or self.nodes != "moves":
             return None
-        return game.start_tree(
-            belief.seat,
-            belief.blueprint,
+        settings = TreeSettings(
             redeterminize=self.redeterminizes,
             by_convention=self.by_convention,
             predict=self.predicts,
@@ -222,6 +221,7 @@ class TreeSearch(FollowingSearch):
             prior_visits=self.prior_visits,
             rollouts=self._rolls_out,
         )
+        return game.start_tree(belief.seat, belief.blueprint, settings)
 
     def _iterate(
         self,
@@ -229,13 +229,13 @@ class TreeSearch(FollowingSearch):
         belief: Belief,
         worlds: Worlds,
         memories: tuple[Memory, ...],
-        hints: Memory,
+        guide_memory: Memory,
         rng: Streams,
     ) -> None:
-        """Lines 4 to 16 of Algorithm 1 in one world. ``hints`` are the guide's memory."""
+        """Lines 4 to 16 of Algorithm 1 in one world. ``guide_memory`` are the guide's memory."""
         game = belief.game
         if self.by_convention:
-            worlds = self._redraw(worlds, belief.seat, hints, rng)
+            worlds = self._redraw(worlds, belief.seat, guide_memory, rng)
         places = tree.start(worlds)
         path: list[tuple[Move, int]] = []
         possible = True
@@ -246,10 +246,10 @@ class TreeSearch(FollowingSearch):
                 node.reached = True
                 break
             root = player == belief.seat
-            found = worlds if root else self.enter(worlds, player, hints, rng)
+            found = worlds if root else self.enter(worlds, player, guide_memory, rng)
             view = found.view(player)
-            actions = self._moves(view, hints)
-            entered = self._enter_priors(node, actions, view, hints)
+            actions = self._moves(view, guide_memory)
+            entered = self._enter_priors(node, actions, view, guide_memory)
             action = np.array([node.select(actions, self.exploration * span(game), rng)])
             path.append((node.moves[int(action[0])], player))
             after = found.select(np.zeros(1, dtype=np.int64))
@@ -263,10 +263,10 @@ class TreeSearch(FollowingSearch):
             memories = observe_all(worlds, event.player, action, belief.blueprint, memories)
             if self.guide is not None:
                 seen = event.seen_by(belief.seat, game)
-                hints = self.guide.observe(worlds.view(belief.seat), seen, hints)
+                guide_memory = self.guide.observe(worlds.view(belief.seat), seen, guide_memory)
             places = tree.after(places, event, worlds)
         if self._rolls_out or worlds.terminal[0]:
-            returns = game.play_out(worlds, belief.blueprint, memories, rng)[0]
+            returns = play_out(worlds, belief.blueprint, memories, rng)[0]
         else:
             returns = np.full(game.num_players, path[-1][0].mean)
         for move, player in path:
@@ -274,24 +274,26 @@ class TreeSearch(FollowingSearch):
         tree.iterations += 1
         tree.depth = max(tree.depth, len(path))
 
-    def _redraw(self, worlds: Worlds, player: int, hints: Memory, rng: Streams) -> Worlds:
+    def _redraw(self, worlds: Worlds, player: int, guide_memory: Memory, rng: Streams) -> Worlds:
         assert isinstance(self.guide, Redraws)
-        return self.guide.redraw(worlds, player, hints, rng)
+        return self.guide.redraw(worlds, player, guide_memory, rng)
 
-    def _moves(self, view: View, hints: Memory) -> list[int]:
+    def _moves(self, view: View, guide_memory: Memory) -> list[int]:
         """The moves to look at: those the guide proposes, or all."""
         legal = view.legal
         if self.guide is None:
             return np.flatnonzero(legal[0]).tolist()
-        proposed = self.guide.proposed(view, legal, hints)[0]
+        proposed = self.guide.proposed(view, legal, guide_memory)[0]
         return np.flatnonzero(proposed if proposed.any() else legal[0]).tolist()
 
-    def _enter_priors(self, node: Node, actions: list[int], view: View, hints: Memory) -> bool:
+    def _enter_priors(
+        self, node: Node, actions: list[int], view: View, guide_memory: Memory
+    ) -> bool:
         """Enter the moves that the node does not have yet as the guide estimates them: any?"""
         missing = [a for a in actions if a not in node.moves]
         if not missing or not isinstance(self.guide, Estimates):
             return False
-        expected = self.guide.estimates(view, view.legal, hints)[0]
+        expected = self.guide.estimates(view, view.legal, guide_memory)[0]
         for a in missing:
             node.moves[a] = Move.prior(self.prior_visits, float(expected[a]))
         return True
@@ -351,10 +353,10 @@ class RisMcts(TreeSearch):
             return Tree(game, (seat,), (0,) * game.num_players, self.nodes)
         return _of_all(game, self.nodes)
 
-    def enter(self, worlds: Worlds, player: int, hints: Memory, rng: Streams) -> Worlds:
+    def enter(self, worlds: Worlds, player: int, guide_memory: Memory, rng: Streams) -> Worlds:
         assert isinstance(worlds.game, Redeterminizes)
         if self.by_convention:
-            return self._redraw(worlds, player, hints, rng)
+            return self._redraw(worlds, player, guide_memory, rng)
         return worlds.game.redeterminize(worlds, player, rng)
 
     def leave(self, worlds: Worlds, player: int, saved: Worlds, rng: Streams) -> Worlds | None:

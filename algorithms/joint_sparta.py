@@ -6,8 +6,8 @@ out those in which it would have moved otherwise. Where the range is larger than
 move waits in a queue until later events have made it small enough; as long as it waits, only its
 mover goes on searching, and the others play the blueprint. So there is always one who can search.
 
-Players share nothing but the public history and the seed. Each keeps a ``Table``, what everybody
-knows; players in one process may share what they would all compute.
+Players share nothing but the public history and the seed. Each keeps a ``CommonKnowledge``, what
+everybody knows; players in one process may share what they would all compute.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from hanabi_search_plugin.agent import SearchAgent, TeamSearch
 from hanabi_search_plugin.algorithms.range_search import RangeSearch
 from hanabi_search_plugin.algorithms.sparta import noise_notes
-from hanabi_search_plugin.errors import ContractError, UnsupportedError
-from hanabi_search_plugin.game import Event, Game, IntArray, View
-from hanabi_search_plugin.policy import Blueprint, Memory
-from hanabi_search_plugin.public_belief import PublicBelief
-from hanabi_search_plugin.require import require_integer, require_positive_or_0
-from hanabi_search_plugin.result import Reason, SearchResult
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.beliefs.exact import public_belief
+from hanabi_search_plugin.core.agent import SearchAgent, TeamSearch
+from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
+from hanabi_search_plugin.core.game import Event, Game, IntArray, View
+from hanabi_search_plugin.core.policy import Blueprint, Memory
+from hanabi_search_plugin.core.public_belief import PublicBelief
+from hanabi_search_plugin.core.require import require_integer, require_positive_or_0
+from hanabi_search_plugin.core.result import Reason, SearchResult
+from hanabi_search_plugin.core.streams import Streams
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +93,7 @@ class Searched:
 
 
 @dataclass(frozen=True)
-class Table:
+class CommonKnowledge:
     """What everybody knows at one turn. It has no part in which seats differ."""
 
     public: PublicBelief
@@ -109,7 +110,7 @@ class Table:
 class Seat:
     """One player's memory: what everybody knows, and what it alone sees."""
 
-    table: Table
+    table: CommonKnowledge
     view: View
 
 
@@ -122,7 +123,7 @@ class JointAgent(SearchAgent):
     search: JointSparta
     epsilon: float = 0.0  # probability that a player moves at random
 
-    _tables: WeakValueDictionary[bytes, Table] = field(
+    _tables: WeakValueDictionary[bytes, CommonKnowledge] = field(
         default_factory=WeakValueDictionary, init=False, repr=False, compare=False
     )
 
@@ -194,17 +195,17 @@ class JointAgent(SearchAgent):
     # --------------------------------------------------------------------- what everybody does
 
     def _started(self, view: View) -> Seat:
-        public = self.game.public_belief(self.blueprint, view, epsilon=self.epsilon)
+        public = public_belief(self.game, self.blueprint, view, epsilon=self.epsilon)
         part = public.public_part(view)
         first = int(view.current_player[0])
         counted = public.likelihoods is not None
-        table = Table(
+        table = CommonKnowledge(
             public, first, (), (0,) * self.game.num_players if counted else None,
             key=None if part is None else hashlib.blake2b(part, digest_size=16).digest(),
         )  # fmt: skip
         return Seat(self._shared(table), view)
 
-    def _after(self, table: Table, event: Event, view: View) -> Table:
+    def _after(self, table: CommonKnowledge, event: Event, view: View) -> CommonKnowledge:
         """The table after an event, as any seat finds it from its view."""
         part, key = table.public.public_part(view), None
         if table.key is not None and part is not None:
@@ -215,10 +216,10 @@ class JointAgent(SearchAgent):
                 return known
         return self._shared(replace(self._next(table, event, view), key=key))
 
-    def _shared(self, table: Table) -> Table:
+    def _shared(self, table: CommonKnowledge) -> CommonKnowledge:
         return table if table.key is None else self._tables.setdefault(table.key, table)
 
-    def _next(self, table: Table, event: Event, view: View) -> Table:
+    def _next(self, table: CommonKnowledge, event: Event, view: View) -> CommonKnowledge:
         mover, action = int(event.player[0]), int(event.action[0])
         searched = mover == table.searcher
         public = table.public.update(event, view, by_blueprint=not searched)
@@ -231,7 +232,7 @@ class JointAgent(SearchAgent):
         if likelihoods is not None and public.likelihoods is not None:
             spent = public.likelihoods - sum(likelihoods)
             likelihoods = tuple(n + spent * (p == turn) for p, n in enumerate(likelihoods))
-        return Table(
+        return CommonKnowledge(
             public,
             queue[0].player if queue else turn,
             queue,
@@ -271,7 +272,7 @@ class JointAgent(SearchAgent):
         return self.search.seed, turn
 
 
-def _unsearched(table: Table, player: int, base: int, actions: IntArray) -> SearchResult:
+def _unsearched(table: CommonKnowledge, player: int, base: int, actions: IntArray) -> SearchResult:
     """The blueprint's move, as by a seat that may not search."""
     unknown = np.full(len(actions), np.nan)
     notes = ([table.note] if table.note else []) + table.public.caveats()

@@ -15,12 +15,12 @@ import numpy as np
 
 from hanabi_search_plugin.algorithms.ismcts import TreeSearch, span
 from hanabi_search_plugin.algorithms.search_tree import Tree
-from hanabi_search_plugin.belief import Belief
-from hanabi_search_plugin.game import Game, Worlds
-from hanabi_search_plugin.policy import Memory
-from hanabi_search_plugin.rollout import choose, observe_all
-from hanabi_search_plugin.streams import Streams
-from hanabi_search_plugin.tree import Move
+from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.game import Game, Worlds
+from hanabi_search_plugin.core.policy import Memory
+from hanabi_search_plugin.core.rollout import choose, observe_all, play_out
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.tree import Move
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +79,7 @@ class Predictor(TreeSearch):
             if self.guide is not None:
                 hints = self.guide.observe(worlds.view(seat), event.seen_by(seat, game), hints)
         if self._rolls_out or worlds.terminal[0]:
-            value = float(game.play_out(worlds, belief.blueprint, memories, rng)[0, seat])
+            value = float(play_out(worlds, belief.blueprint, memories, rng)[0, seat])
         else:
             value = path[-1].mean
         for passed in path:

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from hanabi_search_plugin.algorithms import sums
-from hanabi_search_plugin.game import HIDDEN, BoolArray, FloatArray, IntArray
-from hanabi_search_plugin.public_belief import PublicBelief
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.core.game import HIDDEN, BoolArray, FloatArray, IntArray
+from hanabi_search_plugin.core.public_belief import PublicBelief
+from hanabi_search_plugin.core.rollout import action_values
+from hanabi_search_plugin.core.streams import Streams
 
 WORLDS_AT_ONCE = 1 << 14
 
@@ -207,7 +208,7 @@ class RangeSearch:
             player, contest.entries[rows], part.chance.select(np.arange(n))
         )
         actions = np.where(needed[:, moves], moves, HIDDEN)
-        values = public.game.action_values(
+        values = action_values(
             worlds, np.repeat(actions, n, axis=0).T, public.blueprint, memories, player,
             Streams(np.tile(part.policies.state[:n], len(rows))), threads=self.threads,
         )  # fmt: skip

@@ -9,9 +9,9 @@ import math
 from collections.abc import Hashable
 from typing import Literal
 
-from hanabi_search_plugin.game import Event, Game, View, Worlds
-from hanabi_search_plugin.streams import Streams
-from hanabi_search_plugin.tree import Move
+from hanabi_search_plugin.core.game import Event, Game, View, Worlds
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.tree import Move
 
 Nodes = Literal["moves", "observations"]
 

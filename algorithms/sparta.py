@@ -17,14 +17,15 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from hanabi_search_plugin.agent import CutsRollouts
 from hanabi_search_plugin.algorithms import sums
-from hanabi_search_plugin.belief import Belief
-from hanabi_search_plugin.errors import ConfigError, TooFewWorldsError
-from hanabi_search_plugin.game import BoolArray, FloatArray, IntArray
-from hanabi_search_plugin.require import require_integer, require_positive_or_0
-from hanabi_search_plugin.result import Reason, SearchResult
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.core.agent import CutsRollouts
+from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError
+from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
+from hanabi_search_plugin.core.require import require_integer, require_positive_or_0
+from hanabi_search_plugin.core.result import Reason, SearchResult
+from hanabi_search_plugin.core.rollout import action_values
+from hanabi_search_plugin.core.streams import Streams
 
 _logger = logging.getLogger("hanabi_search_plugin")
 
@@ -111,8 +112,7 @@ class Sparta(CutsRollouts):
             except TooFewWorldsError as error:
                 notes.append(str(error))
                 return _result(belief, actions, base, base, "belief_too_small", tally, notes)
-            values = belief.game.action_values(
-                worlds, actions[alive], belief.blueprint, memories, belief.seat,
+            values = action_values(worlds, actions[alive], belief.blueprint, memories, belief.seat,
                 Streams.spawn(rng, n), depth=self.depth, threads=self.threads,
             )  # fmt: skip
             tally.add(np.flatnonzero(alive), values)

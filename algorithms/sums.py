@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hanabi_search_plugin.game import FloatArray, IntArray
+from hanabi_search_plugin.core.game import FloatArray, IntArray
 
 
 def mean(total: FloatArray, n: FloatArray | IntArray) -> FloatArray:

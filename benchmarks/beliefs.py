@@ -19,22 +19,22 @@ from rich.console import Console
 
 from benchmarks.pages import fill
 from hanabi_search_plugin import HanabiConfig, HanabiGame, load_policy
-from hanabi_search_plugin.belief_model import BeliefModel, Grounded
-from hanabi_search_plugin.belief_names import belief_models, load_belief_model
-from hanabi_search_plugin.files import atomic_write
-from hanabi_search_plugin.game import HIDDEN, Worlds
-from hanabi_search_plugin.learned_belief import LearnedBelief
-from hanabi_search_plugin.match import deal_game
+from hanabi_search_plugin.beliefs.belief_model import BeliefModel, Grounded
+from hanabi_search_plugin.beliefs.learned_belief import LearnedBelief
+from hanabi_search_plugin.core.game import HIDDEN, Worlds
+from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+from hanabi_search_plugin.evaluation.match import deal_game
 from hanabi_search_plugin.networks.belief_files import (
     FORMAT,
     NetworkBelief,
     load_belief,
     save_belief,
 )
+from hanabi_search_plugin.networks.catalogue import belief_models, load_belief_model
 from hanabi_search_plugin.networks.checkpoint import read_file
-from hanabi_search_plugin.networks.training.belief import measured
-from hanabi_search_plugin.networks.training.run import METRICS, MODEL
-from hanabi_search_plugin.policy import Policy
+from hanabi_search_plugin.networks.training.belief_training import measured
+from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = ROOT / "hanabi_search_plugin" / "networks" / "models"
@@ -66,7 +66,7 @@ def ship(
     save_belief(MODELS / f"{file}.safetensors", game, model.network, model.training, half=True)
     shutil.copy(run / METRICS, RESULTS / f"{file}.jsonl")
     model = load_belief(MODELS / f"{file}.safetensors", game)
-    blueprint = (load_policy(policy, game.config),) * game.num_players
+    blueprint = (load_policy(policy, game),) * game.num_players
     found = measured(game, blueprint, model.network, games, seed)
     entry = {
         "file": f"{file}.safetensors", "config": config, "games": games, "seed": seed,

@@ -21,12 +21,12 @@ from rich.console import Console
 
 from benchmarks.pages import fill
 from hanabi_search_plugin import HanabiGame, Sparta, evaluate, load_policy, upgrade
-from hanabi_search_plugin.blueprints.compiled import scripts_of
-from hanabi_search_plugin.blueprints.registry import policies
-from hanabi_search_plugin.blueprints.rollouts import play_out
-from hanabi_search_plugin.files import atomic_write
-from hanabi_search_plugin.rollout import start_memories
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.core.rollout import start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+from hanabi_search_plugin.hanabi.bots.compiled import scripts_of
+from hanabi_search_plugin.hanabi.search.compiled_rollouts import play_out
+from hanabi_search_plugin.registry import policies
 
 ROOT = Path(__file__).resolve().parents[1]
 SCORES = ROOT / "hanabi_search_plugin" / "blueprints" / "scores.json"
@@ -82,7 +82,7 @@ def self_play(games: int = 20_000, seed: int = 1, threads: Threads = 1, only: Na
         for players in PLAYERS:
             # No policy knows the rule of the last life, so one run serves both conventions.
             game = HanabiGame(players=players, bomb="keep")
-            policy = load_policy(name, game.config)
+            policy = load_policy(name, game)
             result = evaluate(game, policy, games=games, seed=seed, threads=threads)
             lives = np.array([played.lives_left for played in result.games])
             rows[str(players)] = {
@@ -112,7 +112,7 @@ def sparta(
     for key in only.split(",") if only else ROWS:
         name, players, *bomb = key.split("/")
         game = HanabiGame(players=int(players), bomb=bomb[0] if bomb else "zero")
-        policy = load_policy(name, game.config)
+        policy = load_policy(name, game)
         agent = upgrade(policy, game, search=Sparta(rollouts=rollouts))
         seats = tuple(agent if seat == 1 else policy for seat in range(game.num_players))
         kept = folder / f"sparta-{key.replace('/', '-')}-{rollouts}-{seed}.jsonl"
@@ -134,7 +134,7 @@ def original(games: int = 20_000, seed: int = 3, threads: Threads = 1, only: Nam
     for name in only.split(",") if only else ORIGINALS:
         for players, (mean, error) in zip(PLAYERS, ORIGINALS[name], strict=True):
             game = HanabiGame(players=players, bomb="keep")
-            blueprint = (load_policy(name, game.config),) * players
+            blueprint = (load_policy(name, game),) * players
             rng = np.random.default_rng([seed, players])
             worlds, streams = game.deal(rng, games), Streams.spawn(rng, games)
             memories = start_memories(worlds, blueprint)

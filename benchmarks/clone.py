@@ -24,15 +24,15 @@ from benchmarks.blueprints import mean_and_error
 from benchmarks.networks import MODELS, RESULTS, ROOT
 from benchmarks.pages import fill
 from hanabi_search_plugin import HanabiGame, evaluate, load_policy
-from hanabi_search_plugin.blueprints.registry import network_models
-from hanabi_search_plugin.files import atomic_write
+from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+from hanabi_search_plugin.hanabi.files.searched_games import LOG, read_about
+from hanabi_search_plugin.networks.catalogue import network_models
 from hanabi_search_plugin.networks.checkpoint import load_network
-from hanabi_search_plugin.networks.policy import network_policy
-from hanabi_search_plugin.networks.training.clone import Cloning, Run
+from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.training.clone_lessons import OBJECTIVES
-from hanabi_search_plugin.networks.training.run import METRICS
-from hanabi_search_plugin.policy import Policy
-from hanabi_search_plugin.searched_games import LOG, read_about
+from hanabi_search_plugin.networks.training.clone_training import CloneRun, Cloning
+from hanabi_search_plugin.networks.training.training_run import METRICS
 
 FILE = RESULTS / "clone.json"
 PAGE = ROOT / "docs" / "clone.md"
@@ -89,7 +89,7 @@ def train(
         if row.name in results["rows"] or only not in row.name or row.games > recorded:
             continue
         settings = Cloning(data=str(data), held_out=str(held_out), **row.settings)
-        run = Run(settings, out / row.name)
+        run = CloneRun(settings, out / row.name)
         run.finish()
         last = json.loads((out / row.name / METRICS).read_text().splitlines()[-1])
         game = HanabiGame(run.about.config)
@@ -102,7 +102,7 @@ def train(
         played = measured(network_policy(run.network), run.about.policy, game, games, seed)
         results["rows"][row.name] = about | played
         if "start" not in results:
-            start = load_policy("smartnet", game.config)
+            start = load_policy("smartnet", game)
             results["start"] = measured(start, run.about.policy, game, games, seed)
         results["data"] = {"learned_from": described(data), "held_out": described(held_out)}
         with atomic_write(FILE) as file:
@@ -114,7 +114,7 @@ def measured(
     policy: Policy, blueprint: str, game: HanabiGame, games: int, seed: int
 ) -> dict[str, Any]:
     """Self-play, beside the blueprint's on the same decks."""
-    reference = load_policy(blueprint, game.config)
+    reference = load_policy(blueprint, game)
     found = evaluate(game, policy, games=games, seed=seed, baseline=reference)
     return {
         "games": games,

@@ -30,17 +30,18 @@ from rich.table import Column, Table
 from hanabi_search_plugin import HanabiGame, load_policy
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.belief import Belief
-from hanabi_search_plugin.belief_names import load_belief_model
-from hanabi_search_plugin.checkpoint import Checkpoint
-from hanabi_search_plugin.game import FloatArray
+from hanabi_search_plugin.beliefs.learned_belief import Learned
+from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.game import FloatArray
+from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.core.rollout import action_values
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.journal import Checkpoint
+from hanabi_search_plugin.evaluation.match import Match, deal_game
+from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.jit import compile_seconds
-from hanabi_search_plugin.learned_belief import Learned
-from hanabi_search_plugin.match import Match, deal_game
-from hanabi_search_plugin.policy import Policy
-from hanabi_search_plugin.provenance import describe
-from hanabi_search_plugin.reproduce.lbs import BUDGET
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.networks.catalogue import load_belief_model
+from hanabi_search_plugin.reproduce.lbs_paper import BUDGET
 
 SEAT = 1
 R = TypeVar("R")
@@ -79,8 +80,7 @@ def values(
             for turn, belief, result, seconds in _decisions(game, player, own, EXACT, *told):
                 rng = np.random.default_rng([seed, 99, index, turn])
                 drawn, memories = belief.sample(rng, worlds)
-                tried = game.action_values(
-                    drawn, result.actions, belief.blueprint, memories, SEAT,
+                tried = action_values(drawn, result.actions, belief.blueprint, memories, SEAT,
                     Streams.spawn(rng, worlds),
                 )  # fmt: skip
                 turns.append(
@@ -181,8 +181,9 @@ def _gained(
                     continue
                 rng = np.random.default_rng([seed, 97, index, turn])
                 drawn, memories = belief.sample(rng, worlds)
-                tried = game.action_values(
-                    drawn, np.array([moves[index][turn], own]), belief.blueprint, memories, SEAT,
+                moved = np.array([moves[index][turn], own])
+                tried = action_values(
+                    drawn, moved, belief.blueprint, memories, SEAT,
                     Streams.spawn(rng, worlds),
                 )  # fmt: skip
                 gained[turn] = float((tried[0] - tried[1]).mean())

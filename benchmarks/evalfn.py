@@ -15,9 +15,9 @@ from rich.table import Table
 
 from hanabi_search_plugin import HanabiGame, upgrade
 from hanabi_search_plugin.algorithms import RisMcts
-from hanabi_search_plugin.blueprints.evalfn import EvalFn, shipped
-from hanabi_search_plugin.match import SEARCHES, deal_game
-from hanabi_search_plugin.rollout import observe_all, start_memories
+from hanabi_search_plugin.core.rollout import observe_all, start_memories
+from hanabi_search_plugin.evaluation.match import SEARCHES, deal_game
+from hanabi_search_plugin.hanabi.bots.evalfn import EvalFn, shipped
 
 LIMIT = 0.040  # seconds
 

@@ -21,12 +21,13 @@ from rich.table import Table
 from hanabi_search_plugin import HanabiGame, UniformPolicy, load_policy, upgrade
 from hanabi_search_plugin.algorithms import MoIsmcts, RisMcts
 from hanabi_search_plugin.algorithms.ismcts import TreeSearch
-from hanabi_search_plugin.belief import Belief
-from hanabi_search_plugin.blueprints.agents import RuleAgent
-from hanabi_search_plugin.blueprints.rulebook import TABLE_II
-from hanabi_search_plugin.rollout import choose, observe_all, start_memories
-from hanabi_search_plugin.streams import Streams
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin.beliefs.exact import private_belief
+from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
+from hanabi_search_plugin.hanabi.bots.rulebook import TABLE_II
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 
 GAMES = ("kuhn_poker", "leduc_poker", "leduc_poker(players=3)")
 C = 2.0  # score points
@@ -80,7 +81,7 @@ def speed() -> None:
         state, seat = worlds.states[0], int(worlds.current_player[0])
         search = like_theirs(game, ITERATIONS)
         belief: Belief = search.follow(
-            game.belief((UniformPolicy(),) * game.num_players, worlds.view(seat))
+            private_belief(game, (UniformPolicy(),) * game.num_players, worlds.view(seat))
         )
         rates = [our_rate(search, belief)]
         for make in (python_bot, compiled_bot):
@@ -122,11 +123,11 @@ def generic() -> Iterator[None]:
 def hanabi_belief(search: TreeSearch, rollouts: str, moves: int) -> Belief:
     """Of whoever is to move after so many moves of a game of Van den Bergh's agents."""
     game = HanabiGame(players=4, bomb="keep")
-    blueprint = (load_policy(rollouts, game.config),) * 4
-    players = (load_policy("vdb", game.config),) * 4
+    blueprint = (load_policy(rollouts, game),) * 4
+    players = (load_policy("vdb", game),) * 4
     for seed in range(100):
         worlds = game.deal(np.random.default_rng(seed), 1)
-        beliefs = [search.follow(game.belief(blueprint, worlds.view(p))) for p in range(4)]
+        beliefs = [search.follow(private_belief(game, blueprint, worlds.view(p))) for p in range(4)]
         memories, rng = start_memories(worlds, players), Streams(np.zeros(1, dtype=np.uint64))
         for _ in range(moves):
             if worlds.terminal[0]:

@@ -23,20 +23,21 @@ from rich.console import Console
 from benchmarks.blueprints import mean_and_error
 from benchmarks.pages import fill
 from hanabi_search_plugin import HanabiConfig, HanabiGame, evaluate, load_policy
-from hanabi_search_plugin.blueprints.registry import network_models
-from hanabi_search_plugin.files import atomic_write
-from hanabi_search_plugin.game import FloatArray, IntArray
+from hanabi_search_plugin.core.game import FloatArray, IntArray
+from hanabi_search_plugin.core.policy import take
+from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import points
+from hanabi_search_plugin.networks.catalogue import network_models
 from hanabi_search_plugin.networks.checkpoint import Loaded, load_network, save_network
-from hanabi_search_plugin.networks.encodings.encoding import difference_of
+from hanabi_search_plugin.networks.encodings.network_encoding import difference_of
 from hanabi_search_plugin.networks.modules import digest_of
 from hanabi_search_plugin.networks.nets.advised import Advised
-from hanabi_search_plugin.networks.policy import NetworkPolicy, network_policy
-from hanabi_search_plugin.networks.training.critic import WHERE, measured
-from hanabi_search_plugin.networks.training.run import METRICS, MODEL
-from hanabi_search_plugin.policy import take
-from hanabi_search_plugin.rollout import choose, observe_all, start_memories
-from hanabi_search_plugin.selfplay import points
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.networks.network_policy import NetworkPolicy
+from hanabi_search_plugin.networks.policy_of_network import network_policy
+from hanabi_search_plugin.networks.training.critic_training import WHERE, measured
+from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL
 
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = ROOT / "hanabi_search_plugin" / "networks" / "models"
@@ -147,7 +148,7 @@ def measure(games: int = 10_000, seed: int = 1, only: str = "") -> None:
             bot = network.adviser if advised else _taught_by(loaded.training)
             zero = []
             for policy in (name, bot):
-                result = evaluate(game, load_policy(policy, game.config), games=games, seed=seed)
+                result = evaluate(game, load_policy(policy, game), games=games, seed=seed)
                 lives = np.array([played.lives_left for played in result.games])
                 zero.append(np.where(lives > 0, result.scores, 0.0))
                 if policy == name:
@@ -177,7 +178,7 @@ def value_error(name: str, config: HanabiConfig, games: int, seed: int) -> dict[
     errors in the games that were not lost alone.
     """
     game = HanabiGame(replace(config, bomb="zero"))
-    policy = load_policy(name, game.config)
+    policy = load_policy(name, game)
     assert isinstance(policy, NetworkPolicy)
     said, ahead, turn, mover = values_said(game, policy, games, np.random.default_rng(seed))
     moves, kept = np.arange(game.num_players) == mover[:, None], ahead >= 0

@@ -20,12 +20,18 @@ from rich.console import Console
 from rich.table import Table
 
 from hanabi_search_plugin import HanabiGame, load_policy
-from hanabi_search_plugin.hanabi.belief import HandBelief
-from hanabi_search_plugin.match import deal_game
+from hanabi_search_plugin.core.rollout import (
+    choose,
+    likelihood,
+    observe_all,
+    rollout,
+    start_memories,
+)
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.match import deal_game
+from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
 from hanabi_search_plugin.networks.nets.mask_net import MaskNet
-from hanabi_search_plugin.networks.policy import NetworkPolicy
-from hanabi_search_plugin.rollout import choose, observe_all, rollout, start_memories
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.networks.network_policy import NetworkPolicy
 
 TURN = 10  # of the game in which rollouts and hands are measured
 WORLDS = 1_000
@@ -65,7 +71,7 @@ def main(
         "rollouts to the end": (WORLDS, lambda: rollout(many, team, theirs, streams)),
         "hands of a belief": (
             HANDS,
-            lambda: game.likelihood(hands, player, seat, asked[seat], actions),
+            lambda: likelihood(hands, player, seat, asked[seat], actions),
         ),
     }
     table = Table("a second", "compiled", "by tensors", "ratio", box=None)

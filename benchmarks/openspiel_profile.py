@@ -19,13 +19,15 @@ import numpy as np
 import pyspiel
 
 from hanabi_search_plugin import HanabiConfig, HanabiGame, Sparta, UniformPolicy
-from hanabi_search_plugin.belief import Belief, Tracked
-from hanabi_search_plugin.game import History
-from hanabi_search_plugin.particles import ParticleBelief
-from hanabi_search_plugin.rollout import start_memories
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
-from hanabi_search_plugin.wrappers.openspiel_hanabi import sorted_deck
-from hanabi_search_plugin.wrappers.openspiel_worlds import OpenSpielWorlds
+from hanabi_search_plugin.beliefs.enumerated import Tracked
+from hanabi_search_plugin.beliefs.exact import private_belief
+from hanabi_search_plugin.beliefs.particles import ParticleBelief
+from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.game import History
+from hanabi_search_plugin.core.rollout import start_memories
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers._openspiel_hanabi import sorted_deck
+from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielWorlds
 
 SMALL = "hanabi(players=2,colors=2,ranks=3,hand_size=2)"
 FULL = "hanabi"
@@ -145,7 +147,7 @@ def first_belief(name: str) -> Belief:
     rng = np.random.default_rng(0)
     dealt = game.deal(rng, 1)
     if name != FULL:
-        return game.belief(blueprint, dealt.view(0))
+        return private_belief(game, blueprint, dealt.view(0))
     partners = dealt.states[0].history()[HanabiConfig().hand_size :]
     left = Counter(sorted_deck(HanabiGame())) - Counter(partners)
     states = []

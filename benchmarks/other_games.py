@@ -31,14 +31,21 @@ from benchmarks.other_games_blueprints import (
     ToTheBigBox,
     q_learning,
 )
-from hanabi_search_plugin import HanabiGame, Sparta, UniformPolicy, evaluate, load_policy, upgrade
-from hanabi_search_plugin.agent import MakeBelief
-from hanabi_search_plugin.files import atomic_write
-from hanabi_search_plugin.game import Game, View
-from hanabi_search_plugin.particles import ParticleBelief
-from hanabi_search_plugin.policy import Blueprint, as_blueprint
-from hanabi_search_plugin.provenance import describe, versions
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin import (
+    HanabiGame,
+    Sparta,
+    UniformPolicy,
+    evaluate,
+    load_policy,
+    upgrade,
+)
+from hanabi_search_plugin.beliefs.particles import ParticleBelief
+from hanabi_search_plugin.core.agent import MakeBelief
+from hanabi_search_plugin.core.game import Game, View
+from hanabi_search_plugin.core.policy import Blueprint, as_blueprint
+from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+from hanabi_search_plugin.evaluation.provenance import describe, versions
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "other-games.json"

@@ -26,16 +26,17 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from hanabi_search_plugin.agent import MakeBelief, upgrade
-from hanabi_search_plugin.blueprints.registry import load_policies, load_policy, policy_names
-from hanabi_search_plugin.checkpoint import Checkpoint
+from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.beliefs.unknown_partners import PartnersBelief
 from hanabi_search_plugin.cli.searches import make_search
 from hanabi_search_plugin.cli.shared import partners_of
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.match import SEARCHES, deal_game
-from hanabi_search_plugin.policy import Policy
-from hanabi_search_plugin.selfplay import play_game
-from hanabi_search_plugin.unknown_partners import PartnersBelief
+from hanabi_search_plugin.core.agent import MakeBelief
+from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.evaluation.journal import Checkpoint
+from hanabi_search_plugin.evaluation.match import SEARCHES, deal_game
+from hanabi_search_plugin.evaluation.playing import play_game
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.registry import load_policies, load_policy, policy_names
 
 app = typer.Typer(add_completion=False, help=__doc__)
 console = Console(highlight=False)
@@ -94,7 +95,7 @@ class Setting:
 
 def setting(players: int, policy: str, partners: str, bomb: Any, seed: int) -> Setting:
     game = HanabiGame(players=players, bomb=bomb)
-    own, candidates = load_policy(policy, game.config), load_policies(partners, game.config)
+    own, candidates = load_policy(policy, game), load_policies(partners, game)
     return Setting(game, own, partners, candidates, seed)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.wrappers import pettingzoo as native
+from hanabi_search_plugin.wrappers import _pettingzoo_env as native
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # a hint at another way to make environments

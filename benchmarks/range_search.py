@@ -19,10 +19,10 @@ import numpy as np
 from hanabi_search_plugin import HanabiGame, SmartBot, upgrade
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.range_search import RangeSearch
-from hanabi_search_plugin.game import BoolArray, IntArray
-from hanabi_search_plugin.match import deal_game
-from hanabi_search_plugin.public_belief import PublicBelief
-from hanabi_search_plugin.selfplay import play_game
+from hanabi_search_plugin.core.game import BoolArray, IntArray
+from hanabi_search_plugin.core.public_belief import PublicBelief
+from hanabi_search_plugin.evaluation.match import deal_game
+from hanabi_search_plugin.evaluation.playing import play_game
 
 Seed = tuple[int, ...]
 

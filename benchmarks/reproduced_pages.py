@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.pages import fill
-from hanabi_search_plugin.files import atomic_write
-from hanabi_search_plugin.reproduce import lbs, report, ris_mcts, sparta
+from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+from hanabi_search_plugin.reproduce import lbs_paper, report, ris_mcts_paper, sparta_paper
 from hanabi_search_plugin.reproduce.plan import Plan
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -54,12 +54,19 @@ class Page:
 
 
 PAGES = (
-    Page("sparta.md", "sparta", sparta.PLANS),
-    Page("ris_mcts.md", "ris", ris_mcts.PLANS),
+    Page("sparta.md", "sparta", sparta_paper.PLANS),
+    Page("ris_mcts.md", "ris", ris_mcts_paper.PLANS),
     Page(
         "lbs.md",
         "lbs",
-        (lbs.FIGURE_4, lbs.TABLE_1, lbs.TABLE_2, lbs.FIGURE_5, lbs.FIGURE_6, lbs.BOTH_SEATS),
+        (
+            lbs_paper.FIGURE_4,
+            lbs_paper.TABLE_1,
+            lbs_paper.TABLE_2,
+            lbs_paper.FIGURE_5,
+            lbs_paper.FIGURE_6,
+            lbs_paper.BOTH_SEATS,
+        ),
     ),
 )
 

@@ -2,7 +2,7 @@
 
 from rich.console import Console
 
-from hanabi_search_plugin.bench import run
+from hanabi_search_plugin.cli.bench import run
 
 if __name__ == "__main__":
     run(Console(highlight=False))

@@ -24,11 +24,11 @@ from benchmarks.blueprints import mean_and_error
 from benchmarks.networks import values_said
 from benchmarks.pages import fill
 from hanabi_search_plugin import HanabiConfig, HanabiGame, evaluate, load_policy
-from hanabi_search_plugin.files import atomic_write
+from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.networks.checkpoint import load_network
-from hanabi_search_plugin.networks.policy import network_policy
-from hanabi_search_plugin.networks.training.run import METRICS, MODEL
+from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.training.self_play import SelfPlay, SelfPlayRun
+from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "docs" / "results" / "self-play"
@@ -54,7 +54,7 @@ def keep(
     loaded = load_network(run / MODEL)
     game = HanabiGame(replace(loaded.network.config, bomb="zero"))
     policy = network_policy(loaded.network)
-    rival = load_policy(baseline, game.config)
+    rival = load_policy(baseline, game)
     result = evaluate(game, policy, games=games, seed=seed, baseline=rival)
     rows = [json.loads(line) for line in (run / METRICS).read_text().splitlines()]
     spent = np.cumsum([row["seconds"] for row in rows]).tolist()

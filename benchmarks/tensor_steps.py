@@ -22,19 +22,23 @@ from rich.console import Console
 from rich.table import Table
 
 from hanabi_search_plugin import HanabiGame, load_policy
-from hanabi_search_plugin.hanabi import kernels
-from hanabi_search_plugin.hanabi.encoding import encode
-from hanabi_search_plugin.hanabi.layout import TURN
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
-from hanabi_search_plugin.networks.encodings.named import make_encoding
-from hanabi_search_plugin.networks.tensors.encoding import encoded
-from hanabi_search_plugin.networks.tensors.hanabi import TensorWorlds
-from hanabi_search_plugin.networks.tensors.rollout import TensorPlayers, play_out, uniform_moves
-from hanabi_search_plugin.networks.tensors.streams import TensorStreams
-from hanabi_search_plugin.networks.tensors.tables import Tensor
-from hanabi_search_plugin.policy import as_blueprint
-from hanabi_search_plugin.selfplay import self_play
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.core.policy import as_blueprint
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.playing import self_play
+from hanabi_search_plugin.hanabi.engine import row_kernels
+from hanabi_search_plugin.hanabi.engine.encoding import encode
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.layout import TURN
+from hanabi_search_plugin.networks.encodings.named_encodings import make_encoding
+from hanabi_search_plugin.networks.tensors.tensor_constants import Tensor
+from hanabi_search_plugin.networks.tensors.tensor_encoding import encoded
+from hanabi_search_plugin.networks.tensors.tensor_rollout import (
+    TensorPlayers,
+    play_out,
+    uniform_moves,
+)
+from hanabi_search_plugin.networks.tensors.tensor_streams import TensorStreams
+from hanabi_search_plugin.networks.tensors.tensor_worlds import TensorWorlds
 
 ROUNDS = 3
 STEPS = 32  # of all games between two looks at the clock
@@ -98,7 +102,7 @@ def engine_steps(game: HanabiGame, seen: bool) -> Callable[[], int]:
         seeds = np.arange(ENGINE_GAMES, dtype=np.uint64)
 
         def play() -> int:
-            kernels.play_random(game.dims, game.template, seeds, False, returns, moves)
+            row_kernels.play_random(game.dims, game.template, seeds, False, returns, moves)
             return int(moves.sum())
 
         return play
@@ -147,7 +151,7 @@ def parts(game: HanabiGame, n: int, device: str, seconds: float) -> dict[str, fl
 def network_games(name: str, players: int, n: int, device: str) -> tuple[float, float]:
     """Games a second on the device, and through the processor, of a network of the package."""
     game, rng = HanabiGame(players=players), np.random.default_rng(0)
-    policy = load_policy(f"{name}:device={device}", game.config)
+    policy = load_policy(f"{name}:device={device}", game)
     streams = TensorStreams.spawn(rng, n, device)
 
     def on_device() -> int:

@@ -6,7 +6,7 @@ python examples/02_evaluate.py [games]
 import sys
 
 from hanabi_search_plugin import HanabiGame, SmartBot, Sparta, evaluate, upgrade
-from hanabi_search_plugin.match import GameResult
+from hanabi_search_plugin.evaluation.match import GameResult
 
 games = int(sys.argv[1]) if len(sys.argv) > 1 else 4
 game = HanabiGame(players=2)

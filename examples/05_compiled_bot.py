@@ -1,11 +1,11 @@
 """A bot of your own in thirty lines: compiled, registered, at the engine's speed, searched over."""
 
 from hanabi_search_plugin import HanabiGame, Sparta, evaluate, load_policy, upgrade
-from hanabi_search_plugin.blueprints.compiled import CompiledBot, Routines
-from hanabi_search_plugin.blueprints.registry import register
-from hanabi_search_plugin.hanabi import layout as at
-from hanabi_search_plugin.hanabi.rules import hint_action, legal_mask
+from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot, Routines
+from hanabi_search_plugin.hanabi.engine import layout as at
+from hanabi_search_plugin.hanabi.engine.rules import hint_action, legal_mask
 from hanabi_search_plugin.jit import routine
+from hanabi_search_plugin.registry import register_policy
 
 
 @routine
@@ -35,9 +35,11 @@ def load(config):
     return CompiledBot("teller", Routines(decide))
 
 
-register("teller", load, description="plays what is certain, tells of what scores", source="me")
+register_policy(
+    "teller", load, description="plays what is certain, tells of what scores", source="me"
+)
 game = HanabiGame(players=2)
-teller = load_policy("teller", game.config)
+teller = load_policy("teller", game)
 agent = upgrade(teller, game, search=Sparta(rollouts=2_000))
 result = evaluate(game, (teller, agent), games=8, seed=7)
 print(f"teller {result.baseline_scores.mean():.2f}, upgraded {result.scores.mean():.2f}")

@@ -7,8 +7,8 @@ recurrent one with its ``initial_state``.
 import numpy as np
 
 from hanabi_search_plugin import HanabiGame, Sparta, evaluate, upgrade
-from hanabi_search_plugin.callables import from_callable
-from hanabi_search_plugin.hanabi.encoding import observation_size
+from hanabi_search_plugin.hanabi.engine.encoding import observation_size
+from hanabi_search_plugin.policies.callables import from_callable
 
 game = HanabiGame(players=2, colors=2, ranks=3, hand_size=3, bomb="keep")
 inputs = observation_size(game.config)

@@ -3,7 +3,7 @@
 from pettingzoo.classic import hanabi_v5
 
 from hanabi_search_plugin import HanabiGame, Policy, SmartBot, Sparta, upgrade
-from hanabi_search_plugin.wrappers.pettingzoo_agents import (
+from hanabi_search_plugin.wrappers._pettingzoo_seats import (
     RecordObservations,
     SeatAgent,
     hanabi_config,

@@ -5,8 +5,8 @@ it is odd, hears the word and guesses: 1 point for both if that is right.
 """
 
 from hanabi_search_plugin import Policy, Sparta, evaluate, upgrade
-from hanabi_search_plugin.game import HIDDEN
-from hanabi_search_plugin.plain_game import PlainGame
+from hanabi_search_plugin.core.game import HIDDEN
+from hanabi_search_plugin.core.plain_game import PlainGame
 from hanabi_search_plugin.testing import check_game
 
 

@@ -2,11 +2,11 @@
 
 from hanabi_search_plugin import HanabiGame, evaluate, load_policy, upgrade
 from hanabi_search_plugin.algorithms import RisMcts
-from hanabi_search_plugin.blueprints.agents import RuleAgent
-from hanabi_search_plugin.blueprints.rulebook import TABLE_II
+from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
+from hanabi_search_plugin.hanabi.bots.rulebook import TABLE_II
 
 game = HanabiGame(players=4, bomb="keep")
 rules = RuleAgent(TABLE_II, convention="any-giver")
-agent = upgrade(load_policy("vdb", game.config), game, RisMcts(iterations=500, guide=rules))
+agent = upgrade(load_policy("vdb", game), game, RisMcts(iterations=500, guide=rules))
 report = evaluate(game, agent, games=8)
 print(f"vdb {report.baseline_scores.mean():.1f}, RIS-MCTS {report.scores.mean():.1f}")

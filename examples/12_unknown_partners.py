@@ -3,15 +3,15 @@
 import numpy as np
 
 from hanabi_search_plugin import HanabiGame, Sparta, load_policy, upgrade
-from hanabi_search_plugin.selfplay import play_game
-from hanabi_search_plugin.streams import Streams
-from hanabi_search_plugin.unknown_partners import UnknownPartners
+from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.playing import play_game
 
 game = HanabiGame(players=3, colors=4, hand_size=3, bomb="keep")
 names = ("vdb", "clivej2", "piers", "smartbot", "random")
-candidates = [load_policy(name, game.config) for name in names]
+candidates = [load_policy(name, game) for name in names]
 unknown = UnknownPartners(candidates)
-agent = upgrade(load_policy("vdb", game.config), game, Sparta(rollouts=2_500), belief=unknown)
+agent = upgrade(load_policy("vdb", game), game, Sparta(rollouts=2_500), belief=unknown)
 
 rng = np.random.default_rng(1)
 worlds = game.deal(rng, 1)

@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 from hanabi_search_plugin import HanabiGame, evaluate, load_policy
-from hanabi_search_plugin.callables import from_callable
-from hanabi_search_plugin.wrappers.gymnasium import ID
+from hanabi_search_plugin.policies.callables import from_callable
+from hanabi_search_plugin.wrappers._gymnasium_env import ID
 
 torch.set_num_threads(1)  # small networks: more of them only wait for each other
 torch.manual_seed(0)
@@ -92,7 +92,7 @@ def train():
 def score():
     """Of 1000 games with the partner, each move the likeliest."""
     with torch.no_grad():
-        played = evaluate(game, (policy, load_policy("cautious", game.config)), games=1000, seed=7)
+        played = evaluate(game, (policy, load_policy("cautious", game)), games=1000, seed=7)
     return played.scores.mean(), played.scores.std() / np.sqrt(1000)
 
 

@@ -9,10 +9,11 @@ import numpy as np
 
 from hanabi_search_plugin import Policy, evaluate, upgrade
 from hanabi_search_plugin.algorithms.lbs import Lbs
-from hanabi_search_plugin.belief_model import BeliefModel, draw
-from hanabi_search_plugin.game import HIDDEN, PrivateTokens
-from hanabi_search_plugin.learned_belief import Learned
-from hanabi_search_plugin.plain_game import PlainGame
+from hanabi_search_plugin.beliefs.belief_model import BeliefModel, draw
+from hanabi_search_plugin.beliefs.learned_belief import Learned
+from hanabi_search_plugin.core.capabilities import PrivateTokens
+from hanabi_search_plugin.core.game import HIDDEN
+from hanabi_search_plugin.core.plain_game import PlainGame
 
 LISTEN, OPEN_LEFT, OPEN_RIGHT = range(3)
 RIGHT_EAR = 0.85

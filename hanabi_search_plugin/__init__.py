@@ -1,86 +1,134 @@
 """Search that upgrades any blueprint policy in cooperative games with hidden information.
 
-The names below load on first use: importing the package costs nothing and needs neither OpenSpiel,
-PettingZoo, Gymnasium nor PyTorch. Adapters live in ``hanabi_search_plugin.wrappers``, the searches
-in ``hanabi_search_plugin.algorithms``, checks for your own games and policies in
-``hanabi_search_plugin.testing``.
+Everything most programs need, by what it is for:
+
+* upgrade a policy: ``upgrade``, ``SearchAgent``, ``SearchResult``
+* measure it: ``evaluate``, ``Evaluation``
+* searches (all of ``hanabi_search_plugin.algorithms``): ``Sparta``, ``JointSparta``, ``Lbs``,
+  ``SoIsmcts``, ``MoIsmcts``, ``RisMcts``, ``Predictor``
+* Hanabi: ``HanabiGame``, ``HanabiConfig``, ``SmartBot``, ``RuleAgent``
+* policies: ``Policy``, ``UniformPolicy``, ``load_policy``, ``register_policy``, ``from_callable``
+* what a search may be told to believe: ``Particles``, ``Learned``, ``Grounded``,
+  ``load_belief_model``, ``UnknownPartners``
+* the contracts, for games, beliefs and searches of your own: ``Game``, ``PlainGame``, ``Worlds``,
+  ``View``, ``Event``, ``History``, ``Belief``, ``private_belief``, ``public_belief``, ``Search``,
+  ``Streams``; check yours with ``hanabi_search_plugin.testing``
+* errors: ``HanabiSearchError``, ``ConfigError``, ``UnsupportedError``
+
+OpenSpiel, PettingZoo and Gymnasium are served by ``hanabi_search_plugin.wrappers.openspiel``,
+``.pettingzoo`` and ``.gymnasium``. Names load on first use: importing the package costs nothing and
+needs no framework.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from hanabi_search_plugin._lazy import lazily
+from hanabi_search_plugin._version import __version__
 
 if TYPE_CHECKING:
-    from hanabi_search_plugin.agent import Search, SearchAgent, upgrade
+    from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, SoIsmcts
+    from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
+    from hanabi_search_plugin.algorithms.lbs import Lbs
+    from hanabi_search_plugin.algorithms.predictor import Predictor
     from hanabi_search_plugin.algorithms.sparta import Sparta
-    from hanabi_search_plugin.belief import Belief, EnumeratedBelief
-    from hanabi_search_plugin.blueprints.compiled import SmartBot
-    from hanabi_search_plugin.blueprints.registry import load_policy
-    from hanabi_search_plugin.errors import ConfigError, HanabiSearchError, UnsupportedError
-    from hanabi_search_plugin.evaluation import Evaluation, evaluate
-    from hanabi_search_plugin.game import Event, Game, History, View, Worlds
-    from hanabi_search_plugin.hanabi.config import HanabiConfig
-    from hanabi_search_plugin.hanabi.game import HanabiGame
-    from hanabi_search_plugin.policy import Policy, UniformPolicy, Value
-    from hanabi_search_plugin.result import SearchResult
-    from hanabi_search_plugin.streams import Streams
-
-__version__ = "0.1.0"
-
-_HOMES = {
-    "agent": ("Search", "SearchAgent", "upgrade"),
-    "algorithms.sparta": ("Sparta",),
-    "belief": ("Belief", "EnumeratedBelief"),
-    "blueprints.compiled": ("SmartBot",),
-    "blueprints.registry": ("load_policy",),
-    "errors": ("ConfigError", "HanabiSearchError", "UnsupportedError"),
-    "evaluation": ("Evaluation", "evaluate"),
-    "game": ("Event", "Game", "History", "View", "Worlds"),
-    "hanabi.config": ("HanabiConfig",),
-    "hanabi.game": ("HanabiGame",),
-    "policy": ("Policy", "UniformPolicy", "Value"),
-    "result": ("SearchResult",),
-    "streams": ("Streams",),
-}
-_MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
+    from hanabi_search_plugin.belief_agent import upgrade
+    from hanabi_search_plugin.beliefs.belief_model import Grounded
+    from hanabi_search_plugin.beliefs.exact import private_belief, public_belief
+    from hanabi_search_plugin.beliefs.learned_belief import Learned
+    from hanabi_search_plugin.beliefs.particles import Particles
+    from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners
+    from hanabi_search_plugin.core.agent import Search, SearchAgent
+    from hanabi_search_plugin.core.belief import Belief
+    from hanabi_search_plugin.core.errors import ConfigError, HanabiSearchError, UnsupportedError
+    from hanabi_search_plugin.core.game import Event, Game, History, View, Worlds
+    from hanabi_search_plugin.core.plain_game import PlainGame
+    from hanabi_search_plugin.core.policy import Policy, UniformPolicy
+    from hanabi_search_plugin.core.result import SearchResult
+    from hanabi_search_plugin.core.streams import Streams
+    from hanabi_search_plugin.evaluation.evaluate import Evaluation, evaluate
+    from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
+    from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
+    from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+    from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+    from hanabi_search_plugin.networks.catalogue import load_belief_model
+    from hanabi_search_plugin.policies.callables import from_callable
+    from hanabi_search_plugin.registry import load_policy, register_policy
 
 __all__ = [
     "Belief",
     "ConfigError",
-    "EnumeratedBelief",
     "Evaluation",
     "Event",
     "Game",
+    "Grounded",
     "HanabiConfig",
     "HanabiGame",
     "HanabiSearchError",
     "History",
+    "JointSparta",
+    "Lbs",
+    "Learned",
+    "MoIsmcts",
+    "Particles",
+    "PlainGame",
     "Policy",
+    "Predictor",
+    "RisMcts",
+    "RuleAgent",
     "Search",
     "SearchAgent",
     "SearchResult",
     "SmartBot",
+    "SoIsmcts",
     "Sparta",
     "Streams",
     "UniformPolicy",
+    "UnknownPartners",
     "UnsupportedError",
-    "Value",
     "View",
     "Worlds",
+    "__version__",
     "evaluate",
+    "from_callable",
+    "load_belief_model",
     "load_policy",
+    "private_belief",
+    "public_belief",
+    "register_policy",
     "upgrade",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(
+    __name__,
+    {
+        "algorithms.ismcts": ("MoIsmcts", "RisMcts", "SoIsmcts"),
+        "algorithms.joint_sparta": ("JointSparta",),
+        "algorithms.lbs": ("Lbs",),
+        "algorithms.predictor": ("Predictor",),
+        "algorithms.sparta": ("Sparta",),
+        "beliefs.belief_model": ("Grounded",),
+        "beliefs.exact": ("private_belief", "public_belief"),
+        "beliefs.learned_belief": ("Learned",),
+        "beliefs.particles": ("Particles",),
+        "beliefs.unknown_partners": ("UnknownPartners",),
+        "core.agent": ("Search", "SearchAgent"),
+        "core.belief": ("Belief",),
+        "core.errors": ("ConfigError", "HanabiSearchError", "UnsupportedError"),
+        "core.game": ("Event", "Game", "History", "View", "Worlds"),
+        "core.plain_game": ("PlainGame",),
+        "core.policy": ("Policy", "UniformPolicy"),
+        "core.result": ("SearchResult",),
+        "core.streams": ("Streams",),
+        "evaluation.evaluate": ("Evaluation", "evaluate"),
+        "hanabi.bots.compiled": ("SmartBot",),
+        "hanabi.bots.rule_agents": ("RuleAgent",),
+        "hanabi.engine.config": ("HanabiConfig",),
+        "hanabi.hanabi_game": ("HanabiGame",),
+        "networks.catalogue": ("load_belief_model",),
+        "policies.callables": ("from_callable",),
+        "registry": ("load_policy", "register_policy"),
+        "belief_agent": ("upgrade",),
+    },
+)

@@ -6,8 +6,9 @@ by a hash of **all** sources that may hold compiled code and of the versions tha
 any edit or upgrade starts an empty folder. Numba's global settings and its own cache stay as the
 user left them.
 
-Code that is compiled lives in `KERNEL_SOURCES`. What a kernel calls, and every constant that it
-reads, has to come from there too.
+A source may hold compiled code if it imports Numba, or `inline`, `kernel` or `routine` from here,
+wherever in the package it lies. What a kernel calls, and every constant that it reads, has to come
+from such a source too.
 """
 
 from __future__ import annotations
@@ -50,14 +51,12 @@ __all__ = [
     "compile_seconds",
     "inline",
     "kernel",
+    "kernel_sources",
     "routine",
     "use_cache_dir",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-
-KERNEL_SOURCES = ("jit.py", "hanabi", "blueprints")
-"""Files and folders, relative to the package, that may hold compiled code: what the hash covers."""
 
 FOLDERS_KEPT = 3
 """How many folders of compiled kernels, the newest, outlive the start of a new one."""
@@ -66,6 +65,11 @@ FOLDER_IN_USE_SECONDS = 3600.0
 """A folder used within this time is kept whatever its rank: another checkout may be at work."""
 
 _PACKAGE = Path(__file__).resolve().parent
+_COMPILES = re.compile(
+    rb"^(?:from|import) numba\b"
+    rb"|^from hanabi_search_plugin\.jit import (?:\([^)]*|[^(\n]*)\b(?:inline|kernel|routine)\b",
+    re.MULTILINE,
+)
 _FOLDER_NAME = re.compile(r"kernels-[0-9a-f]{24}")
 _CHECKSUM_BYTES = 32
 
@@ -87,7 +91,7 @@ def inline(function: Function) -> Function:
 
 
 def routine(function: Function) -> Function:
-    """Compile a function that kernels call by its address, as `blueprints.routines` does.
+    """Compile a function that kernels call by its address, as `hanabi.bots.routines` does.
 
     One specialisation is compiled for each signature asked for, and cached like those of kernels.
     Not callable from Python.
@@ -117,7 +121,7 @@ def kernel(function: Function) -> Function:
 
     One specialisation is compiled for each signature it is called with, and cached on disk, except
     those that take a compiled function as an argument: these differ in every process. A kernel
-    outside `KERNEL_SOURCES` is compiled but never cached, since an edit there would go unnoticed.
+    outside this package is compiled but never cached, since an edit there would go unnoticed.
 
     Raises:
         TypeError: the function closes over variables. Numba freezes them into the machine code, and
@@ -216,9 +220,18 @@ def _remove_old_folders(root: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
+def kernel_sources() -> dict[str, bytes]:
+    """What the hash covers: every source that imports Numba or a decorator from here, by path."""
+    found = {}
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        content = path.read_bytes()
+        if _COMPILES.search(content):
+            found[path.relative_to(_PACKAGE).as_posix()] = content
+    return found
+
+
 def _is_kernel_source(filename: str) -> bool:
-    path = Path(filename).resolve()
-    return path.is_relative_to(_PACKAGE) and path.relative_to(_PACKAGE).parts[0] in KERNEL_SOURCES
+    return Path(filename).resolve().is_relative_to(_PACKAGE)
 
 
 @functools.cache
@@ -238,11 +251,8 @@ def _hash_sources() -> str:
             )
         ).encode()
     )
-    for name in KERNEL_SOURCES:
-        source = _PACKAGE / name
-        for path in sorted(source.rglob("*.py")) if source.is_dir() else [source]:
-            content = hashlib.sha256(path.read_bytes()).hexdigest()
-            hasher.update(f"{path.relative_to(_PACKAGE).as_posix()} {content}\n".encode())
+    for name, content in kernel_sources().items():
+        hasher.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
     return hasher.hexdigest()[:24]
 
 

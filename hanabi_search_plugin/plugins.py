@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
-from hanabi_search_plugin.agent import TeamSearch
-from hanabi_search_plugin.errors import ConfigError, HanabiSearchError
-from hanabi_search_plugin.game import Game
-from hanabi_search_plugin.policy import Policy
+from hanabi_search_plugin.core.agent import TeamSearch
+from hanabi_search_plugin.core.errors import ConfigError, HanabiSearchError
+from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.policy import Policy
 
 Kind = Literal["game", "policy", "search"]
 GROUPS: Mapping[Kind, str] = {

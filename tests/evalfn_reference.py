@@ -6,7 +6,7 @@ import copy
 from collections import Counter
 from collections.abc import Callable
 
-from hanabi_search_plugin.blueprints.rulebook import Convention
+from hanabi_search_plugin.hanabi.bots.rulebook import Convention
 from tests.rules_reference import Card, Held, Table
 
 Predicate = Callable[[Card], bool]

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from hanabi_search_plugin.blueprints import rulebook
-from hanabi_search_plugin.blueprints.rulebook import Convention, Rule
-from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.hanabi.bots import rulebook
+from hanabi_search_plugin.hanabi.bots.rulebook import Convention, Rule
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 
 Proposal = int | str | tuple[int, int] | None  # an action, a random one, a coin, or nothing
 

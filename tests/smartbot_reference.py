@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
-from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 
 Mask = frozenset[int]  # the identities that a card may have
 Status = Literal["yes", "no", "maybe"]

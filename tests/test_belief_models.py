@@ -12,10 +12,10 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from hanabi_search_plugin import ConfigError, HanabiGame, load_policy  # noqa: E402
-from hanabi_search_plugin.belief_names import belief_models, load_belief_model  # noqa: E402
-from hanabi_search_plugin.networks.belief_files import NetworkBelief  # noqa: E402
-from hanabi_search_plugin.networks.training.belief import measured  # noqa: E402
+from hanabi_search_plugin import ConfigError, HanabiGame, load_policy
+from hanabi_search_plugin.networks.belief_files import NetworkBelief
+from hanabi_search_plugin.networks.catalogue import belief_models, load_belief_model
+from hanabi_search_plugin.networks.training.belief_training import measured
 
 FILES = [
     pytest.param(name, model, id=model["file"])
@@ -31,7 +31,7 @@ def test_a_model_knows_as_much_as_its_card_says(name: str, model: dict[str, Any]
     game = HanabiGame(**model["config"])
     loaded = load_belief_model(name, game)
     assert isinstance(loaded, NetworkBelief)
-    blueprint = (load_policy(name, game.config),) * game.num_players
+    blueprint = (load_policy(name, game),) * game.num_players
     found = measured(game, blueprint, loaded.network, 40, 99)
     gain = model["grounded"] - model["cross_entropy"]
     assert gain > 0.05

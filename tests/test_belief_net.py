@@ -12,30 +12,26 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from safetensors.torch import load_file  # noqa: E402
-from typer.testing import CliRunner  # noqa: E402
+from safetensors.torch import load_file
+from typer.testing import CliRunner
 
-from hanabi_search_plugin import ConfigError, HanabiGame, load_policy  # noqa: E402
-from hanabi_search_plugin.belief_model import Grounded  # noqa: E402
-from hanabi_search_plugin.cli import app  # noqa: E402
-from hanabi_search_plugin.errors import CheckpointError, UnsupportedError  # noqa: E402
-from hanabi_search_plugin.networks.belief_files import (  # noqa: E402
+from hanabi_search_plugin import ConfigError, HanabiGame, load_policy
+from hanabi_search_plugin.beliefs.belief_model import Grounded
+from hanabi_search_plugin.cli import app
+from hanabi_search_plugin.core.errors import CheckpointError, UnsupportedError
+from hanabi_search_plugin.core.policy import UniformPolicy
+from hanabi_search_plugin.core.rollout import start_memories
+from hanabi_search_plugin.networks.belief_files import (
     NetworkBelief,
     load_belief,
     save_belief,
 )
-from hanabi_search_plugin.networks.nets.belief_net import BeliefNet  # noqa: E402
-from hanabi_search_plugin.networks.training.belief import (  # noqa: E402
-    BeliefRun,
-    BeliefSettings,
-    lesson,
-)
-from hanabi_search_plugin.networks.training.belief_games import batch_of, collect  # noqa: E402
-from hanabi_search_plugin.networks.training.run import METRICS, MODEL, STATE  # noqa: E402
-from hanabi_search_plugin.policy import UniformPolicy  # noqa: E402
-from hanabi_search_plugin.rollout import start_memories  # noqa: E402
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame  # noqa: E402
-from hanabi_search_plugin.wrappers.openspiel_dealt import OpenSpielDealtGame  # noqa: E402
+from hanabi_search_plugin.networks.nets.belief_net import BeliefNet
+from hanabi_search_plugin.networks.training.belief_games import batch_of, collect
+from hanabi_search_plugin.networks.training.belief_training import BeliefRun, BeliefSettings, lesson
+from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
+from hanabi_search_plugin.wrappers._openspiel_dealt import OpenSpielDealtGame
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 
 SMALL = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3)
 THREE = HanabiGame(players=3, colors=2, ranks=2, hand_size=2, information_tokens=3)
@@ -92,8 +88,8 @@ def test_a_model_of_a_tiny_game_comes_to_the_exact_posterior(tmp_path: Path) -> 
 
 def moments(game: Any, model: NetworkBelief, policy: Any, seed: int) -> Any:
     """(view, state, hidden tokens) at every turn of a game, of the seat to move."""
-    from hanabi_search_plugin.rollout import choose, observe_all
-    from hanabi_search_plugin.streams import Streams
+    from hanabi_search_plugin.core.rollout import choose, observe_all
+    from hanabi_search_plugin.core.streams import Streams
 
     rng = np.random.default_rng(seed)
     worlds, blueprint = game.deal(rng, 1), (policy,) * game.num_players
@@ -112,7 +108,7 @@ def moments(game: Any, model: NetworkBelief, policy: Any, seed: int) -> Any:
 @pytest.mark.parametrize("game", [SMALL, THREE, TINY], ids=str)
 def test_a_masked_model_never_draws_what_cannot_be(game: Any) -> None:
     native = isinstance(game, HanabiGame)
-    policy = load_policy("smartbot", game.config) if native else UniformPolicy()
+    policy = load_policy("smartbot", game) if native else UniformPolicy()
     network, rng = random_net(game), np.random.default_rng(1)
     kept, raw = (NetworkBelief(game, network, mask=mask) for mask in (True, False))
     wrong = 0
@@ -154,7 +150,7 @@ def test_likelihood_is_the_product_of_what_draws_are_made_by(encoding: str, mask
 
 def test_states_follow_a_game_as_the_training_reads_it() -> None:
     """Step by step at play, and whole sequences at training, give the same contexts."""
-    policy = load_policy("smartbot", SMALL.config)
+    policy = load_policy("smartbot", SMALL)
     network = random_net(SMALL, listener="smartbot")
     model = NetworkBelief(SMALL, network)
     lessons = collect(SMALL, (policy,) * 2, network.reader, 1, np.random.default_rng(9))
@@ -170,7 +166,7 @@ def test_states_follow_a_game_as_the_training_reads_it() -> None:
 
 
 def test_batches_hold_the_sequences_that_were_chosen() -> None:
-    policy = load_policy("smartbot", SMALL.config)
+    policy = load_policy("smartbot", SMALL)
     network = random_net(SMALL)
     parts = [
         collect(SMALL, (policy,) * 2, network.reader, n, np.random.default_rng(n)) for n in (3, 5)
@@ -189,7 +185,7 @@ def test_batches_hold_the_sequences_that_were_chosen() -> None:
 
 def test_what_is_grounded_is_where_training_begins(tmp_path: Path) -> None:
     """An untrained network says what the observations alone do, and learns from there."""
-    policy = load_policy("smartbot", SMALL.config)
+    policy = load_policy("smartbot", SMALL)
     settings = BeliefSettings(iterations=8, games=40, steps=10, batch=40, rate=5e-3)
     options = {"hidden": 32, "decoder": 16, "embedding": 8}
     rows = []
@@ -202,7 +198,7 @@ def test_what_is_grounded_is_where_training_begins(tmp_path: Path) -> None:
 
 
 def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(tmp_path: Path) -> None:
-    policy = load_policy("smartbot", SMALL.config)
+    policy = load_policy("smartbot", SMALL)
     settings = BeliefSettings(iterations=5, games=6, keep=2, steps=2, batch=6)
 
     def begin(folder: str) -> BeliefRun:

@@ -5,17 +5,17 @@ import zlib
 import numpy as np
 import pytest
 
-from hanabi_search_plugin import belief as belief_module
-from hanabi_search_plugin._check_belief import distribution
-from hanabi_search_plugin._check_tools import joint
-from hanabi_search_plugin.belief import EnumeratedBelief
-from hanabi_search_plugin.errors import ConfigError, ContractError, UnsupportedError
-from hanabi_search_plugin.game import Event
-from hanabi_search_plugin.policy import Policy, UniformPolicy, as_blueprint, sample_actions
-from hanabi_search_plugin.public_belief import EnumeratedPublicBelief
-from hanabi_search_plugin.rollout import start_memories
+from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
+from hanabi_search_plugin.beliefs.public_enumerated import EnumeratedPublicBelief
+from hanabi_search_plugin.core import belief as belief_module
+from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
+from hanabi_search_plugin.core.game import Event
+from hanabi_search_plugin.core.policy import Policy, UniformPolicy, as_blueprint, sample_actions
+from hanabi_search_plugin.core.rollout import start_memories
 from hanabi_search_plugin.testing import check_belief
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin.testing.belief_checks import distribution
+from hanabi_search_plugin.testing.check_tools import joint
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 
 SMALL_HANABI = "hanabi(players=2,colors=2,ranks=2,hand_size=2)"
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3))"

@@ -11,18 +11,19 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.callables import from_callable
-from hanabi_search_plugin.errors import ConfigError, ContractError, UnsupportedError
-from hanabi_search_plugin.evaluation import evaluate
-from hanabi_search_plugin.game import Event, History
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.policy import as_blueprint, join, memory_from, take
-from hanabi_search_plugin.rollout import rollout, start_memories
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.beliefs.exact import private_belief
+from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
+from hanabi_search_plugin.core.game import Event, History
+from hanabi_search_plugin.core.policy import as_blueprint, join, memory_from, take
+from hanabi_search_plugin.core.rollout import rollout, start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.evaluate import evaluate
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.policies.callables import from_callable
 from hanabi_search_plugin.testing import check_agent, check_policy
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 from tests.helpers.hanabi_bayes import Record, hands_of
 
 WIDTH = 6  # of the states
@@ -393,7 +394,7 @@ def test_beliefs_equal_bayes(case, game):
     blueprint = as_blueprint(POLICIES[name], game.num_players)
     rng, seat = np.random.default_rng(5), 1
     record = Record.random(game, rng)
-    belief = game.belief(blueprint, record.worlds.view(seat), epsilon=epsilon)
+    belief = private_belief(game, blueprint, record.worlds.view(seat), epsilon=epsilon)
     sizes = []
     while True:
         worlds, chance = belief.support()

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from hanabi_search_plugin.cli import app
-from hanabi_search_plugin.records import read_games
+from hanabi_search_plugin.hanabi.files.records import read_games
 
 ROOT = Path(__file__).resolve().parents[1]
 SMALL = ["--colors", "2", "--ranks", "2", "--hand-size", "2"]

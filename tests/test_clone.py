@@ -11,9 +11,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from typer.testing import CliRunner  # noqa: E402
+from typer.testing import CliRunner
 
-from hanabi_search_plugin import (  # noqa: E402
+from hanabi_search_plugin import (  # fmt: skip
     ConfigError,
     HanabiConfig,
     HanabiGame,
@@ -22,28 +22,28 @@ from hanabi_search_plugin import (  # noqa: E402
     evaluate,
     load_policy,
     upgrade,
-)  # fmt: skip
-from hanabi_search_plugin.cli import app  # noqa: E402
-from hanabi_search_plugin.errors import RecordError, UnsupportedError  # noqa: E402
-from hanabi_search_plugin.match import deal_block  # noqa: E402
-from hanabi_search_plugin.networks.advised_policy import AdvisedPolicy  # noqa: E402
-from hanabi_search_plugin.networks.architectures import make_network  # noqa: E402
-from hanabi_search_plugin.networks.checkpoint import load_network, save_network  # noqa: E402
-from hanabi_search_plugin.networks.policy import network_policy  # noqa: E402
-from hanabi_search_plugin.networks.training.clone import Cloning, Run, drawn, measured  # noqa: E402
-from hanabi_search_plugin.networks.training.clone_lessons import (  # noqa: E402
+)
+from hanabi_search_plugin.cli import app
+from hanabi_search_plugin.core.errors import RecordError, UnsupportedError
+from hanabi_search_plugin.core.policy import take
+from hanabi_search_plugin.evaluation.match import deal_block
+from hanabi_search_plugin.evaluation.playing import self_play
+from hanabi_search_plugin.hanabi.files.searched_games import read_searched, record_games
+from hanabi_search_plugin.networks.advised_policy import AdvisedPolicy
+from hanabi_search_plugin.networks.architectures import make_network
+from hanabi_search_plugin.networks.checkpoint import load_network, save_network
+from hanabi_search_plugin.networks.policy_of_network import network_policy
+from hanabi_search_plugin.networks.training.clone_lessons import (
     OBJECTIVES,
     chosen,
     lessons_of,
     logits_at,
     loss_of,
 )  # fmt: skip
-from hanabi_search_plugin.networks.training.distill import Distillation  # noqa: E402
-from hanabi_search_plugin.networks.training.run import METRICS, MODEL, STATE  # noqa: E402
-from hanabi_search_plugin.policy import take  # noqa: E402
-from hanabi_search_plugin.searched_games import read_searched, record_games  # noqa: E402
-from hanabi_search_plugin.selfplay import self_play  # noqa: E402
-from hanabi_search_plugin.testing import check_agent, check_belief, check_policy  # noqa: E402
+from hanabi_search_plugin.networks.training.clone_training import CloneRun, Cloning, drawn, measured
+from hanabi_search_plugin.networks.training.distillation import Distillation
+from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
+from hanabi_search_plugin.testing import check_agent, check_belief, check_policy
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
 GAME = HanabiGame(TINY)
@@ -121,7 +121,7 @@ def test_a_file_gives_it_back(kind: str, tmp_path: Path) -> None:
     save_network(tmp_path / "a", network, {"seed": 5})
     loaded = load_network(tmp_path / "a", TINY)
     assert loaded.network.options == network.options and loaded.training == {"seed": 5}
-    policy = load_policy(f"network:file={tmp_path / 'a'}", TINY)
+    policy = load_policy(f"network:file={tmp_path / 'a'}", HanabiGame(TINY))
     assert isinstance(policy, AdvisedPolicy)
     first = evaluate(GAME, policy, games=20).scores
     assert first.tolist() == evaluate(GAME, network_policy(network), games=20).scores.tolist()
@@ -205,12 +205,12 @@ def test_measures_are_those_of_the_moves_chosen(data: Path) -> None:
     assert len(lessons.seen) == 40 and rows.tolist() == whole
 
 
-def run_of(data: Path, folder: Path, **changes: Any) -> Run:
+def run_of(data: Path, folder: Path, **changes: Any) -> CloneRun:
     given = {
         "data": str(data), "held_out": str(data), "architecture": "advised-masks",
         "options": MASKS, "rounds": 3, "passes": 0.3, "batch": 16, "seed": 4,
     } | changes  # fmt: skip
-    return Run(Cloning(**given), folder)
+    return CloneRun(Cloning(**given), folder)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -22,9 +22,12 @@ from hanabi_search_plugin import (
     load_policy,
     upgrade,
 )
-from hanabi_search_plugin.blueprints import rollouts
-from hanabi_search_plugin.blueprints.compiled import CompiledBot, Routines, scripts_of
-from hanabi_search_plugin.blueprints.script import (
+from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
+from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.core.rollout import action_values, observe_all, start_memories
+from hanabi_search_plugin.evaluation.playing import self_play
+from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot, Routines, scripts_of
+from hanabi_search_plugin.hanabi.bots.script import (
     COIN,
     DISCARD_ANY,
     LEGAL_ANY,
@@ -34,12 +37,9 @@ from hanabi_search_plugin.blueprints.script import (
     TELL_ANY,
     cards_held,
 )
-from hanabi_search_plugin.errors import ConfigError, IllegalActionError, UnsupportedError
-from hanabi_search_plugin.hanabi.layout import LAST_ACTION, LAST_PLAYER, TURN, hand_size
+from hanabi_search_plugin.hanabi.engine.layout import LAST_ACTION, LAST_PLAYER, TURN, hand_size
+from hanabi_search_plugin.hanabi.search import compiled_rollouts
 from hanabi_search_plugin.jit import routine
-from hanabi_search_plugin.policy import Policy
-from hanabi_search_plugin.rollout import action_values, observe_all, start_memories
-from hanabi_search_plugin.selfplay import self_play
 from hanabi_search_plugin.testing import check_policy
 
 GAMES = [
@@ -146,11 +146,11 @@ def test_any_mix_is_rolled_out_as_it_plays_move_by_move(players: int) -> None:
         memories = start_memories(worlds, blueprint)
         scripts = scripts_of(blueprint, game)
         assert scripts is not None
-        ends = rollouts.play_out(worlds, scripts, memories, streams)
+        ends = compiled_rollouts.play_out(worlds, scripts, memories, streams)
         assert ends.returns.tolist() == self_play(worlds, blueprint, streams).returns.tolist()
         actions = np.flatnonzero(worlds.legal.all(axis=0))[:3]
         plain = action_values(worlds, actions, blueprint, memories, 0, streams)
-        compiled = game.action_values(worlds, actions, blueprint, memories, 0, streams, threads=2)
+        compiled = action_values(worlds, actions, blueprint, memories, 0, streams, threads=2)
         assert compiled.tolist() == plain.tolist()
 
 
@@ -161,9 +161,9 @@ def test_a_silent_bot_resigns_or_plays_the_lowest_legal_action() -> None:
     scripts = scripts_of(blueprint, game)
     assert scripts is not None
     streams = Streams(np.zeros(20, dtype=np.uint64))
-    stopped = rollouts.play_out(worlds, scripts, (None, None), streams, resign=True)
+    stopped = compiled_rollouts.play_out(worlds, scripts, (None, None), streams, resign=True)
     assert (stopped.rows == worlds.rows).all()
-    played = rollouts.play_out(worlds, scripts, (None, None), streams)
+    played = compiled_rollouts.play_out(worlds, scripts, (None, None), streams)
     assert (played.rows[:, TURN] == -1).all()
 
 
@@ -181,7 +181,7 @@ def test_an_illegal_action_is_an_error(code: int) -> None:
     with pytest.raises(IllegalActionError, match="compiled bot"):
         bot.act(worlds.view(0), worlds.legal, None, streams)
     with pytest.raises(IllegalActionError, match="compiled bot"):
-        game.action_values(worlds, np.array([5]), (bot, bot), (None, None), 0, streams)
+        action_values(worlds, np.array([5]), (bot, bot), (None, None), 0, streams)
 
 
 def test_what_is_not_a_routine_is_refused() -> None:
@@ -214,7 +214,7 @@ print(agent.decide(beliefs[0], np.random.default_rng(7)).to_dict())
 def test_agents_are_copied_and_pickled_in_mid_game(name: str, tmp_path: Path) -> None:
     """They go on identically, in another process too: no address travels."""
     game = HanabiGame(players=2, colors=2, ranks=3, hand_size=3)
-    policy = load_policy(name, game.config)
+    policy = load_policy(name, game)
     agent = upgrade(policy, game, search=Sparta(rollouts=200, min_rollouts=10))
     worlds = game.deal(np.random.default_rng(3), 1)
     memories = start_memories(worlds, (policy, agent))

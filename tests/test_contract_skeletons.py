@@ -10,12 +10,12 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from hanabi_search_plugin.belief import EnumeratedBelief
-from hanabi_search_plugin.policy import Policy, UniformPolicy, Value
-from hanabi_search_plugin.public_belief import EnumeratedPublicBelief
-from hanabi_search_plugin.rollout import observe_all, rollout, start_memories
-from hanabi_search_plugin.streams import Streams
-from hanabi_search_plugin.wrappers.openspiel_dealt import OpenSpielDealtGame
+from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
+from hanabi_search_plugin.beliefs.public_enumerated import EnumeratedPublicBelief
+from hanabi_search_plugin.core.policy import Policy, UniformPolicy, Value
+from hanabi_search_plugin.core.rollout import action_values, observe_all, rollout, start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.wrappers._openspiel_dealt import OpenSpielDealtGame
 
 GAME = OpenSpielDealtGame("tiny_hanabi")
 PAYOFF = np.array(
@@ -71,9 +71,7 @@ def sparta(belief):
     actions = np.flatnonzero(belief.view.legal[0])
     memories = start_memories(worlds, belief.blueprint)
     streams = Streams(np.zeros(len(worlds), dtype=np.uint64))
-    values = belief.game.action_values(
-        worlds, actions, belief.blueprint, memories, belief.seat, streams
-    )
+    values = action_values(worlds, actions, belief.blueprint, memories, belief.seat, streams)
     mean = values @ weights
     return int(actions[mean.argmax()]), mean
 
@@ -248,8 +246,7 @@ def test_lbs_skeleton():
         sampled = learned.sample(truth, rng, 50)
         assert GAME.private_tokens(sampled, 0).tolist() == [[deal[0]]] * 50
         actions = np.arange(3)
-        values = GAME.action_values(
-            sampled, actions, blueprint, start_memories(sampled, blueprint), 1,
+        values = action_values(sampled, actions, blueprint, start_memories(sampled, blueprint), 1,
             Streams.spawn(rng, len(sampled)),
         )  # fmt: skip
         assert PAYOFF[(*deal, said, int(values.mean(axis=1).argmax()))] == 10

@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.errors import ConfigError, RecordError
-from hanabi_search_plugin.game import IntArray
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.decoding import between, decode, first, follow, opening
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import COUNTDOWN, HANDS, LIVES, MOVES, NO_CARD, TURN
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
+from hanabi_search_plugin.core.errors import ConfigError, RecordError
+from hanabi_search_plugin.core.game import IntArray
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.decoding import between, decode, first, follow, opening
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.layout import COUNTDOWN, HANDS, LIVES, MOVES, NO_CARD, TURN
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from tests.helpers.hanabi_play import random_legal
 from tests.helpers.openspiel_hanabi import random_config
 

@@ -16,8 +16,8 @@ pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from tests.helpers.openspiel_hanabi import compare_game, load, openspiel_parameters
 
 OBSERVATION_TYPES = ("minimal", "card_knowledge", "seer")

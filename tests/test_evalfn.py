@@ -14,32 +14,32 @@ from safetensors.numpy import save
 
 from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts
 from hanabi_search_plugin.algorithms.predictor import Predictor
-from hanabi_search_plugin.blueprints.evalfn import (
+from hanabi_search_plugin.core.errors import ConfigError, RecordError, UnsupportedError
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.bots.evalfn import (
     SHIPPED,
     STATE_FEATURES,
     EvalFn,
-    Network,
     RuleClassifier,
+    ValueNetwork,
     move_features,
     named_network,
     shipped,
     state_features,
 )
-from hanabi_search_plugin.blueprints.evaluation import HIDDEN
-from hanabi_search_plugin.blueprints.features import FEATURES
-from hanabi_search_plugin.blueprints.registry import load_policy
-from hanabi_search_plugin.blueprints.rulebook import (
+from hanabi_search_plugin.hanabi.bots.features import FEATURES
+from hanabi_search_plugin.hanabi.bots.rulebook import (
     TABLE_II,
     Convention,
     PlayIfCertain,
     TellRandomly,
 )
-from hanabi_search_plugin.errors import ConfigError, RecordError, UnsupportedError
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.hanabi.bots.value_kernels import HIDDEN
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.registry import load_policy
 from hanabi_search_plugin.testing import check_policy
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 from tests.evalfn_reference import features
 from tests.helpers.hanabi_table import any_config
 from tests.helpers.small_networks import random_network, tensors
@@ -117,7 +117,7 @@ def test_features_are_those_of_a_second_implementation(convention: Convention) -
 def test_networks_come_from_files(tmp_path) -> None:
     file = tmp_path / "mine.safetensors"
     file.write_bytes(save(tensors()))
-    network = Network.load(file)
+    network = ValueNetwork.load(file)
     assert network.digest == random_network().digest == named_network(str(file)).digest
     assert load_policy(f"evalfn:network={file}").weights == network.digest
     for name in SHIPPED:
@@ -139,10 +139,10 @@ def test_what_is_no_network(change, reason, tmp_path) -> None:
     if "mean" in change:
         parts |= {"deviation": np.ones(5), "hidden.weight": np.zeros((HIDDEN, 5))}
     with pytest.raises(RecordError, match=reason):
-        Network(parts)
+        ValueNetwork(parts)
     (tmp_path / "bad.safetensors").write_bytes(save(parts) if "mean" in change else b"{}")
     with pytest.raises(RecordError, match=r"bad\.safetensors: expected a network"):
-        Network.load(tmp_path / "bad.safetensors")
+        ValueNetwork.load(tmp_path / "bad.safetensors")
 
 
 def test_agents_refuse_what_does_not_fit() -> None:
@@ -219,7 +219,7 @@ def test_compiled_trees_with_estimates_are_the_generic_ones(kind, leaves, monkey
             iterations=130, guide=guide, leaves=leaves, depth=depth, prior_visits=2,
             evidence=False, by_convention=seed > 0,
         )  # fmt: skip
-        belief = later_belief(search, load_policy("vdb", SMALL.config), moves, seed)
+        belief = later_belief(search, load_policy("vdb", SMALL), moves, seed)
         compiled = last(search.grow(np.random.default_rng(seed), belief))
         result = decide(search, belief)
         with monkeypatch.context() as patch:

@@ -13,19 +13,19 @@ import numpy as np
 import pyspiel
 import pytest
 
-from hanabi_search_plugin.agent import BeliefAgent, upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.belief import Belief
-from hanabi_search_plugin.blueprints.agents import RuleAgent
-from hanabi_search_plugin.blueprints.registry import load_policy
-from hanabi_search_plugin.blueprints.rulebook import DiscardOldest, PlayProbablySafe
-from hanabi_search_plugin.errors import ConfigError, RecordError, UnsupportedError
-from hanabi_search_plugin.evaluation import evaluate, without_search
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.match import GameResult, deal_block, deal_game
-from hanabi_search_plugin.policy import UniformPolicy
-from hanabi_search_plugin.provenance import describe, peak_rss_mb
-from hanabi_search_plugin.result import SearchResult
+from hanabi_search_plugin.belief_agent import BeliefAgent, upgrade
+from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.errors import ConfigError, RecordError, UnsupportedError
+from hanabi_search_plugin.core.policy import UniformPolicy
+from hanabi_search_plugin.core.result import SearchResult
+from hanabi_search_plugin.evaluation.evaluate import evaluate, without_search
+from hanabi_search_plugin.evaluation.match import GameResult, deal_block, deal_game
+from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb
+from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
+from hanabi_search_plugin.hanabi.bots.rulebook import DiscardOldest, PlayProbablySafe
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.registry import load_policy
 
 GAME = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, life_tokens=3)
 
@@ -318,7 +318,7 @@ def test_one_game_has_no_standard_error() -> None:
 
 
 def test_a_search_of_another_game() -> None:
-    from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+    from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 
     game = OpenSpielGame("tiny_hanabi")
     agent = upgrade(UniformPolicy(), game, Sparta(rollouts=60, min_rollouts=10, round_size=10))

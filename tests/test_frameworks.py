@@ -12,19 +12,25 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from hanabi_search_plugin import HanabiGame, Sparta, evaluate, load_policy, upgrade  # noqa: E402
-from hanabi_search_plugin.callables import from_callable  # noqa: E402
-from hanabi_search_plugin.errors import UnsupportedError  # noqa: E402
-from hanabi_search_plugin.game import History, View  # noqa: E402
-from hanabi_search_plugin.policy import Policy, memory_from  # noqa: E402
-from hanabi_search_plugin.streams import Streams  # noqa: E402
-from hanabi_search_plugin.testing import check_agent, check_policy  # noqa: E402
-from hanabi_search_plugin.wrappers.gymnasium import ID, MaskInObservation  # noqa: E402
+from hanabi_search_plugin import (
+    HanabiGame,
+    Sparta,
+    evaluate,
+    load_policy,
+    upgrade,
+)
+from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.game import History, View
+from hanabi_search_plugin.core.policy import Policy, memory_from
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.policies.callables import from_callable
+from hanabi_search_plugin.testing import check_agent, check_policy
+from hanabi_search_plugin.wrappers._gymnasium_env import ID, MaskInObservation
 
 SMALL: dict[str, Any] = {"colors": 2, "ranks": 3, "hand_size": 2, "information_tokens": 4}
 SMALL |= {"bomb": "keep"}
 GAME = HanabiGame(players=2, **SMALL)
-PARTNER = load_policy("cautious", GAME.config)
+PARTNER = load_policy("cautious", GAME)
 SIZE = GAME.deal(np.random.default_rng(0), 1).view(0).observation("openspiel").shape[1]
 ACTIONS = GAME.num_actions
 

@@ -14,12 +14,12 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 from packaging.version import Version
 
 from hanabi_search_plugin import SmartBot, Sparta, UniformPolicy, upgrade
-from hanabi_search_plugin.callables import from_callable
-from hanabi_search_plugin.errors import ConfigError, IllegalActionError
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.tables import LockstepTables
-from hanabi_search_plugin.wrappers.gymnasium import ID, HanabiEnv
-from hanabi_search_plugin.wrappers.gymnasium_vector import DRAWN_AT_ONCE, HanabiVectorEnv
+from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.hanabi.search.seat_tables import LockstepTables
+from hanabi_search_plugin.policies.callables import from_callable
+from hanabi_search_plugin.wrappers._gymnasium_env import ID, HanabiEnv
+from hanabi_search_plugin.wrappers._gymnasium_vector import DRAWN_AT_ONCE, HanabiVectorEnv
 
 SMALL: dict[str, Any] = {"colors": 2, "ranks": 3, "hand_size": 2, "information_tokens": 3}
 MODES = list(AutoresetMode)

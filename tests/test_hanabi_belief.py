@@ -6,23 +6,23 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from hanabi_search_plugin._check_belief import distribution
 from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.belief import EnumeratedBelief
-from hanabi_search_plugin.blueprints import partners
-from hanabi_search_plugin.blueprints.agents import rule_agent
-from hanabi_search_plugin.blueprints.compiled import SmartBot
-from hanabi_search_plugin.blueprints.hats import HatBot, HatBotB
-from hanabi_search_plugin.errors import ConfigError, UnsupportedError
-from hanabi_search_plugin.hanabi import hand_range
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import DECK_NEXT
-from hanabi_search_plugin.policy import Policy, Shared, UniformPolicy, as_blueprint
-from hanabi_search_plugin.rollout import observe_all, start_memories
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
+from hanabi_search_plugin.beliefs.exact import private_belief
+from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.core.policy import Policy, Shared, UniformPolicy, as_blueprint
+from hanabi_search_plugin.core.rollout import action_values, observe_all, start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.beliefs import hand_range, partners
+from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
+from hanabi_search_plugin.hanabi.bots.hats import HatBot, HatBotB
+from hanabi_search_plugin.hanabi.bots.rule_agents import rule_agent
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.layout import DECK_NEXT
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.testing import check_belief
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin.testing.belief_checks import distribution
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 from tests.helpers.hanabi_bayes import Hashed, Record, hands_of
 from tests.helpers.openspiel_hanabi import load
 
@@ -59,8 +59,8 @@ def games(game, blueprint, seat, rng, *, epsilon=0.0, uncertainty=0.0, surprises
     """
     for _ in range(n):
         record = Record.random(game, rng)
-        belief = game.belief(
-            blueprint, record.worlds.view(seat), epsilon=epsilon, uncertainty=uncertainty
+        belief = private_belief(
+            game, blueprint, record.worlds.view(seat), epsilon=epsilon, uncertainty=uncertainty
         )
         memories = [policy.start(record.worlds.view(p)) for p, policy in enumerate(blueprint)]
         yield record, belief
@@ -220,7 +220,7 @@ def compare_action_values(theirs, record, belief, rng, n=6):
     actions = np.flatnonzero(record.worlds.legal[0])
     streams = Streams.spawn(rng, n)
     worlds, memories = belief.sample(rng, n)
-    ours = game.action_values(worlds, actions, blueprint, memories, seat, streams)
+    ours = action_values(worlds, actions, blueprint, memories, seat, streams)
     rest = worlds.rows[:, -game.config.deck_size :][:, record.dealt :]
     assert (worlds.rows[:, DECK_NEXT] == record.dealt).all()
     decks = record.decks(seat, hands_of(worlds, seat), rest.tolist())
@@ -230,7 +230,7 @@ def compare_action_values(theirs, record, belief, rng, n=6):
         actor, action = np.repeat(event.player, n), np.repeat(event.action, n)
         spiel.step(action)
         memories = observe_all(spiel, actor, action, blueprint, memories)
-    values = theirs.action_values(spiel, actions, blueprint, memories, seat, streams)
+    values = action_values(spiel, actions, blueprint, memories, seat, streams)
     assert np.array_equal(ours, values)
 
 
@@ -391,7 +391,7 @@ def test_size_and_likelihoods_count_hands(policy):
     game = HanabiGame(**SMALL["2p"])
     blueprint = as_blueprint(POLICIES[policy], 2)
     record = Record.random(game, np.random.default_rng(5))
-    belief = game.belief(blueprint, record.worlds.view(0))
+    belief = private_belief(game, blueprint, record.worlds.view(0))
     unseen = record.unseen(0)
     assert belief.size == len(unseen) ** 3  # nothing is spelled out yet: an upper bound
     assert belief.likelihoods == 0
@@ -415,9 +415,9 @@ def test_refuses_what_it_cannot_do():
     one = worlds.view(0).select(np.array([0]))
     for name in ("epsilon", "uncertainty"):
         with pytest.raises(ConfigError, match=f"{name} must be from 0 to 1"):
-            game.belief(blueprint, one, **{name: -0.1})
+            private_belief(game, blueprint, one, **{name: -0.1})
     with pytest.raises(UnsupportedError, match="one view"):
-        game.belief(blueprint, worlds.view(0))
+        private_belief(game, blueprint, worlds.view(0))
     seer = HanabiGame(players=2, observation_type="seer")
     with pytest.raises(UnsupportedError, match="seer"):
         seer.belief(blueprint, seer.deal(np.random.default_rng(0), 1).view(0))

@@ -10,28 +10,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hanabi_search_plugin.errors import (
+from hanabi_search_plugin.core.errors import (
     ConfigError,
     IllegalActionError,
     RecordError,
     UnsupportedError,
 )
-from hanabi_search_plugin.game import Event, History
-from hanabi_search_plugin.hanabi import kernels
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import HANDS, HIDDEN_CARD, NO_CARD
-from hanabi_search_plugin.hanabi.rules import next_uniform
-from hanabi_search_plugin.hanabi.text import (
+from hanabi_search_plugin.core.game import Event, History
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.engine import row_kernels
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView, HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.layout import HANDS, HIDDEN_CARD, NO_CARD
+from hanabi_search_plugin.hanabi.engine.rules import next_uniform
+from hanabi_search_plugin.hanabi.engine.text import (
     action_from_dict,
     action_in_words,
     action_to_dict,
     card_name,
     describe,
 )
-from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.jit import kernel
-from hanabi_search_plugin.streams import Streams
 from hanabi_search_plugin.testing import check_game
 from tests.helpers.hanabi_play import play_on, random_legal
 
@@ -274,7 +274,7 @@ def test_random_games_agree_with_games_played_in_steps() -> None:
     n = 3000
     returns, moves = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     seeds = Streams.spawn(np.random.default_rng(0), n).state
-    kernels.play_random(game.dims, game.template, seeds, False, returns, moves)
+    row_kernels.play_random(game.dims, game.template, seeds, False, returns, moves)
     rng = np.random.default_rng(1)
     worlds = play_on(game.deal(rng, n), rng, game.max_length)
     assert moves.max() <= game.max_length

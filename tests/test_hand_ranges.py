@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from hanabi_search_plugin import HanabiGame, SmartBot, UniformPolicy
-from hanabi_search_plugin.blueprints.hats import HatBot
-from hanabi_search_plugin.policy import as_blueprint
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.beliefs.exact import private_belief, public_belief
+from hanabi_search_plugin.core.policy import as_blueprint
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.bots.hats import HatBot
 from tests.helpers.hanabi_bayes import Hashed, Record, hands_of, label
 
 GAME = HanabiGame(players=2, colors=2, ranks=2, hand_size=2)
@@ -30,7 +31,7 @@ def games(game, blueprint, rng, *, searched, n, epsilon=0.0):
     for _ in range(n):
         record, evidence, excluded, waiting = Record.random(game, rng), [], {}, []
         publics = [
-            game.public_belief(blueprint, record.worlds.view(p), epsilon=epsilon) for p in (0, 1)
+            public_belief(game, blueprint, record.worlds.view(p), epsilon=epsilon) for p in (0, 1)
         ]
         memories = [policy.start(record.worlds.view(p)) for p, policy in enumerate(blueprint)]
         while not record.over:
@@ -117,8 +118,8 @@ def test_players_beliefs_are_the_public_one_given_what_they_see(policy):
     """Where nobody searches; memories and all."""
     blueprint, rng = as_blueprint(POLICIES[policy], 2), np.random.default_rng(0)
     record = Record.random(LONG, rng)
-    publics = [LONG.public_belief(blueprint, record.worlds.view(p)) for p in (0, 1)]
-    beliefs = [LONG.belief(blueprint, record.worlds.view(p)) for p in (0, 1)]
+    publics = [public_belief(LONG, blueprint, record.worlds.view(p)) for p in (0, 1)]
+    beliefs = [private_belief(LONG, blueprint, record.worlds.view(p)) for p in (0, 1)]
     steps = 0
     while True:
         mover = record.mover
@@ -155,7 +156,7 @@ def test_worlds_for_many_entries(colors, ranks, hand_size):
     game = HanabiGame(players=2, colors=colors, ranks=ranks, hand_size=hand_size)
     blueprint, rng = as_blueprint(SmartBot(), 2), np.random.default_rng(5)
     worlds = game.deal(rng, 1)
-    public = game.public_belief(blueprint, worlds.view(0))
+    public = public_belief(game, blueprint, worlds.view(0))
     public = public.update(worlds.step(np.array([2 * hand_size])), worlds.view(0))
     player = 1
     held = public.ranges[player].spelled_out().hands

@@ -12,18 +12,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hanabi_search_plugin.blueprints import kernels, rollouts
-from hanabi_search_plugin.blueprints.compiled import CompiledBot, scripts_of
-from hanabi_search_plugin.blueprints.hats import HatBot, HatBotB
-from hanabi_search_plugin.blueprints.smartbot import ABSENT
-from hanabi_search_plugin.game import IntArray
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import ALL, HANDS, LEFT0, NO_CARD
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
-from hanabi_search_plugin.policy import take
-from hanabi_search_plugin.rollout import start_memories
-from hanabi_search_plugin.selfplay import self_play
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.core.game import IntArray
+from hanabi_search_plugin.core.policy import take
+from hanabi_search_plugin.core.rollout import action_values, start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.playing import self_play
+from hanabi_search_plugin.hanabi.bots import game_loops
+from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot, scripts_of
+from hanabi_search_plugin.hanabi.bots.hats import HatBot, HatBotB
+from hanabi_search_plugin.hanabi.bots.smartbot import ABSENT
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.layout import ALL, HANDS, LEFT0, NO_CARD
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.hanabi.search import compiled_rollouts
 from hanabi_search_plugin.testing import check_policy
 from tests.hatbot_reference import ReferenceHatBot, ReferenceHatBotB
 from tests.helpers.hanabi_masks import check_recorded, compare, masks_of
@@ -183,12 +184,12 @@ def check_one_mind(bot: CompiledBot, game: HanabiGame, rows: Any, actions: IntAr
     blueprint = (bot,) * game.num_players
     memories = start_memories(worlds, blueprint)
     streams = Streams(np.zeros(len(rows), dtype=np.uint64))
-    shared = game.action_values(worlds, actions, blueprint, memories, 0, streams)
+    shared = action_values(worlds, actions, blueprint, memories, 0, streams)
     scripts = scripts_of(blueprint, game)
     assert scripts is not None
     apart = scripts.copy()
     apart[1:, -1] = 1  # a parameter that nobody reads: no two seats play by the same script
-    alone = rollouts.action_values(worlds, actions, apart, memories, streams)
+    alone = compiled_rollouts.action_values(worlds, actions, apart, memories, streams)
     assert shared.tolist() == alone.tolist()
 
 
@@ -199,7 +200,9 @@ def test_one_mind_is_that_of_every_seat(version: str, parameters: dict[str, Any]
     game = HanabiGame(**parameters)
     worlds = game.deal(np.random.default_rng(7), 200)
     actions = np.flatnonzero(worlds.legal.all(axis=0))[:3]
-    check_one_mind(BOTS[version], game, worlds.rows, np.concatenate([[kernels.NO_MOVE], actions]))
+    check_one_mind(
+        BOTS[version], game, worlds.rows, np.concatenate([[game_loops.NO_MOVE], actions])
+    )
 
 
 @standard
@@ -212,7 +215,7 @@ def test_compiled_games_are_the_plain_ones(version: str, players: int) -> None:
     streams = Streams.spawn(rng, len(worlds))
     scripts = scripts_of(blueprint, game)
     assert scripts is not None
-    ends = rollouts.play_out(worlds, scripts, start_memories(worlds, blueprint), streams)
+    ends = compiled_rollouts.play_out(worlds, scripts, start_memories(worlds, blueprint), streams)
     assert ends.returns.tolist() == self_play(worlds, blueprint, streams).returns.tolist()
 
 
@@ -233,14 +236,14 @@ def test_what_a_seat_cannot_see_changes_nothing(version: str, players: int) -> N
         changed += int((rows != table.worlds.rows).any(axis=1).sum())
         found = np.empty(len(table), dtype=np.int64)
         unused = np.zeros(len(table), dtype=np.uint64)
-        kernels.act_rows(game.dims, script, rows, table.memories[mover], unused, found)
+        game_loops.act_rows(game.dims, script, rows, table.memories[mover], unused, found)
         assert found.tolist() == table.proposals().tolist()
         before = table.memories
         on = table.step(table.mixed(rng, 0.7))
         for seat in range(players):
             memory = take(before[seat], on)
             rows = hidden_shuffled(table.worlds, seat, rng)
-            kernels.observe_rows(game.dims, script, rows, seat, memory)
+            game_loops.observe_rows(game.dims, script, rows, seat, memory)
             assert np.array_equal(memory, table.memories[seat])
     assert changed > 400
 
@@ -259,7 +262,7 @@ def test_of_two_players_all_that_is_learnt_is_public(version: str) -> None:
         rows = hidden_shuffled(HanabiWorlds(game, rows), 1, rng)
         for seat in range(2):
             memory = take(before[seat], on)
-            kernels.observe_rows(game.dims, script, rows, seat, memory)
+            game_loops.observe_rows(game.dims, script, rows, seat, memory)
             assert np.array_equal(memory, table.memories[seat])
 
 
@@ -290,7 +293,9 @@ def test_self_play_scores(version: str, players: int) -> None:
     memories = start_memories(worlds.select(np.arange(1)), blueprint)
     scripts = scripts_of(blueprint, game)
     assert scripts is not None
-    ends = rollouts.play_out(worlds, scripts, memories, Streams(np.zeros(n, dtype=np.uint64)))
+    ends = compiled_rollouts.play_out(
+        worlds, scripts, memories, Streams(np.zeros(n, dtype=np.uint64))
+    )
     points = ends.returns[:, 0]
     assert points.min() > 0  # no game is lost by its lives
     assert abs(points.mean() - mean) < 3 * math.hypot(points.std() / math.sqrt(n), error)

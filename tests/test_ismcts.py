@@ -9,28 +9,29 @@ import numpy as np
 import pyspiel
 import pytest
 
-from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.ismcts import ROUND, MoIsmcts, RisMcts, SoIsmcts
 from hanabi_search_plugin.algorithms.search_tree import Node
-from hanabi_search_plugin.belief import EnumeratedBelief
-from hanabi_search_plugin.blueprints.agents import RuleAgent
-from hanabi_search_plugin.blueprints.registry import load_policy
-from hanabi_search_plugin.blueprints.rulebook import TABLE_II, PlayIfCertain, TellRandomly
-from hanabi_search_plugin.errors import ConfigError, ContractError, UnsupportedError
-from hanabi_search_plugin.game import Game
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.particles import ParticleBelief
-from hanabi_search_plugin.plain_game import PlainGame
-from hanabi_search_plugin.policy import Estimates, Proposes, UniformPolicy
-from hanabi_search_plugin.rollout import observe_all, start_memories
-from hanabi_search_plugin.streams import Streams
-from hanabi_search_plugin.tree import Move
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
-from hanabi_search_plugin.wrappers.openspiel_agents import as_bot
-from hanabi_search_plugin.wrappers.openspiel_hanabi import load_game
-from hanabi_search_plugin.wrappers.openspiel_worlds import OpenSpielWorlds
-from hanabi_search_plugin.wrappers.pettingzoo import env
-from hanabi_search_plugin.wrappers.pettingzoo_agents import RecordObservations, SeatAgent
+from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
+from hanabi_search_plugin.beliefs.exact import private_belief
+from hanabi_search_plugin.beliefs.particles import ParticleBelief
+from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
+from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.plain_game import PlainGame
+from hanabi_search_plugin.core.policy import Estimates, Proposes, UniformPolicy
+from hanabi_search_plugin.core.rollout import observe_all, play_out, rollout, start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.tree import Move
+from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
+from hanabi_search_plugin.hanabi.bots.rulebook import TABLE_II, PlayIfCertain, TellRandomly
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.registry import load_policy
+from hanabi_search_plugin.wrappers._openspiel_agents import as_bot
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers._openspiel_hanabi import load_game
+from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielWorlds
+from hanabi_search_plugin.wrappers._pettingzoo_env import env
+from hanabi_search_plugin.wrappers._pettingzoo_seats import RecordObservations, SeatAgent
 
 SMALL = HanabiGame(players=3, colors=3, ranks=3, hand_size=2, information_tokens=4, bomb="keep")
 TINY = OpenSpielGame("tiny_hanabi")
@@ -44,7 +45,7 @@ def first_belief(game, search, *, blueprint=None, seed=0):
     blueprint = blueprint or UniformPolicy()
     worlds = game.deal(np.random.default_rng(seed), 1)
     view = worlds.view(int(worlds.current_player[0]))
-    return search.follow(game.belief((blueprint,) * game.num_players, view))
+    return search.follow(private_belief(game, (blueprint,) * game.num_players, view))
 
 
 def later_belief(search, blueprint, moves, seed, game=SMALL):
@@ -54,7 +55,7 @@ def later_belief(search, blueprint, moves, seed, game=SMALL):
         worlds = game.deal(rng, 1)
         blueprints = (blueprint,) * game.num_players
         beliefs = [
-            search.follow(game.belief(blueprints, worlds.view(p)))
+            search.follow(private_belief(game, blueprints, worlds.view(p)))
             for p in range(game.num_players)
         ]  # fmt: skip
         for _ in range(moves):
@@ -210,7 +211,7 @@ def test_compiled_trees_are_the_generic_ones(kind, guide, monkeypatch) -> None:
         search = kind(
             iterations=ROUND + 30, guide=GUIDES[guide], depth=depth, by_convention=conventional
         )
-        belief = later_belief(search, load_policy(next(policies), SMALL.config), moves, seed)
+        belief = later_belief(search, load_policy(next(policies), SMALL), moves, seed)
         compiled = last(search.grow(np.random.default_rng(seed), belief))
         result = decide(search, belief)
         with monkeypatch.context() as patch:
@@ -226,10 +227,10 @@ def test_play_out_of_compiled_bots_is_the_generic_one() -> None:
     worlds = SMALL.deal(np.random.default_rng(0), 20)
     rng = Streams.spawn(np.random.default_rng(1), 20)
     for name in ("vdb", "random", "internal"):
-        blueprint = (load_policy(name, SMALL.config),) * 3
+        blueprint = (load_policy(name, SMALL),) * 3
         memories = start_memories(worlds, blueprint)
-        played = SMALL.play_out(worlds, blueprint, memories, rng)
-        assert (played == Game.play_out(SMALL, worlds, blueprint, memories, rng)).all()
+        played = play_out(worlds, blueprint, memories, rng)
+        assert (played == rollout(worlds, blueprint, memories, rng).returns).all()
 
 
 # --------------------------------------------------------------------------- guides and priors
@@ -406,7 +407,7 @@ def test_agents_play_whole_games() -> None:
     """Beliefs, guides and memories keep up."""
     game = SMALL
     for search in (RisMcts(iterations=20, guide=GUIDES["rules"]), MoIsmcts(iterations=20)):
-        agent = upgrade(load_policy("vdb", game.config), game, search)
+        agent = upgrade(load_policy("vdb", game), game, search)
         assert not agent.assumes_blueprint
         worlds = game.deal(np.random.default_rng(3), 1)
         memories = start_memories(worlds, (agent,) * 3)

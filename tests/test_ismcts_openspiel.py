@@ -7,15 +7,15 @@ import pytest
 
 pyspiel = pytest.importorskip("pyspiel")
 
-from open_spiel.python.algorithms import ismcts, mcts  # noqa: E402
+from open_spiel.python.algorithms import ismcts, mcts
 
-from hanabi_search_plugin.agent import upgrade  # noqa: E402
-from hanabi_search_plugin.algorithms.ismcts import MoIsmcts  # noqa: E402
-from hanabi_search_plugin.belief import EnumeratedBelief  # noqa: E402
-from hanabi_search_plugin.policy import UniformPolicy  # noqa: E402
-from hanabi_search_plugin.streams import Streams  # noqa: E402
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame  # noqa: E402
-from hanabi_search_plugin.wrappers.openspiel_worlds import OpenSpielWorlds  # noqa: E402
+from hanabi_search_plugin.algorithms.ismcts import MoIsmcts
+from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
+from hanabi_search_plugin.core.policy import UniformPolicy
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielWorlds
 
 SIMULATIONS = 60
 REPEATS = 60

@@ -41,7 +41,7 @@ def total(values, players):
 REPORT = """
 import numpy as np
 from hanabi_search_plugin import jit
-from hanabi_search_plugin.hanabi.kernels import total
+from hanabi_search_plugin.hanabi.loops import total
 results = [int(total(np.arange(9), (0,) * players)) for players in {players}]
 hits, misses = sum(total.stats.cache_hits.values()), sum(total.stats.cache_misses.values())
 print(*results, "hits", hits, "misses", misses, "compiled", jit.compile_seconds() > 0)
@@ -57,11 +57,10 @@ class Package:
         self.callee = root / "hanabi_search_plugin" / "hanabi" / "callee.py"
         self.callee.parent.mkdir(parents=True)
         shutil.copy(jit.__file__, root / "hanabi_search_plugin" / "jit.py")
-        (root / "hanabi_search_plugin" / "blueprints").mkdir()
         (root / "hanabi_search_plugin" / "__init__.py").touch()
         (root / "hanabi_search_plugin" / "hanabi" / "__init__.py").touch()
         self.callee.write_text(CALLEE)
-        self.callee.with_name("kernels.py").write_text(KERNELS)
+        self.callee.with_name("loops.py").write_text(KERNELS)
 
     def start(self, code: str, **environment: str) -> subprocess.Popen[str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "PYTHON"))}
@@ -260,7 +259,7 @@ def test_a_closure_is_refused() -> None:
 def test_without_numbas_compiler_kernels_are_plain_functions(package: Package) -> None:
     code = (
         "import numpy as np\n"
-        "from hanabi_search_plugin.hanabi.kernels import total\n"
+        "from hanabi_search_plugin.hanabi.loops import total\n"
         "print(int(total(np.arange(9), (0, 0))), type(total).__name__)"
     )
     assert package.run(code, NUMBA_DISABLE_JIT="1") == ("3 function", "")

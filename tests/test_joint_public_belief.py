@@ -5,17 +5,18 @@ import copy
 import numpy as np
 import pytest
 
-from hanabi_search_plugin.blueprints.agents import rule_agent
-from hanabi_search_plugin.blueprints.compiled import SmartBot
-from hanabi_search_plugin.errors import ConfigError, ContractError, UnsupportedError
-from hanabi_search_plugin.hanabi import supposed
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.policy import UniformPolicy, as_blueprint
-from hanabi_search_plugin.public_belief import EnumeratedPublicBelief
-from hanabi_search_plugin.rollout import observe_all, start_memories
-from hanabi_search_plugin.streams import Streams
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin.beliefs.exact import private_belief, public_belief
+from hanabi_search_plugin.beliefs.public_enumerated import EnumeratedPublicBelief
+from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
+from hanabi_search_plugin.core.policy import UniformPolicy, as_blueprint
+from hanabi_search_plugin.core.rollout import observe_all, start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.beliefs import hypothetical
+from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
+from hanabi_search_plugin.hanabi.bots.rule_agents import rule_agent
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 from tests.helpers.hanabi_bayes import Hashed, hands_of
 from tests.helpers.hanabi_decks import AllDecks
 from tests.helpers.openspiel_hanabi import load
@@ -125,7 +126,7 @@ def test_equals_bayes_over_all_decks(config, policy):
     ):
         if event is None:
             truth = [worlds.view(p).keys()[0] for p in range(game.num_players)]
-            public = game.public_belief(blueprint, worlds.view(1), epsilon=epsilon)
+            public = public_belief(game, blueprint, worlds.view(1), epsilon=epsilon)
             reference = AllDecks(game, blueprint, epsilon, int(worlds.current_player[0]))
             pasts, queue = [public], []
             truths = [truth]
@@ -167,7 +168,7 @@ def test_equals_the_enumerated_public_belief_of_openspiels_hanabi(policy):
     rng, narrowed = np.random.default_rng(8), 0
     deck = rng.permutation(np.repeat(np.arange(4), [3, 2, 2, 1]))
     ours, states = game.from_decks(deck[None]), theirs.deal_scripts([deck])
-    public = game.public_belief(blueprint, ours.view(0))
+    public = public_belief(game, blueprint, ours.view(0))
     references = [EnumeratedPublicBelief.start(theirs, blueprint, states.view(p)) for p in range(3)]
     pasts, searched = [(public, references)], []
     for turn in range(6):
@@ -228,8 +229,8 @@ def test_entries_know_what_their_players_know(players):
     blueprint, rng = as_blueprint(SmartBot(), players), np.random.default_rng(players)
     for turn, (worlds, event, _) in enumerate(games(game, blueprint, rng)):
         if event is None:
-            public = game.public_belief(blueprint, worlds.view(0))
-            beliefs = [game.belief(blueprint, worlds.view(p)) for p in range(2)]
+            public = public_belief(game, blueprint, worlds.view(0))
+            beliefs = [private_belief(game, blueprint, worlds.view(p)) for p in range(2)]
         else:
             public = public.update(event, worlds.view(turn % players))
             beliefs = [b.update(event, worlds.view(p)) for p, b in enumerate(beliefs)]
@@ -256,14 +257,14 @@ def test_what_is_kept_does_not_matter(kept, monkeypatch):
     blueprint, rng = as_blueprint(SmartBot(), 3), np.random.default_rng(3)
     for worlds, event, by_blueprint in games(game, blueprint, rng, searched=0.5):
         if event is None:
-            public = game.public_belief(blueprint, worlds.view(0))
+            public = public_belief(game, blueprint, worlds.view(0))
         else:
             public = public.update(event, worlds.view(0), by_blueprint=by_blueprint)
         if public.turn == 5:
             break
     entries = some(rng, public.entries(1), 20)
     weights = public.weights(1, entries)
-    monkeypatch.setattr(supposed, "MAX_KEPT", kept)
+    monkeypatch.setattr(hypothetical, "MAX_KEPT", kept)
     again = copy.deepcopy(public)
     assert np.array_equal(again.weights(1, entries), weights)
     assert again.possible(1, entries).tolist() == (weights > 0).tolist()
@@ -277,8 +278,8 @@ def test_recovers_from_strangers(caplog):
     recovered = 0
     for worlds, event, _ in games(game, blueprint, rng, searched=0.6):
         if event is None:
-            public = game.public_belief(blueprint, worlds.view(0))
-            beliefs = [game.belief(blueprint, worlds.view(p)) for p in range(3)]
+            public = public_belief(game, blueprint, worlds.view(0))
+            beliefs = [private_belief(game, blueprint, worlds.view(p)) for p in range(3)]
             continue
         public = public.update(event, worlds.view(0))
         beliefs = [b.update(event, worlds.view(p)) for p, b in enumerate(beliefs)]
@@ -306,9 +307,9 @@ def test_refuses_what_it_cannot_do():
     blueprint = as_blueprint(SmartBot(), 3)
     view = game.deal(np.random.default_rng(0), 1).view(0)
     with pytest.raises(ConfigError, match="epsilon"):
-        game.public_belief(blueprint, view, epsilon=2.0)
+        public_belief(game, blueprint, view, epsilon=2.0)
     with pytest.raises(ContractError, match="turn must be from 0 to 0, got 1"):
-        game.public_belief(blueprint, view).ancestors(0, 1, 10)
+        public_belief(game, blueprint, view).ancestors(0, 1, 10)
     seer = HanabiGame(players=3, observation_type="seer")
     with pytest.raises(UnsupportedError, match="seer"):
         seer.public_belief(blueprint, seer.deal(np.random.default_rng(0), 1).view(0))

@@ -10,11 +10,11 @@ import pytest
 from hanabi_search_plugin import HanabiGame, SmartBot, UniformPolicy, upgrade
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.range_search import RangeSearch
-from hanabi_search_plugin.errors import ConfigError, UnsupportedError
-from hanabi_search_plugin.evaluation import evaluate
-from hanabi_search_plugin.hanabi.worlds import HanabiView
-from hanabi_search_plugin.rollout import observe_all, start_memories
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.core.rollout import observe_all, start_memories
+from hanabi_search_plugin.evaluation.evaluate import evaluate
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 
 SMALL = {"players": 2, "colors": 2, "ranks": 3, "hand_size": 3}
 SEARCH = {"max_range": 12, "rollouts": 300, "min_rollouts": 10, "round_size": 10}

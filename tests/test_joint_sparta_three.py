@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from hanabi_search_plugin import HanabiGame, SmartBot, evaluate, upgrade
-from hanabi_search_plugin.agent import SearchAgent
-from hanabi_search_plugin.algorithms.joint_sparta import JointSparta, Table
-from hanabi_search_plugin.hanabi.joint_public_belief import JointHands
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
-from hanabi_search_plugin.selfplay import play_game
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.algorithms.joint_sparta import CommonKnowledge, JointSparta
+from hanabi_search_plugin.core.agent import SearchAgent
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.playing import play_game
+from hanabi_search_plugin.hanabi.beliefs.joint_hands import JointHands
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
 
 SMALL = HanabiGame(players=3, colors=2, ranks=3, hand_size=2, information_tokens=3)
 QUICK = JointSparta(max_range=60, rollouts=200, min_rollouts=10, round_size=10)
@@ -35,7 +35,7 @@ def tables(agents: list[SearchAgent], game: HanabiGame, seed: int, moves: int = 
     return reasons
 
 
-def assert_agree(found: list[Table], worlds: HanabiWorlds) -> None:
+def assert_agree(found: list[CommonKnowledge], worlds: HanabiWorlds) -> None:
     """All that is public is the same to every seat, and has room for the truth."""
     first, publics = found[0], [table.public for table in found]
     assert len(set(map(id, publics))) == len(found)

@@ -14,26 +14,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hanabi_search_plugin import (
-    Sparta,
-    UniformPolicy,
-    evaluate,
-    learned_belief,
-    load_policy,
-    upgrade,
-)
+from hanabi_search_plugin import Sparta, UniformPolicy, evaluate, load_policy, upgrade
 from hanabi_search_plugin.algorithms.lbs import Lbs
-from hanabi_search_plugin.belief_model import BeliefModel, Grounded
-from hanabi_search_plugin.errors import ConfigError, TooFewWorldsError, UnsupportedError
-from hanabi_search_plugin.game import HIDDEN, Event, History
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.learned_belief import MOST_DRAWS, Learned, LearnedBelief
-from hanabi_search_plugin.policy import Value, memory_from
-from hanabi_search_plugin.rollout import action_values, start_memories
-from hanabi_search_plugin.selfplay import play_game
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.beliefs import learned_belief
+from hanabi_search_plugin.beliefs.belief_model import BeliefModel, Grounded
+from hanabi_search_plugin.beliefs.exact import private_belief
+from hanabi_search_plugin.beliefs.learned_belief import MOST_DRAWS, Learned, LearnedBelief
+from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError, UnsupportedError
+from hanabi_search_plugin.core.game import HIDDEN, Event, History
+from hanabi_search_plugin.core.policy import Value, memory_from
+from hanabi_search_plugin.core.rollout import action_values, start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.playing import play_game
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.testing import check_agent, check_game
-from hanabi_search_plugin.wrappers.openspiel_dealt import OpenSpielDealtGame
+from hanabi_search_plugin.wrappers._openspiel_dealt import OpenSpielDealtGame
 
 TWO = HanabiGame(players=2, colors=2, ranks=3, hand_size=3, information_tokens=4, life_tokens=2)
 THREE = HanabiGame(players=3, colors=2, ranks=3, hand_size=2, information_tokens=4)
@@ -52,7 +47,7 @@ class Exact(BeliefModel):
     blueprint: Any
 
     def start(self, view):
-        return self.game.belief(self.blueprint, view)
+        return private_belief(self.game, self.blueprint, view)
 
     def observe(self, view, event, state):
         return state.update(event, view)
@@ -152,7 +147,7 @@ def test_games_keep_the_contract_of_tokens() -> None:
 @pytest.mark.parametrize("name", ["smartbot", "hatbot", "iggi"])
 def test_with_an_exact_model_samples_are_those_of_the_exact_belief(game, name) -> None:
     """Worlds and every seat's memory, from the same numbers; by replay and without."""
-    policy = load_policy(name, game.config)
+    policy = load_policy(name, game)
     blueprint, seat = (policy,) * game.num_players, 1
     exact = None
     for _, history in positions(game, policy, 5, seat):
@@ -177,7 +172,7 @@ def test_the_model_reads_what_happened_when_it_is_asked() -> None:
         def observe(self, view, event, state):
             return (*state, int(event.action[0]))
 
-    policy = (load_policy("smartbot", TWO.config),) * 2
+    policy = (load_policy("smartbot", TWO),) * 2
     read = 0
     for _, history in positions(TWO, policy[0], 5, 1):
         moves = tuple(int(event.action[0]) for event in history.events)
@@ -195,7 +190,7 @@ def test_nothing_is_replayed_for_a_public_memory(monkeypatch: pytest.MonkeyPatch
     def fail(*arguments):
         raise AssertionError("replayed")
 
-    public = load_policy("evalfn-c", TWO.config)
+    public = load_policy("evalfn-c", TWO)
     assert public.public_memory and not load_policy("smartbot").public_memory
     monkeypatch.setattr(HanabiGame, "replay", fail)
     for _, history in positions(TWO, public, 2, 0):
@@ -213,12 +208,12 @@ def test_nothing_is_replayed_for_a_public_memory(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("name", ["smartbot", "hatbot", "iggi", "evalfn-c"])
 def test_what_is_drawn_explains_the_others_moves(game, name) -> None:
     """A model that knows nothing of them draws the hands of the exact belief, and no other."""
-    policy = load_policy(name, game.config)
+    policy = load_policy(name, game)
     blueprint, seat, narrowed = (policy,) * game.num_players, 0, 0
     for seed in (3, 4):
         exact = None
         for _, history in positions(game, policy, seed, seat):
-            exact = game.belief(blueprint, history.views[0])
+            exact = private_belief(game, blueprint, history.views[0])
             for event, view in zip(history.events, history.views[1:], strict=True):
                 exact = exact.update(event, view)
             hands = {tuple(hand) for hand in game.hidden_tokens(exact.support()[0], seat).tolist()}
@@ -241,7 +236,7 @@ def test_what_is_drawn_explains_the_others_moves(game, name) -> None:
 
 
 def test_where_too_few_draws_explain_others_stand_in() -> None:
-    policy = load_policy("smartbot", TWO.config)
+    policy = load_policy("smartbot", TWO)
 
     class Wrong(type(policy)):
         """Would never have moved as it did."""
@@ -261,7 +256,7 @@ def test_where_too_few_draws_explain_others_stand_in() -> None:
 def test_few_worlds_are_listed_with_their_chances(game, name, monkeypatch) -> None:
     """Hands and weights are those of the exact belief; draws follow them."""
     monkeypatch.setattr(learned_belief, "BLOCK", 60)
-    policy = load_policy(name, game.config)
+    policy = load_policy(name, game)
     blueprint, seat, told = (policy,) * game.num_players, 1, 0
     for _, history in positions(game, policy, 3, seat):
         belief = belief_after(Grounded(game), blueprint, history, listed=200)
@@ -270,7 +265,7 @@ def test_few_worlds_are_listed_with_their_chances(game, name, monkeypatch) -> No
         if belief.listing is None:
             assert belief.caveats() == ["the belief is learned"]
             continue
-        exact = game.belief(blueprint, history.views[0])
+        exact = private_belief(game, blueprint, history.views[0])
         for event, view in zip(history.events, history.views[1:], strict=True):
             exact = exact.update(event, view)
         worlds, chance = exact.support()
@@ -295,7 +290,7 @@ def test_few_worlds_are_listed_with_their_chances(game, name, monkeypatch) -> No
 @pytest.mark.parametrize("name", ["smartbot", "evalfn-c", "random"])
 def test_what_was_listed_is_carried_on(game, name) -> None:
     """The same worlds and weights, whether listed at every turn or at the last alone."""
-    policy = load_policy(name, game.config)
+    policy = load_policy(name, game)
     blueprint, compared, saved = (policy,) * game.num_players, 0, 0
     for seed in range(3):
         _, history = list(positions(game, policy, seed, 1))[-1]
@@ -318,7 +313,7 @@ def test_what_was_listed_is_carried_on(game, name) -> None:
 
 
 def test_after_a_move_that_is_not_the_blueprints_nothing_is_listed() -> None:
-    policy = load_policy("smartbot", TWO.config)
+    policy = load_policy("smartbot", TWO)
     _, history = list(positions(TWO, policy, 3, 1))[-1]
     told = []
     for by_blueprint in (True, False):
@@ -395,7 +390,7 @@ def test_impossible_draws_are_thrown_away_and_too_few_are_an_error() -> None:
 @pytest.mark.parametrize("game", [TWO, THREE], ids=["2 players", "3 players"])
 def test_with_an_exact_belief_and_no_depth_lbs_is_sparta(game) -> None:
     """Number by number, over whole games: with the belief itself and with it as a model."""
-    policy = load_policy("smartbot", game.config)
+    policy = load_policy("smartbot", game)
     blueprint = (policy,) * game.num_players
     options = {"rollouts": 300, "min_rollouts": 10, "round_size": 20, "threshold": 0.0}
     model = Learned(Exact(game, blueprint), explain=False)
@@ -416,7 +411,7 @@ def test_with_an_exact_belief_and_no_depth_lbs_is_sparta(game) -> None:
 
 
 def test_too_few_worlds_mean_the_blueprint_and_are_reported() -> None:
-    policy = load_policy("smartbot", TWO.config)
+    policy = load_policy("smartbot", TWO)
     search = Lbs(depth=None, rollouts=200, min_rollouts=10)
     agent = upgrade(policy, TWO, search, belief=Learned(Broken(TWO, 0.0), listed=None))
     told: list[Any] = []
@@ -434,7 +429,7 @@ def test_too_few_worlds_mean_the_blueprint_and_are_reported() -> None:
 
 def test_lbs_gains_on_small_hanabi() -> None:
     """With an exact model, over a weak blueprint whose memory is none."""
-    policy = load_policy("iggi", TWO.config)
+    policy = load_policy("iggi", TWO)
     search = Lbs(depth=None, rollouts=400, min_rollouts=10, round_size=20)
     agent = upgrade(policy, TWO, search, belief=Learned(Exact(TWO, (policy,) * 2), explain=False))
     result = evaluate(TWO, (policy, agent), games=24, seed=2)
@@ -442,7 +437,7 @@ def test_lbs_gains_on_small_hanabi() -> None:
 
 
 def test_the_same_seed_gives_the_same_decision() -> None:
-    policy = load_policy("smartbot", TWO.config)
+    policy = load_policy("smartbot", TWO)
     view = TWO.deal(np.random.default_rng(0), 1).view(0)
     belief = LearnedBelief.start(Grounded(TWO), (policy,) * 2, view, listed=None)
     told = [
@@ -505,8 +500,7 @@ def test_a_depth_needs_values_that_combine_alike() -> None:
         ((Ahead("sum"), Ahead("mean")), "must combine alike, got mean and sum"),
     ):
         with pytest.raises(UnsupportedError, match=reason):
-            TWO.action_values(
-                worlds, np.array([4]), blueprint, start_memories(worlds, blueprint), 0,
+            action_values(worlds, np.array([4]), blueprint, start_memories(worlds, blueprint), 0,
                 Streams(np.zeros(2, dtype=np.uint64)), depth=3,
             )  # fmt: skip
     with pytest.raises(ConfigError, match="depth must be an integer of at least 1, got 0"):
@@ -530,7 +524,7 @@ def test_lbs_on_the_tiger_problem() -> None:
 
 
 def test_memory_by_replay_is_the_memory_of_the_true_hand() -> None:
-    policy = load_policy("smartbot", THREE.config)
+    policy = load_policy("smartbot", THREE)
     for worlds, history in positions(THREE, policy, 8, 1):
         belief = belief_after(Grounded(THREE), (policy,) * 3, history)
         truth = THREE.hidden_tokens(worlds, 1)

@@ -11,10 +11,13 @@ import math
 import numpy as np
 import pytest
 
-from hanabi_search_plugin.blueprints import learned_partners
-from hanabi_search_plugin.blueprints.evalfn import Network, move_features
-from hanabi_search_plugin.blueprints.features import FEATURES
-from hanabi_search_plugin.blueprints.learned_partners import (
+from hanabi_search_plugin.beliefs.unknown_partners import favouring
+from hanabi_search_plugin.core.errors import ConfigError, RecordError, UnsupportedError
+from hanabi_search_plugin.core.policy import UniformPolicy
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.playing import play_game
+from hanabi_search_plugin.hanabi.beliefs import learned_partners
+from hanabi_search_plugin.hanabi.beliefs.learned_partners import (
     CAP,
     READER,
     LearnedPartners,
@@ -23,22 +26,19 @@ from hanabi_search_plugin.blueprints.learned_partners import (
     shipped_recogniser,
     updated,
 )
-from hanabi_search_plugin.blueprints.registry import MIXED_TRACK, load_policies, load_policy
-from hanabi_search_plugin.errors import ConfigError, RecordError, UnsupportedError
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.learning.partners import (
+from hanabi_search_plugin.hanabi.bots.evalfn import ValueNetwork, move_features
+from hanabi_search_plugin.hanabi.bots.features import FEATURES
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.learning.partner_training import (
     PartnerTraining,
     gathered,
     play,
     quality,
     train,
 )
-from hanabi_search_plugin.policy import UniformPolicy
-from hanabi_search_plugin.selfplay import play_game
-from hanabi_search_plugin.streams import Streams
-from hanabi_search_plugin.unknown_partners import favouring
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin.registry import MIXED_TRACK, load_policies, load_policy
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 from tests.helpers.small_networks import random_network
 
 TWO = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3, life_tokens=2)
@@ -92,7 +92,7 @@ def followed(game, learned, seed, seat=0):
     """(event, belief before, belief after, the world before) of the others' moves of a game."""
     rng = np.random.default_rng(seed)
     worlds = game.deal(rng, 1)
-    own = (load_policy("vdb", game.config),) * game.num_players
+    own = (load_policy("vdb", game),) * game.num_players
     belief = learned(own, worlds.view(seat))
     table = (UniformPolicy(),) * game.num_players
     for turn in play_game(worlds, table, Streams.spawn(rng, 1), ()):
@@ -198,7 +198,7 @@ def test_the_shipped_one_tells_policies_apart() -> None:
     """Single moves of games it has not learned from; a guess has a log loss of 2.30."""
     config = HanabiConfig(players=3, bomb="keep")
     training = PartnerTraining(partners=MIXED_TRACK, games=5, configs=(config,), seed=123)
-    candidates = (load_policies("mixed-track", config),)
+    candidates = (load_policies("mixed-track", HanabiGame(config)),)
     moves = gathered([play(training, candidates, index) for index in range(40)])
     assert quality(shipped_recogniser(), moves)["log_loss"] < 2.0
 
@@ -206,7 +206,7 @@ def test_the_shipped_one_tells_policies_apart() -> None:
 def test_partners_are_recognised_in_games() -> None:
     """The probability of the truth at the end, the mean over eight partners."""
     game = HanabiGame(players=3, bomb="keep")
-    candidates, own = load_policies("mixed-track", game.config), load_policy("piers")
+    candidates, own = load_policies("mixed-track", game), load_policy("piers")
     learned = LearnedPartners(candidates, shipped_recogniser())
     chance = []
     for seed in range(4):
@@ -240,7 +240,7 @@ def test_training_learns_who_moves_how(tmp_path, monkeypatch) -> None:
         assert found["likeliest_is_true"] > 0.7 and found["log_loss"] < math.log(2)
     found = named_recogniser(str(tmp_path / "a" / "partners.safetensors"), ("vdb", "random"))
     assert found.network.digest == record["network"]
-    assert isinstance(found.network, Network)
+    assert isinstance(found.network, ValueNetwork)
     train(training, tmp_path / "b")
     for name in ("partners.safetensors",):
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()

@@ -7,17 +7,17 @@ import json
 import numpy as np
 import pytest
 
-from hanabi_search_plugin.blueprints.agents import RuleAgent
-from hanabi_search_plugin.blueprints.evalfn import STATE_FEATURES, Network, move_features
-from hanabi_search_plugin.blueprints.features import FEATURES
-from hanabi_search_plugin.blueprints.registry import load_policy
-from hanabi_search_plugin.blueprints.rulebook import SHIPPED_EVALUATION, TABLE_II
-from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.hanabi.layout import MOVES, PLAYED, TURN
-from hanabi_search_plugin.learning import evalfn
-from hanabi_search_plugin.learning.evalfn import Stage, Training, train
-from hanabi_search_plugin.learning.examples import WatchedRisMcts, of_tree, play
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.hanabi.bots.evalfn import STATE_FEATURES, ValueNetwork, move_features
+from hanabi_search_plugin.hanabi.bots.features import FEATURES
+from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
+from hanabi_search_plugin.hanabi.bots.rulebook import SHIPPED_EVALUATION, TABLE_II
+from hanabi_search_plugin.hanabi.engine.layout import MOVES, PLAYED, TURN
+from hanabi_search_plugin.learning import evalfn_training
+from hanabi_search_plugin.learning.evalfn_training import EvalfnTraining, Stage, train
 from hanabi_search_plugin.learning.fit import fit
+from hanabi_search_plugin.learning.tree_examples import WatchedRisMcts, of_tree, play
+from hanabi_search_plugin.registry import load_policy
 from tests.test_ismcts import SMALL, decide, later_belief
 
 GUIDE = RuleAgent(SHIPPED_EVALUATION, convention="any-giver")
@@ -70,14 +70,14 @@ def test_networks_fit(monkeypatch) -> None:
     x = rng.normal(3, 2, size=(5_000, FEATURES)).astype(np.float32)
     x[:, 5] = 1.0  # a feature that never varies
     y = np.abs(x[:, :1] - 3)
-    network = Network(fit(x, y, "squared", 0))
+    network = ValueNetwork(fit(x, y, "squared", 0))
     assert np.mean((network(x) - y) ** 2) < 0.1 * y.var()
     states = x[:, STATE_FEATURES]
     right = np.eye(2, dtype=np.float32)[(states[:, 0] > 3).astype(int)]
-    chosen = Network(fit(states, right, "cosine", 0))(states).argmax(axis=1)
+    chosen = ValueNetwork(fit(states, right, "cosine", 0))(states).argmax(axis=1)
     assert (chosen == right.argmax(axis=1)).mean() > 0.95
     again = fit(x, y, "squared", 0)
-    assert Network(again).digest == network.digest
+    assert ValueNetwork(again).digest == network.digest
 
 
 class Heard:
@@ -96,11 +96,11 @@ class Heard:
 
 def test_training_goes_on_where_it_stopped(tmp_path, monkeypatch) -> None:
     pytest.importorskip("torch", reason="needs PyTorch")
-    monkeypatch.setattr(evalfn, "LEAST_VISITS", 5)
-    monkeypatch.setattr(evalfn, "SELF_PLAY", 20)
+    monkeypatch.setattr(evalfn_training, "LEAST_VISITS", 5)
+    monkeypatch.setattr(evalfn_training, "SELF_PLAY", 20)
     monkeypatch.setattr("hanabi_search_plugin.learning.fit.STEPS", 20)
     stages = (Stage(games=2, iterations=40), Stage(games=1, iterations=30, exploration=3.0))
-    training = Training(stages=stages, configs=(SMALL.config,), seed=0)
+    training = EvalfnTraining(stages=stages, configs=(SMALL.config,), seed=0)
 
     class Stops(Heard):
         def on_game(self, number, game) -> None:
@@ -112,7 +112,7 @@ def test_training_goes_on_where_it_stopped(tmp_path, monkeypatch) -> None:
         train(training, tmp_path / "a", Stops())
     heard = Heard()
     with monkeypatch.context() as patch:
-        patch.setattr(evalfn, "play", None)  # nothing is left to play
+        patch.setattr(evalfn_training, "play", None)  # nothing is left to play
         resumed = train(training, tmp_path / "a", heard)
     assert heard.games == [(1, 1), (1, 2), (2, 1)]
     assert heard.networks == ["evalfn-1", "evalfn-1-roots", "evalfn-2", "evalfn-2-roots", "rules"]
@@ -123,6 +123,6 @@ def test_training_goes_on_where_it_stopped(tmp_path, monkeypatch) -> None:
     written = json.loads((tmp_path / "b" / "training.json").read_text())
     assert written == straight and len(written["stages"]) == 2
     assert resumed["stages"][1]["tree"]["network"] == straight["stages"][1]["tree"]["network"]
-    other = Training(stages=(Stage(games=1, iterations=41),), configs=(SMALL.config,), seed=0)
+    other = EvalfnTraining(stages=(Stage(games=1, iterations=41),), configs=(SMALL.config,), seed=0)
     with pytest.raises(ConfigError, match="iterations is 40 there, 41 here"):
         train(other, tmp_path / "a", Heard())

@@ -10,14 +10,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from hanabi_search_plugin import (  # noqa: E402
+from hanabi_search_plugin import (
     ConfigError,
     HanabiConfig,
     HanabiGame,
     evaluate,
     load_policy,
 )
-from hanabi_search_plugin.blueprints.registry import network_models  # noqa: E402
+from hanabi_search_plugin.networks.catalogue import network_models
 
 FILES = [
     pytest.param(name, model, id=model["file"])
@@ -32,7 +32,7 @@ def test_a_network_scores_as_its_card_says(name: str, model: dict) -> None:
     """On other decks than those measured."""
     torch.set_num_threads(1)
     game = HanabiGame(HanabiConfig(**model["config"], bomb="keep"))
-    played = evaluate(game, load_policy(name, game.config), games=300, seed=99)
+    played = evaluate(game, load_policy(name, game), games=300, seed=99)
     lives = np.array([result.lives_left for result in played.games])
     assert model["self_play"]["games"] >= 10_000
     for convention, scores in (

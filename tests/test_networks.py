@@ -9,22 +9,23 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from hanabi_search_plugin import HanabiConfig, HanabiGame, UnsupportedError  # noqa: E402
-from hanabi_search_plugin.blueprints.compiled import SmartBot  # noqa: E402
-from hanabi_search_plugin.hanabi.encoding import sections  # noqa: E402
-from hanabi_search_plugin.hanabi.layout import HANDS, NO_CARD, PLAYED  # noqa: E402
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds  # noqa: E402
-from hanabi_search_plugin.networks.architectures import make_network  # noqa: E402
-from hanabi_search_plugin.networks.encodings import status  # noqa: E402
-from hanabi_search_plugin.networks.encodings.named import make_encoding  # noqa: E402
-from hanabi_search_plugin.networks.nets.split_nets import Sequential  # noqa: E402
-from hanabi_search_plugin.networks.policy import EstimatingPolicy, network_policy  # noqa: E402
-from hanabi_search_plugin.networks.training.collect import collect  # noqa: E402
-from hanabi_search_plugin.networks.training.lessons import lesson  # noqa: E402
-from hanabi_search_plugin.policy import take  # noqa: E402
-from hanabi_search_plugin.streams import Streams  # noqa: E402
-from hanabi_search_plugin.testing import check_policy  # noqa: E402
-from tests.helpers.hanabi_play import play_on, random_legal  # noqa: E402
+from hanabi_search_plugin import HanabiConfig, HanabiGame, UnsupportedError
+from hanabi_search_plugin.core.policy import take
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
+from hanabi_search_plugin.hanabi.engine.encoding import sections
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.layout import HANDS, NO_CARD, PLAYED
+from hanabi_search_plugin.networks.architectures import make_network
+from hanabi_search_plugin.networks.encodings import status
+from hanabi_search_plugin.networks.encodings.named_encodings import make_encoding
+from hanabi_search_plugin.networks.nets.split_nets import Sequential
+from hanabi_search_plugin.networks.network_policy import EstimatingPolicy
+from hanabi_search_plugin.networks.policy_of_network import network_policy
+from hanabi_search_plugin.networks.training.collect import collect
+from hanabi_search_plugin.networks.training.lessons import lesson
+from hanabi_search_plugin.testing import check_policy
+from tests.helpers.hanabi_play import play_on, random_legal
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
 CONFIGS = [

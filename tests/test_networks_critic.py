@@ -12,33 +12,40 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from safetensors.torch import load_file  # noqa: E402
-from typer.testing import CliRunner  # noqa: E402
+from safetensors.torch import load_file
+from typer.testing import CliRunner
 
-from hanabi_search_plugin import HanabiConfig, HanabiGame, evaluate, load_policy, upgrade  # noqa: E402
-from hanabi_search_plugin.algorithms import Sparta  # noqa: E402
-from hanabi_search_plugin.blueprints.mask_features import HEADER  # noqa: E402
-from hanabi_search_plugin.cli import app  # noqa: E402
-from hanabi_search_plugin.errors import ConfigError, UnsupportedError  # noqa: E402
-from hanabi_search_plugin.hanabi.layout import NO_CARD, PLAYED  # noqa: E402
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds  # noqa: E402
-from hanabi_search_plugin.networks.architectures import make_network  # noqa: E402
-from hanabi_search_plugin.networks.checkpoint import load_network, save_network  # noqa: E402
-from hanabi_search_plugin.networks.encodings import seat_table  # noqa: E402
-from hanabi_search_plugin.networks.nets.critic import Critic, Positions  # noqa: E402
-from hanabi_search_plugin.networks.policy import NetworkPolicy, network_policy  # noqa: E402
-from hanabi_search_plugin.networks.start import begin_with  # noqa: E402
-from hanabi_search_plugin.networks.training.critic import (  # noqa: E402
+from hanabi_search_plugin import (
+    HanabiConfig,
+    HanabiGame,
+    evaluate,
+    load_policy,
+    upgrade,
+)
+from hanabi_search_plugin.algorithms import Sparta
+from hanabi_search_plugin.cli import app
+from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.core.rollout import rollout, still_to_come
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.layout import NO_CARD, PLAYED
+from hanabi_search_plugin.networks.architectures import make_network
+from hanabi_search_plugin.networks.checkpoint import load_network, save_network
+from hanabi_search_plugin.networks.encodings import seat_table
+from hanabi_search_plugin.networks.encodings.mask_features import HEADER
+from hanabi_search_plugin.networks.nets.critic_net import Critic, Positions
+from hanabi_search_plugin.networks.network_policy import NetworkPolicy
+from hanabi_search_plugin.networks.policy_of_network import network_policy
+from hanabi_search_plugin.networks.starting_weights import begin_with
+from hanabi_search_plugin.networks.training.critic_training import (
     CriticRun,
     CriticSettings,
     measured,
     targets,
 )
-from hanabi_search_plugin.networks.training.run import METRICS, MODEL, STATE  # noqa: E402
-from hanabi_search_plugin.networks.training.tried_games import TriedGames, tried_games  # noqa: E402
-from hanabi_search_plugin.rollout import rollout, still_to_come  # noqa: E402
-from hanabi_search_plugin.streams import Streams  # noqa: E402
-from tests.helpers.hanabi_play import play_on  # noqa: E402
+from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
+from hanabi_search_plugin.networks.training.tried_games import TriedGames, tried_games
+from tests.helpers.hanabi_play import play_on
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
 SMALL = {"hidden": 16, "context": 8, "scorer": 8}
@@ -264,9 +271,9 @@ def test_a_critic_learns_and_the_policy_stays_as_it_is(whose: Path, tmp_path: Pa
     assert loaded.training == before.training == {"seed": 3} and before.critic is None
     for name, tensor in before.network.state_dict().items():
         assert torch.equal(loaded.network.state_dict()[name], tensor)
-    policy = load_policy(f"network:file={tmp_path / MODEL}", TINY)
+    policy = load_policy(f"network:file={tmp_path / MODEL}", HanabiGame(TINY))
     assert isinstance(policy, NetworkPolicy) and policy.critic
-    assert policy.digest == load_policy(f"network:file={whose}", TINY).digest
+    assert policy.digest == load_policy(f"network:file={whose}", HanabiGame(TINY)).digest
     found = measured(HanabiGame(TINY), policy, loaded.critic, 400, 0.02, 9)["all"]
     for name in ("error", "soon_error", "own_error"):
         assert found["critic"][name] < 0.95 * found["constant"][name]

@@ -11,9 +11,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from safetensors.numpy import save_file  # noqa: E402
+from safetensors.numpy import save_file
 
-from hanabi_search_plugin import (  # noqa: E402
+from hanabi_search_plugin import (
     HanabiConfig,
     HanabiGame,
     Sparta,
@@ -22,13 +22,13 @@ from hanabi_search_plugin import (  # noqa: E402
     load_policy,
     upgrade,
 )
-from hanabi_search_plugin.errors import CheckpointError  # noqa: E402
-from hanabi_search_plugin.hanabi.encoding import sections  # noqa: E402
-from hanabi_search_plugin.networks.checkpoint import load_network, save_network  # noqa: E402
-from hanabi_search_plugin.networks.foreign import load_foreign  # noqa: E402
-from hanabi_search_plugin.networks.policy import network_policy  # noqa: E402
-from hanabi_search_plugin.streams import Streams  # noqa: E402
-from hanabi_search_plugin.testing import check_agent, check_policy  # noqa: E402
+from hanabi_search_plugin.core.errors import CheckpointError
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.engine.encoding import sections
+from hanabi_search_plugin.networks.checkpoint import load_network, save_network
+from hanabi_search_plugin.networks.foreign import load_foreign
+from hanabi_search_plugin.networks.policy_of_network import network_policy
+from hanabi_search_plugin.testing import check_agent, check_policy
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
 FULL = HanabiConfig()
@@ -168,7 +168,7 @@ def test_layer_by_layer_over_whole_games(
     if config == FULL:
         assert state["priv_net.0.weight"].shape[1] == int(inputs)
     path = written(tmp_path, state, kind)
-    policy = load_policy(f"network:file={path}", config)
+    policy = load_policy(f"network:file={path}", HanabiGame(config))
     network = load_foreign(path, config)
     worlds = HanabiGame(config).deal(np.random.default_rng(3), 1)
     seats = [Reference(state, config, inputs) for _ in range(2)]
@@ -227,7 +227,7 @@ def test_a_foreign_network_is_one_like_any_other(tmp_path: Path) -> None:
     assert again.options == network.options
     for name, tensor in network.state_dict().items():
         assert torch.equal(again.state_dict()[name], tensor)
-    assert load_policy(f"network:file={tmp_path / 'ours'}", TINY).combine == "mean"
+    assert load_policy(f"network:file={tmp_path / 'ours'}", HanabiGame(TINY)).combine == "mean"
 
 
 class Stranger:
@@ -246,7 +246,7 @@ def test_anything_else_is_refused_in_a_sentence(tmp_path: Path) -> None:
         else:
             torch.save(content, path)
         with pytest.raises(CheckpointError, match=reason) as caught:
-            load_policy(f"network:file={path}", TINY)
+            load_policy(f"network:file={path}", HanabiGame(TINY))
         assert "\n" not in str(caught.value)
         assert "weights_only" not in str(caught.value)  # PyTorch's advice, to trust the file
 
@@ -270,4 +270,4 @@ def test_anything_else_is_refused_in_a_sentence(tmp_path: Path) -> None:
     del flax["params,lstm,l1,hg,bias"]
     save_file(flax, path)
     with pytest.raises(CheckpointError, match=r"got a network with lstm,l1,"):
-        load_policy(f"network:file={path}", TINY)
+        load_policy(f"network:file={path}", HanabiGame(TINY))

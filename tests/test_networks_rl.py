@@ -11,39 +11,39 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from safetensors.torch import load_file, save_file  # noqa: E402
-from typer.testing import CliRunner  # noqa: E402
+from safetensors.torch import load_file, save_file
+from typer.testing import CliRunner
 
-from hanabi_search_plugin import (  # noqa: E402
+from hanabi_search_plugin import (
     ConfigError,
     HanabiConfig,
     HanabiGame,
     evaluate,
     load_policy,
 )
-from hanabi_search_plugin.cli import app  # noqa: E402
-from hanabi_search_plugin.errors import CheckpointError, IllegalActionError  # noqa: E402
-from hanabi_search_plugin.networks.architectures import make_network  # noqa: E402
-from hanabi_search_plugin.networks.checkpoint import load_network  # noqa: E402
-from hanabi_search_plugin.networks.encodings.named import make_encoding  # noqa: E402
-from hanabi_search_plugin.networks.policy import network_policy  # noqa: E402
-from hanabi_search_plugin.networks.tensors.simulator import EngineGames, TensorGames  # noqa: E402
-from hanabi_search_plugin.networks.training.distill import Distillation, distill  # noqa: E402
-from hanabi_search_plugin.networks.training.ppo import (  # noqa: E402
+from hanabi_search_plugin.cli import app
+from hanabi_search_plugin.core.errors import CheckpointError, IllegalActionError
+from hanabi_search_plugin.networks.architectures import make_network
+from hanabi_search_plugin.networks.checkpoint import load_network
+from hanabi_search_plugin.networks.encodings.named_encodings import make_encoding
+from hanabi_search_plugin.networks.policy_of_network import network_policy
+from hanabi_search_plugin.networks.tensors.simulator import EngineGames, TensorGames
+from hanabi_search_plugin.networks.training.distillation import Distillation, distill
+from hanabi_search_plugin.networks.training.ppo import (
     Loss,
     batches,
     lambda_returns,
     losses,
     of_movers,
 )
-from hanabi_search_plugin.networks.training.run import METRICS, MODEL, STATE  # noqa: E402
-from hanabi_search_plugin.networks.training.self_play import (  # noqa: E402
+from hanabi_search_plugin.networks.training.self_play import (
     SelfPlay,
     SelfPlayRun,
     learn_by_self_play,
     sharpen,
 )
-from hanabi_search_plugin.networks.training.selfplay_games import Player, Stretch, of_seat  # noqa: E402
+from hanabi_search_plugin.networks.training.selfplay_games import Player, Stretch, of_seat
+from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
 SIZES = {
@@ -295,7 +295,7 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def score_of(folder: Path) -> float:
-    policy = load_policy(f"network:file={folder / MODEL}", TINY)
+    policy = load_policy(f"network:file={folder / MODEL}", HanabiGame(TINY))
     return float(evaluate(HanabiGame(TINY), policy, games=500, seed=1).scores.mean())
 
 

@@ -9,16 +9,17 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from hanabi_search_plugin import HanabiConfig, HanabiGame, Sparta  # noqa: E402
-from hanabi_search_plugin import rollout as lockstep  # noqa: E402
-from hanabi_search_plugin.blueprints import partners  # noqa: E402
-from hanabi_search_plugin.networks import policy as network_policies  # noqa: E402
-from hanabi_search_plugin.networks.nets import mask_on_cpu  # noqa: E402
-from hanabi_search_plugin.networks.policy import network_policy  # noqa: E402
-from hanabi_search_plugin.policy import as_blueprint  # noqa: E402
-from tests.helpers.hanabi_play import random_legal  # noqa: E402
-from tests.test_hanabi_belief import assert_equal, chances, games  # noqa: E402
-from tests.test_networks import CONFIGS, NETWORKS, TINY, network_of  # noqa: E402
+from hanabi_search_plugin import HanabiConfig, HanabiGame, Sparta
+from hanabi_search_plugin.beliefs.exact import private_belief
+from hanabi_search_plugin.core import rollout as lockstep
+from hanabi_search_plugin.core.policy import as_blueprint
+from hanabi_search_plugin.hanabi.beliefs import partners
+from hanabi_search_plugin.networks import network_policy as network_policies
+from hanabi_search_plugin.networks.nets import mask_on_cpu
+from hanabi_search_plugin.networks.policy_of_network import network_policy
+from tests.helpers.hanabi_play import random_legal
+from tests.test_hanabi_belief import assert_equal, chances, games
+from tests.test_networks import CONFIGS, NETWORKS, TINY, network_of
 
 SMALL = {
     2: HanabiConfig(colors=2, ranks=3, hand_size=3, life_tokens=9),
@@ -64,8 +65,8 @@ def test_one_public_row_for_all_worlds_says_the_same(name: str, options: dict[st
     if not network.public_memory:
         return
     game = HanabiGame(TINY)
-    belief = game.belief(
-        (network_policy(network),) * 2, game.deal(np.random.default_rng(0), 1).view(0)
+    belief = private_belief(
+        game, (network_policy(network),) * 2, game.deal(np.random.default_rng(0), 1).view(0)
     )
     worlds, _ = belief.support()
     worlds = worlds.select(np.repeat(np.arange(len(worlds)), 3))

@@ -11,23 +11,27 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from safetensors.torch import load_file, save_file  # noqa: E402
-from typer.testing import CliRunner  # noqa: E402
+from safetensors.torch import load_file, save_file
+from typer.testing import CliRunner
 
-from hanabi_search_plugin import (  # noqa: E402
+from hanabi_search_plugin import (
     ConfigError,
     HanabiConfig,
     HanabiGame,
     evaluate,
     load_policy,
 )
-from hanabi_search_plugin.cli import app, training  # noqa: E402
-from hanabi_search_plugin.errors import CheckpointError  # noqa: E402
-from hanabi_search_plugin.networks.architectures import make_network  # noqa: E402
-from hanabi_search_plugin.networks.checkpoint import FORMAT, load_network, save_network  # noqa: E402
-from hanabi_search_plugin.networks.policy import network_policy  # noqa: E402
-from hanabi_search_plugin.networks.training.distill import Distillation, Run, distill  # noqa: E402
-from hanabi_search_plugin.networks.training.run import METRICS, MODEL, STATE  # noqa: E402
+from hanabi_search_plugin.cli import app, training_runs
+from hanabi_search_plugin.core.errors import CheckpointError
+from hanabi_search_plugin.networks.architectures import make_network
+from hanabi_search_plugin.networks.checkpoint import FORMAT, load_network, save_network
+from hanabi_search_plugin.networks.policy_of_network import network_policy
+from hanabi_search_plugin.networks.training.distillation import (
+    Distillation,
+    DistillationRun,
+    distill,
+)
+from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
 SMALL = {"hidden": 16, "context": 8, "scorer": 8}
@@ -90,7 +94,7 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(tmp_path: Path) -> None
     settings = Distillation(config=TINY, options=SMALL, iterations=4, games=12, batch=32)
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     distill(settings, whole)
-    first = Run(settings, parts)
+    first = DistillationRun(settings, parts)
     first.iterate()
     kept = (parts / STATE).read_bytes()
     first.iterate()
@@ -109,7 +113,9 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(tmp_path: Path) -> None
     assert [row["iteration"] for row in rows[1]] == [1, 2, 3, 4]
     assert [row["policy_loss"] for row in rows[0]] == [row["policy_loss"] for row in rows[1]]
     with pytest.raises(ConfigError, match=r"its settings: games is 12 in .*, 13 here"):
-        Run(Distillation(config=TINY, options=SMALL, iterations=4, games=13, batch=32), parts)
+        DistillationRun(
+            Distillation(config=TINY, options=SMALL, iterations=4, games=13, batch=32), parts
+        )
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +134,10 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_network_learns_a_bot_in_seconds(learned: Path) -> None:
     """SmartBot has 5.5 of 6 points here, uniform play 0.6."""
     result = evaluate(
-        HanabiGame(TINY), load_policy(f"network:file={learned / MODEL}", TINY), games=400, seed=1
+        HanabiGame(TINY),
+        load_policy(f"network:file={learned / MODEL}", HanabiGame(TINY)),
+        games=400,
+        seed=1,
     )
     assert result.scores.mean() > 4.5
     last = json.loads((learned / METRICS).read_text().splitlines()[-1])
@@ -193,14 +202,14 @@ def test_a_run_goes_on_from_another_ones_network(tmp_path: Path) -> None:
     network = distill(settings, tmp_path / "first")
     start = str(tmp_path / "first" / MODEL)
     more = Distillation(config=TINY, options=SMALL, iterations=1, games=8, start=start)
-    run = Run(more, tmp_path / "second")
+    run = DistillationRun(more, tmp_path / "second")
     for name, tensor in run.network.state_dict().items():
         assert torch.equal(tensor, network.state_dict()[name])
     assert run.iterate()["bot_share"] == 0.0
     record = load_network(tmp_path / "second" / MODEL).training
     assert record["start"]["done"] == 1 and record["start"]["start"] == {}
     with pytest.raises(ConfigError, match="start must be a network like this run's"):
-        Run(Distillation(config=TINY, start=start), tmp_path / "third")
+        DistillationRun(Distillation(config=TINY, start=start), tmp_path / "third")
 
 
 def test_the_command_trains_and_its_network_plays(tmp_path: Path) -> None:
@@ -221,10 +230,10 @@ def test_tensorboard_gets_the_metrics_of_the_rounds_that_count(tmp_path: Path) -
     """Of a round that was done twice, the second time."""
     events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     settings = Distillation(config=TINY, options=SMALL, iterations=3, games=8)
-    log, run = training._tensorboard(tmp_path, 0), Run(settings, tmp_path)
+    log, run = training_runs._tensorboard(tmp_path, 0), DistillationRun(settings, tmp_path)
     log(run.iterate())
     log(run.iterate() | {"score": -1.0})  # and is stopped before the state is written
-    log = training._tensorboard(tmp_path, 1)
+    log = training_runs._tensorboard(tmp_path, 1)
     row = run.iterate() | {"iteration": 2}
     log(row)
     board = events.EventAccumulator(str(tmp_path)).Reload()
@@ -240,15 +249,15 @@ def test_an_interrupted_command_says_how_to_go_on(
     words = ["train", "distill", "--out", str(tmp_path), "--colors", "2", "--ranks", "2"]
     words += ["--hand-size", "2", "--iterations", "2", "--games", "8", "--evaluation-games", "0"]
     words += ["--set", "hidden=8"]
-    iterate = Run.iterate
+    iterate = DistillationRun.iterate
 
-    def once(run: Run) -> dict[str, float]:
+    def once(run: DistillationRun) -> dict[str, float]:
         if run.done:
             raise KeyboardInterrupt
         return iterate(run)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Run, "iterate", once)
+        patched.setattr(DistillationRun, "iterate", once)
         result = CliRunner().invoke(app, words)
     assert result.exit_code == 130
     assert "the same command goes on after the last whole round" in result.output
@@ -277,7 +286,7 @@ def test_settings_are_checked() -> None:
     with pytest.raises(ConfigError, match="options of architecture masks are hidden, context, sco"):
         make_network("masks", TINY, {"hiden": 8})
     with pytest.raises(ConfigError, match=r"smartnet plays games of .*, got players 4, colors 4$"):
-        load_policy("smartnet", HanabiConfig(players=4, colors=4))
+        load_policy("smartnet", HanabiGame(players=4, colors=4))
 
 
 def test_a_device_that_is_not_there_is_refused(tmp_path: Path) -> None:
@@ -288,7 +297,9 @@ def test_a_device_that_is_not_there_is_refused(tmp_path: Path) -> None:
         for load in (
             lambda device=device: load_policy(f"smartnet:device={device}"),
             lambda device=device: load_network(saved(tmp_path / "a"), device=device),
-            lambda device=device: Run(Distillation(config=TINY), tmp_path / "run", device=device),
+            lambda device=device: DistillationRun(
+                Distillation(config=TINY), tmp_path / "run", device=device
+            ),
         ):
             with pytest.raises(ConfigError, match=reason) as caught:
                 load()

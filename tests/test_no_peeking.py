@@ -23,32 +23,32 @@ from open_spiel.python.algorithms import random_agent
 from shimmy import OpenSpielCompatibilityV0
 
 from hanabi_search_plugin import Sparta, UniformPolicy, upgrade
-from hanabi_search_plugin.agent import SearchAgent
 from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, TreeSearch
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.predictor import Predictor
-from hanabi_search_plugin.belief_model import BeliefModel, Grounded
-from hanabi_search_plugin.blueprints.agents import RuleAgent
-from hanabi_search_plugin.blueprints.learned_partners import LearnedPartners, Recogniser
-from hanabi_search_plugin.blueprints.registry import load_policy, policies
-from hanabi_search_plugin.blueprints.rulebook import TABLE_II
-from hanabi_search_plugin.callables import from_callable
-from hanabi_search_plugin.errors import ContractError
-from hanabi_search_plugin.game import Game
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import HANDS, LAST_ACTION
-from hanabi_search_plugin.hanabi.worlds import HanabiView, HanabiWorlds
-from hanabi_search_plugin.learned_belief import Learned
-from hanabi_search_plugin.particles import ParticleBelief
-from hanabi_search_plugin.policy import Policy
+from hanabi_search_plugin.beliefs.belief_model import BeliefModel, Grounded
+from hanabi_search_plugin.beliefs.learned_belief import Learned
+from hanabi_search_plugin.beliefs.particles import ParticleBelief
+from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners
+from hanabi_search_plugin.core.agent import SearchAgent
+from hanabi_search_plugin.core.errors import ContractError
+from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.hanabi.beliefs.learned_partners import LearnedPartners, Recogniser
+from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
+from hanabi_search_plugin.hanabi.bots.rulebook import TABLE_II
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView, HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.layout import HANDS, LAST_ACTION
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.policies.callables import from_callable
+from hanabi_search_plugin.registry import load_policy, policies
 from hanabi_search_plugin.testing import check_agent
-from hanabi_search_plugin.unknown_partners import UnknownPartners
-from hanabi_search_plugin.wrappers import pettingzoo as native
-from hanabi_search_plugin.wrappers.gymnasium import HanabiEnv
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
-from hanabi_search_plugin.wrappers.openspiel_agents import as_bot, as_rl_agent, as_spiel_policy
-from hanabi_search_plugin.wrappers.openspiel_hanabi import (
+from hanabi_search_plugin.wrappers import _pettingzoo_env as native
+from hanabi_search_plugin.wrappers._gymnasium_env import HanabiEnv
+from hanabi_search_plugin.wrappers._openspiel_agents import as_bot, as_rl_agent, as_spiel_policy
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers._openspiel_hanabi import (
     history_of,
     hypothetical_state,
     initial_state,
@@ -57,9 +57,9 @@ from hanabi_search_plugin.wrappers.openspiel_hanabi import (
     spiel_of,
     to_state,
 )
-from hanabi_search_plugin.wrappers.openspiel_policies import as_policy
-from hanabi_search_plugin.wrappers.pettingzoo_agents import RecordObservations, SeatAgent
-from hanabi_search_plugin.wrappers.pettingzoo_games import AECGame, DeterministicAECGame
+from hanabi_search_plugin.wrappers._openspiel_policies import as_policy
+from hanabi_search_plugin.wrappers._pettingzoo_games import AECGame, DeterministicAECGame
+from hanabi_search_plugin.wrappers._pettingzoo_seats import RecordObservations, SeatAgent
 from tests.helpers.pettingzoo_hanabi import theirs
 from tests.helpers.small_networks import random_network
 from tests.test_pettingzoo_games import OpenSpiel, TicTacToe
@@ -105,7 +105,7 @@ def searched(game: Game, blueprint: Policy | None = None, **options: Any) -> Sea
 @pytest.mark.parametrize("name", [entry.name for entry in policies()])
 def test_policies_of_the_package(name: str) -> None:
     for game in (TWO, THREE):
-        policy = load_policy(name, game.config)
+        policy = load_policy(name, game)
         check_agent(policy, game)
         check_agent(searched(game, policy), game)
 
@@ -176,8 +176,8 @@ def test_learned_beliefs() -> None:
     from hanabi_search_plugin.networks.architectures import make_network
     from hanabi_search_plugin.networks.belief_files import NetworkBelief
     from hanabi_search_plugin.networks.nets.belief_net import BeliefNet
-    from hanabi_search_plugin.networks.nets.critic import Critic
-    from hanabi_search_plugin.networks.policy import network_policy
+    from hanabi_search_plugin.networks.nets.critic_net import Critic
+    from hanabi_search_plugin.networks.policy_of_network import network_policy
 
     for game in (TWO, THREE):
         torch.manual_seed(0)
@@ -196,7 +196,7 @@ def test_learned_beliefs() -> None:
 def test_networks(name: str) -> None:
     torch = pytest.importorskip("torch")
     from hanabi_search_plugin.networks.architectures import make_network
-    from hanabi_search_plugin.networks.policy import network_policy
+    from hanabi_search_plugin.networks.policy_of_network import network_policy
 
     for game in (TWO, THREE):
         torch.manual_seed(0)

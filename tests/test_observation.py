@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 from hanabi_search_plugin.cli import app
-from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.text import COLOR_LETTERS, action_to_dict
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
-from hanabi_search_plugin.observation import SeenGame, configuration_of, read
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.text import COLOR_LETTERS, action_to_dict
+from hanabi_search_plugin.hanabi.files.observation import SeenGame, configuration_of, read
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from tests.helpers.hanabi_play import play_on
 from tests.helpers.openspiel_hanabi import random_config
 

@@ -18,23 +18,23 @@ from open_spiel.python.algorithms import (
 )
 from open_spiel.python.bots import uniform_random
 
-from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.blueprints.registry import load_policy
-from hanabi_search_plugin.errors import ConfigError, UnsupportedError
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.particles import ParticleBelief
-from hanabi_search_plugin.policy import UniformPolicy
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
-from hanabi_search_plugin.wrappers.openspiel_agents import as_bot, as_rl_agent, as_spiel_policy
-from hanabi_search_plugin.wrappers.openspiel_hanabi import (
+from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.beliefs.particles import ParticleBelief
+from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.core.policy import UniformPolicy
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.registry import load_policy
+from hanabi_search_plugin.wrappers._openspiel_agents import as_bot, as_rl_agent, as_spiel_policy
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers._openspiel_hanabi import (
     history_of,
     hypothetical_state,
     load_game,
     spiel_of,
     to_state,
 )
-from hanabi_search_plugin.wrappers.openspiel_policies import as_policy
+from hanabi_search_plugin.wrappers._openspiel_policies import as_policy
 
 TINY = OpenSpielGame("tiny_hanabi")
 KUHN = OpenSpielGame("kuhn_poker")
@@ -153,8 +153,8 @@ def test_seeds_differ():
 
 def test_a_bot_of_native_hanabi_is_the_native_agent():
     """SmartBot through OpenSpiel's arena scores what it scores natively on the same deck."""
-    from hanabi_search_plugin.selfplay import self_play
-    from hanabi_search_plugin.streams import Streams
+    from hanabi_search_plugin.core.streams import Streams
+    from hanabi_search_plugin.evaluation.playing import self_play
 
     smart, rng = load_policy("smartbot"), np.random.default_rng(0)
     for _ in range(3):

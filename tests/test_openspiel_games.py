@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hanabi_search_plugin.errors import ConfigError, IllegalActionError, UnsupportedError
-from hanabi_search_plugin.game import HIDDEN
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
+from hanabi_search_plugin.core.game import HIDDEN
+from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.testing import check_game
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
-from hanabi_search_plugin.wrappers.openspiel_dealt import OpenSpielDealtGame
-from hanabi_search_plugin.wrappers.openspiel_hanabi import load_game
+from hanabi_search_plugin.wrappers._openspiel_dealt import OpenSpielDealtGame
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers._openspiel_hanabi import load_game
 
 SMALL_HANABI = "hanabi(players=2,colors=2,ranks=2,hand_size=2)"
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3))"

@@ -4,15 +4,15 @@ import numpy as np
 import pyspiel
 import pytest
 
-from hanabi_search_plugin.errors import ConfigError, IllegalActionError, UnsupportedError
-from hanabi_search_plugin.game import HIDDEN
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import HANDS, HIDDEN_CARD, NO_CARD
+from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
+from hanabi_search_plugin.core.game import HIDDEN
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.layout import HANDS, HIDDEN_CARD, NO_CARD
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.testing import check_game
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
-from hanabi_search_plugin.wrappers.openspiel_hanabi import (
-    Record,
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers._openspiel_hanabi import (
+    HistoryRecord,
     config_of,
     from_state,
     history_of,
@@ -133,7 +133,7 @@ def test_a_record_takes_what_its_view_shows():
     for _ in range(5):
         decks = [rng.permutation(sorted_deck(game)).tolist() for _ in range(2)]
         remembered, worlds = (game.from_decks(np.array([deck])) for deck in decks)
-        record, moves = Record.start(remembered.view(0)), [2, 3, 2]  # cards played
+        record, moves = HistoryRecord.start(remembered.view(0)), [2, 3, 2]  # cards played
         for k, move in enumerate(moves):
             worlds.step(np.array([move]))
             record = record.observe(worlds.view(0), k, move)
@@ -145,7 +145,7 @@ def test_a_record_takes_what_its_view_shows():
 def test_hypothetical_hands_vary_with_the_seed_alone():
     game = HanabiGame(players=2)
     worlds = game.deal(np.random.default_rng(0), 1)
-    record = Record.start(worlds.view(0))
+    record = HistoryRecord.start(worlds.view(0))
     hands = {tuple(record.dealt(worlds.view(0), seed)[:5]) for seed in range(20)}
     assert len(hands) > 15
     assert {tuple(record.dealt(worlds.view(0), seed)[5:]) for seed in range(20)} == {
@@ -238,7 +238,7 @@ def test_bad_input_is_named():
     worlds = game.deal(np.random.default_rng(0), 1)
     worlds.step(np.flatnonzero(worlds.legal[0])[:1])
     with pytest.raises(UnsupportedError, match="got one after 1 moves"):
-        Record.start(worlds.view(0))
+        HistoryRecord.start(worlds.view(0))
 
 
 def test_bomb_may_be_another():

@@ -13,16 +13,16 @@ from open_spiel.python.algorithms import expected_game_score, mcts, random_agent
 from open_spiel.python.bots.policy import PolicyBot
 from open_spiel.python.bots.uniform_random import UniformRandomBot
 
-from hanabi_search_plugin.belief import EnumeratedBelief
-from hanabi_search_plugin.errors import ConfigError, ContractError, UnsupportedError
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.policy import UniformPolicy
-from hanabi_search_plugin.selfplay import self_play
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
+from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
+from hanabi_search_plugin.core.policy import UniformPolicy
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.playing import self_play
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.testing import check_policy
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
-from hanabi_search_plugin.wrappers.openspiel_hanabi import load_game, spiel_of
-from hanabi_search_plugin.wrappers.openspiel_policies import as_policy
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers._openspiel_hanabi import load_game, spiel_of
+from hanabi_search_plugin.wrappers._openspiel_policies import as_policy
 
 TINY = OpenSpielGame("tiny_hanabi")
 KUHN = OpenSpielGame("kuhn_poker")

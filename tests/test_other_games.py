@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from hanabi_search_plugin import HanabiConfig, HanabiGame, UniformPolicy, load_policy, upgrade
-from hanabi_search_plugin import rollout as rollouts
 from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.particles import ParticleBelief
-from hanabi_search_plugin.rollout import action_values, rollout, start_memories
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.beliefs.particles import ParticleBelief
+from hanabi_search_plugin.core import rollout as rollouts
+from hanabi_search_plugin.core.rollout import action_values, rollout, start_memories
+from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.testing import check_agent, check_game
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 
 benchmarks = pytest.importorskip("benchmarks.other_games")
 
-from benchmarks.hanabi_optimum import Optimum  # noqa: E402
-from benchmarks.openspiel_profile import SMALL, measure  # noqa: E402
-from benchmarks.other_games_blueprints import Solved  # noqa: E402
+from benchmarks.hanabi_optimum import Optimum
+from benchmarks.openspiel_profile import SMALL, measure
+from benchmarks.other_games_blueprints import Solved
 
 BOXES = "turn_based_simultaneous_game(game=coop_box_pushing(horizon=2))"
 
@@ -58,7 +58,7 @@ def test_the_best_joint_policy_scores_what_was_solved(options: dict[str, int]) -
 
     assert score(Solved(optimum)) == pytest.approx(optimum.value)
     for name in ("smartbot", "iggi", "cautious", "hatbot"):
-        assert score(load_policy(name, config)) <= optimum.value + 1e-9
+        assert score(load_policy(name, HanabiGame(config))) <= optimum.value + 1e-9
 
 
 def test_more_tokens_are_never_worse() -> None:

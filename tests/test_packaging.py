@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-from hanabi_search_plugin.jit import KERNEL_SOURCES
+from hanabi_search_plugin.jit import kernel_sources
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "hanabi_search_plugin"
 OUTSIDE = ("algorithms", "wrappers")
 """Packages that live at the top level of the repository and are installed inside the package."""
 
-COMMAND_LINE = ("__main__", "bench", "cli", "human", "learning", "render", "reproduce")
+COMMAND_LINE = ("__main__", "cli", "learning", "reproduce")
 """Modules that only the command line uses: they may load what draws on a terminal."""
 
 FRAMEWORKS = (
@@ -157,31 +160,104 @@ def test_the_package_is_typed() -> None:
 
 # ------------------------------------------------------------------------------ who imports whom
 
+RANKS = {
+    # What is 0 imports nothing of this package but its own folder; everything else only what has a
+    # lower rank, or lies in the same folder. Imports inside functions and for types alone count.
+    "_lazy": 0,
+    "_version": 0,
+    "core": 0,
+    "jit": 0,
+    "beliefs": 1,
+    "policies": 1,
+    "plugins": 1,
+    "registry": 2,
+    "algorithms": 2,  # reads beliefs.exact alone
+    "belief_agent": 3,
+    "evaluation": 4,
+    "testing": 4,
+    "hanabi.engine": 5,
+    "hanabi.bots": 6,
+    "hanabi.beliefs": 7,
+    "hanabi.search": 8,
+    "hanabi.hanabi_game": 9,
+    "hanabi.files": 10,
+    "hanabi": 11,
+    "networks": 12,
+    "learning": 13,
+    "wrappers": 13,
+    "": 13,  # the names that most programs need
+    "reproduce": 14,
+    "cli": 15,
+    "__main__": 16,
+}
 
-def test_algorithms_know_the_contracts_alone() -> None:
-    concrete = _part("hanabi", "blueprints", "learning", "wrappers", "evaluation", *COMMAND_LINE)
-    assert not _forbidden(_part("algorithms"), (*concrete, *FRAMEWORKS, "numba"))
+
+def _home(module: str) -> str:
+    """The folder that a module ranks with."""
+    name = module.removeprefix(PACKAGE).lstrip(".")
+    while name not in RANKS:
+        assert "." in name or name, module
+        name = name.rpartition(".")[0]
+    return name
 
 
-def test_wrappers_know_the_contracts_their_framework_and_native_hanabi() -> None:
-    """Native Hanabi is what they translate other frameworks' Hanabi to and from."""
-    concrete = _part("blueprints", "learning", "algorithms", "evaluation", *COMMAND_LINE)
-    by_name = f"{PACKAGE}.blueprints.registry.load_policy"
-    found = _forbidden(_part("wrappers"), concrete)
-    assert [line for line in found if not line.endswith(by_name)] == []
+def _imported_modules(module: str) -> set[str]:
+    """The modules of this package that one imports, now, later or for types alone."""
+    found = set()
+    for name in _imported_by(module):
+        if _below(name, PACKAGE):
+            found.add(name if name in MODULES else name.rpartition(".")[0])
+    return found - {module}
 
 
-def test_the_native_engine_knows_nothing_of_search() -> None:
-    search = _part("agent", "learning", "evaluation", *COMMAND_LINE, *OUTSIDE)
-    assert not _forbidden(_part("hanabi"), search)
+def test_every_folder_imports_lower_ranks_alone() -> None:
+    wrong = [
+        f"{module} ({RANKS[_home(module)]}) imports {name} ({RANKS[_home(name)]})"
+        for module in MODULES
+        for name in sorted(_imported_modules(module))
+        if _home(name) != _home(module) and RANKS[_home(name)] >= RANKS[_home(module)]
+    ]
+    assert wrong == []
 
 
-def test_the_core_imports_neither_algorithms_nor_wrappers() -> None:
-    outside = _part(*OUTSIDE)
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = {module: _imported_modules(module) for module in MODULES}
+    try:
+        tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        raise AssertionError(" -> ".join(error.args[1])) from None
+
+
+def test_algorithms_know_the_contracts_and_exact_beliefs_alone() -> None:
+    """No game, no wrapper, no framework, no Numba."""
+    allowed = _part("core", "algorithms", "beliefs.exact")
     for module in MODULES:
-        if not _below(module, *outside, *_part(*COMMAND_LINE)):
-            names = _imported_by(module, lazy=module != PACKAGE)
-            assert not [name for name in names if _below(name, *outside)], module
+        if _below(module, *_part("algorithms")):
+            ours = {name for name in _imported_modules(module) if not _below(name, *allowed)}
+            assert not ours, module
+    assert not _forbidden(_part("algorithms", "core"), (*FRAMEWORKS, "numba"))
+
+
+def test_the_core_is_for_any_game() -> None:
+    for module, path in MODULES.items():
+        if _below(module, *_part("core")):
+            words = re.findall(r"\b[Cc]ards?\b", path.read_text())
+            assert not words, module
+
+
+def test_no_two_modules_have_one_name() -> None:
+    names = Counter(path.stem.lstrip("_") for path in MODULES.values() if "__" not in path.stem)
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_no_two_public_classes_have_one_name() -> None:
+    names = Counter(
+        node.name
+        for path in MODULES.values()
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_nobody_imports_the_outside_packages_by_their_folder() -> None:
@@ -195,8 +271,8 @@ def test_nobody_imports_the_outside_packages_by_their_folder() -> None:
 
 
 def _is_kernel_source(module: str) -> bool:
-    sources = _part(*(source.removesuffix(".py") for source in KERNEL_SOURCES))
-    return _below(module, *sources)
+    path = MODULES.get(module)
+    return path is not None and str(path.relative_to(ROOT / PACKAGE)) in kernel_sources()
 
 
 def _compiles(module: str) -> bool:
@@ -222,7 +298,7 @@ def test_constants_of_compiled_code_live_there_too() -> None:
 def test_the_core_and_the_algorithms_import_without_any_framework() -> None:
     left_out = _part(*COMMAND_LINE, "wrappers", "networks")
     names = [name for name in MODULES if not _below(name, *left_out)]
-    assert {PACKAGE, *_part("hanabi", "blueprints", "algorithms")} <= set(names)
+    assert {PACKAGE, *_part("hanabi.bots", "algorithms")} <= set(names)
     code = f"""
 import importlib, sys
 

@@ -5,20 +5,21 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from hanabi_search_plugin._check_tools import joint
-from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.belief import EnumeratedBelief
-from hanabi_search_plugin.blueprints.compiled import SmartBot
-from hanabi_search_plugin.errors import ConfigError, ContractError, UnsupportedError
-from hanabi_search_plugin.game import Event, Game, View
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.particles import ParticleBelief
-from hanabi_search_plugin.policy import Blueprint, Policy, UniformPolicy, memory_from
-from hanabi_search_plugin.rollout import observe_all, start_memories
-from hanabi_search_plugin.streams import Streams
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
+from hanabi_search_plugin.beliefs.exact import private_belief
+from hanabi_search_plugin.beliefs.particles import ParticleBelief
+from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
+from hanabi_search_plugin.core.game import Event, Game, View
+from hanabi_search_plugin.core.policy import Blueprint, Policy, UniformPolicy, memory_from
+from hanabi_search_plugin.core.rollout import observe_all, start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.testing.check_tools import joint
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 from tests.helpers.hanabi_bayes import Hashed
 
 SMALL_HANABI = "hanabi(players=2,colors=2,ranks=2,hand_size=2)"
@@ -138,7 +139,7 @@ def test_native_hanabi(policy):
     for _ in range(3):
         steps = recorded(game, blueprint, 0, rng, moves=5)
         view = steps[0][0].view(0)
-        exact = game.belief(blueprint, view, epsilon=0.2)
+        exact = private_belief(game, blueprint, view, epsilon=0.2)
         belief = ParticleBelief.start(
             game, blueprint, view, particles=2000, rng=rng, epsilon=0.2, tries=300_000
         )

@@ -10,33 +10,41 @@ import numpy as np
 import pyspiel
 import pytest
 
-from hanabi_search_plugin import unknown_partners
-from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms import MoIsmcts, Predictor, Sparta
 from hanabi_search_plugin.algorithms.guided import Guided
-from hanabi_search_plugin.belief import EnumeratedBelief, dealt, follow
-from hanabi_search_plugin.blueprints import mixed_partners
-from hanabi_search_plugin.blueprints.compiled import table_of
-from hanabi_search_plugin.blueprints.learned_partners import LearnedPartners, Recogniser
-from hanabi_search_plugin.blueprints.mixed_partners import MixedPartners
-from hanabi_search_plugin.blueprints.partners import PolicyPartners
-from hanabi_search_plugin.blueprints.registry import load_policy
-from hanabi_search_plugin.errors import ConfigError, UnsupportedError
-from hanabi_search_plugin.game import Game
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.mixture import Mixture
-from hanabi_search_plugin.particles import ParticleBelief
-from hanabi_search_plugin.policy import Policy, UniformPolicy, take
-from hanabi_search_plugin.rollout import observe_all, start_memories
-from hanabi_search_plugin.selfplay import play_game
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.beliefs import unknown_partners
+from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief, dealt, follow
+from hanabi_search_plugin.beliefs.exact import private_belief
+from hanabi_search_plugin.beliefs.mixture import Mixture
+from hanabi_search_plugin.beliefs.particles import ParticleBelief
+from hanabi_search_plugin.beliefs.unknown_partners import PartnersBelief, UnknownPartners
+from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.policy import Policy, UniformPolicy, take
+from hanabi_search_plugin.core.rollout import (
+    action_values,
+    observe_all,
+    plain_action_values,
+    play_out,
+    rollout,
+    start_memories,
+)
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.playing import play_game
+from hanabi_search_plugin.hanabi.beliefs import mixed_partners
+from hanabi_search_plugin.hanabi.beliefs.learned_partners import LearnedPartners, Recogniser
+from hanabi_search_plugin.hanabi.beliefs.mixed_partners import MixedPartners
+from hanabi_search_plugin.hanabi.beliefs.partners import PolicyPartners
+from hanabi_search_plugin.hanabi.bots.compiled import table_of
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.registry import load_policy
 from hanabi_search_plugin.testing import check_belief, check_policy
-from hanabi_search_plugin.unknown_partners import PartnersBelief, UnknownPartners
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
-from hanabi_search_plugin.wrappers.openspiel_agents import as_bot
-from hanabi_search_plugin.wrappers.openspiel_hanabi import load_game
-from hanabi_search_plugin.wrappers.pettingzoo import env
-from hanabi_search_plugin.wrappers.pettingzoo_agents import RecordObservations, SeatAgent
+from hanabi_search_plugin.wrappers._openspiel_agents import as_bot
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers._openspiel_hanabi import load_game
+from hanabi_search_plugin.wrappers._pettingzoo_env import env
+from hanabi_search_plugin.wrappers._pettingzoo_seats import RecordObservations, SeatAgent
 from tests.helpers.hanabi_bayes import Hashed, Record
 from tests.helpers.small_networks import random_network
 from tests.test_ismcts import arrays_as_dict, last, same_moves, spread
@@ -48,7 +56,7 @@ HASHED = (Hashed(deterministic=True, remembers=True), Hashed(deterministic=False
 
 
 def named(game: HanabiGame, *names: str) -> tuple[Policy, ...]:
-    return tuple(load_policy(name, game.config) for name in names)
+    return tuple(load_policy(name, game) for name in names)
 
 
 BOTS = ("smartbot", "vdb", "cautious", "random")
@@ -382,7 +390,7 @@ def unknown_of(game):
 
 
 def known_of(game):
-    return lambda view: game.belief(named(game, *BOTS[: game.num_players]), view)
+    return lambda view: private_belief(game, named(game, *BOTS[: game.num_players]), view)
 
 
 def test_a_posterior_of_many_worlds_is_estimated(monkeypatch) -> None:
@@ -404,12 +412,12 @@ def test_mixed_tables_are_played_as_the_plain_loops_play_them() -> None:
         actions = np.flatnonzero(belief.view.legal[0])[:4]
         rng = Streams.spawn(np.random.default_rng(1), 60)
         arguments = (worlds, actions, belief.blueprint, memories, belief.seat)
-        values = game.action_values(*arguments, rng.select(np.arange(60)))
-        assert np.array_equal(values, Game.action_values(game, *arguments, rng))
-        threaded = game.action_values(*arguments, rng, threads=2)
+        values = action_values(*arguments, rng.select(np.arange(60)))
+        assert np.array_equal(values, plain_action_values(*arguments, rng))
+        threaded = action_values(*arguments, rng, threads=2)
         assert np.array_equal(values, threaded)
-        ends = game.play_out(worlds, belief.blueprint, memories, rng)
-        assert np.array_equal(ends, Game.play_out(game, worlds, belief.blueprint, memories, rng))
+        ends = play_out(worlds, belief.blueprint, memories, rng)
+        assert np.array_equal(ends, rollout(worlds, belief.blueprint, memories, rng).returns)
 
 
 def learned_of(game):
@@ -461,7 +469,7 @@ def test_a_tree_needs_worlds_in_which_policies_are_drawn() -> None:
     search = Predictor(iterations=20)
     candidates = Mixture(named(TWO, *BOTS))
     view = TWO.deal(np.random.default_rng(0), 1).view(0)
-    belief = search.follow(TWO.belief((candidates, candidates), view))
+    belief = search.follow(private_belief(TWO, (candidates, candidates), view))
     with pytest.raises(UnsupportedError, match="drawn"):
         search(np.random.default_rng(0), belief)
 
@@ -470,13 +478,13 @@ def test_sparta_plays_mixtures_that_are_not_drawn_all_the_same() -> None:
     """Slower: every candidate follows every world."""
     mixture = Mixture(named(TWO, "vdb", "random"))
     view = TWO.deal(np.random.default_rng(0), 1).view(0)
-    belief = TWO.belief((*named(TWO, "vdb"), mixture), view)
+    belief = private_belief(TWO, (*named(TWO, "vdb"), mixture), view)
     worlds, memories = belief.sample(np.random.default_rng(0), 300)
     actions = np.flatnonzero(view.legal[0])[:1]
     rng = Streams.spawn(np.random.default_rng(1), 300)
-    open_values = TWO.action_values(worlds, actions, belief.blueprint, memories, 0, rng)
+    open_values = action_values(worlds, actions, belief.blueprint, memories, 0, rng)
     drawn = (memories[0], mixture.draw(memories[1], np.random.default_rng(2).random(300)))
-    kept = TWO.action_values(worlds, actions, belief.blueprint, drawn, 0, rng)
+    kept = action_values(worlds, actions, belief.blueprint, drawn, 0, rng)
     error = np.hypot(open_values.std(), kept.std()) / np.sqrt(300)
     assert abs(open_values.mean() - kept.mean()) < 4 * error
 
@@ -484,7 +492,7 @@ def test_sparta_plays_mixtures_that_are_not_drawn_all_the_same() -> None:
 @pytest.mark.parametrize("search", [Sparta(rollouts=60, min_rollouts=2), Predictor(iterations=60)])
 def test_copies_in_the_middle_of_a_game_decide_the_same(search) -> None:
     unknown = UnknownPartners(named(THREE, *BOTS))
-    agent = upgrade(load_policy("vdb", THREE.config), THREE, search, belief=unknown)
+    agent = upgrade(load_policy("vdb", THREE), THREE, search, belief=unknown)
     rng = np.random.default_rng(3)
     worlds = THREE.deal(rng, 1)
     memory = agent.start(worlds.view(0))

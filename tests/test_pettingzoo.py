@@ -14,17 +14,17 @@ from pettingzoo.test import api_test, seed_test
 from shimmy import OpenSpielCompatibilityV0
 
 from hanabi_search_plugin import SearchAgent, SmartBot, Sparta, Streams, UniformPolicy, upgrade
-from hanabi_search_plugin.errors import (
+from hanabi_search_plugin.core.errors import (
     ConfigError,
     IllegalActionError,
     RecordError,
     UnsupportedError,
 )
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
-from hanabi_search_plugin.policy import Policy
-from hanabi_search_plugin.wrappers import pettingzoo as native
-from hanabi_search_plugin.wrappers.pettingzoo_agents import RecordObservations, SeatAgent
+from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.wrappers import _pettingzoo_env as native
+from hanabi_search_plugin.wrappers._pettingzoo_seats import RecordObservations, SeatAgent
 from tests.helpers.pettingzoo_hanabi import SMALL, deck_of, hanabi_v5, play_random, theirs
 
 CONFIGS: list[dict[str, Any]] = [

@@ -18,12 +18,12 @@ from pettingzoo import AECEnv
 from shimmy import OpenSpielCompatibilityV0
 
 from hanabi_search_plugin import Sparta, UniformPolicy, View, upgrade
-from hanabi_search_plugin.errors import ConfigError, IllegalActionError, UnsupportedError
-from hanabi_search_plugin.game import HIDDEN
-from hanabi_search_plugin.particles import ParticleBelief
-from hanabi_search_plugin.policy import Blueprint
+from hanabi_search_plugin.beliefs.particles import ParticleBelief
+from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
+from hanabi_search_plugin.core.game import HIDDEN
+from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.testing import check_agent, check_game
-from hanabi_search_plugin.wrappers.pettingzoo_games import (
+from hanabi_search_plugin.wrappers._pettingzoo_games import (
     AECAdapter,
     AECGame,
     DeterministicAECGame,

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from hanabi_search_plugin import EnumeratedBelief, Sparta, UniformPolicy, upgrade
-from hanabi_search_plugin.errors import ContractError, IllegalActionError, UnsupportedError
-from hanabi_search_plugin.game import HIDDEN
-from hanabi_search_plugin.plain_game import Outcomes, PlainGame
+from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
+from hanabi_search_plugin.core.game import HIDDEN
+from hanabi_search_plugin.core.plain_game import Outcomes, PlainGame
 from hanabi_search_plugin.testing import check_agent, check_game
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 
 
 class TinyHanabi(PlainGame):

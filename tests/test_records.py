@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 import pytest
 
-from hanabi_search_plugin.errors import RecordError
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.records import RecordedGame, read_games, write_games
+from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.files.records import RecordedGame, read_games, write_games
 
 SMALL = HanabiConfig(players=2, colors=2, ranks=3, hand_size=3, information_tokens=4, life_tokens=2)
 DECK = (0, 0, 0, 1, 1, 2, 3, 3, 3, 4, 4, 5)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hanabi_search_plugin.blueprints.agents import RuleAgent
-from hanabi_search_plugin.blueprints.rulebook import TABLE_II
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import (
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
+from hanabi_search_plugin.hanabi.bots.rulebook import TABLE_II
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.layout import (
     DECK_NEXT,
     HANDS,
     LAST_CARD,
@@ -21,9 +22,8 @@ from hanabi_search_plugin.hanabi.layout import (
     LEFT2,
     NO_CARD,
 )
-from hanabi_search_plugin.hanabi.redeterminize import redraw_hands
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.hanabi.engine.redeterminize import redraw_hands
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from tests.helpers.hanabi_play import play_on, random_legal
 
 # 3 copies of the first rank and 1 of the second in each of 2 colours: identities 0 0 0 1 2 2 2 3.

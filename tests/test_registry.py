@@ -17,16 +17,11 @@ from hanabi_search_plugin import (
     UniformPolicy,
     UnsupportedError,
     evaluate,
+    registry,
 )
-from hanabi_search_plugin.blueprints import registry
-from hanabi_search_plugin.blueprints.registry import (
-    load_policy,
-    networks,
-    policies,
-    register,
-    self_play_scores,
-)
-from hanabi_search_plugin.policy import Policy
+from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.hanabi.bots.scores import self_play_scores
+from hanabi_search_plugin.registry import load_policy, networks, policies, register_policy
 
 
 @pytest.fixture
@@ -42,10 +37,12 @@ class Remembers(UniformPolicy):
 
 def test_a_policy_of_ones_own_is_found_by_name_with_its_options(empty_place: None) -> None:
     options = {name: "an option" for name in ("real", "whole", "word", "flag", "other")}
-    register("my-own", Remembers, description="mine", source="me", options=options)
+    register_policy("my-own", Remembers, description="mine", source="me", options=options)
     assert policies()[-1].name == "my-own"
     config = HanabiConfig(players=4)
-    found = load_policy("my-own:real=0.5:whole=3:word=any-giver:flag:other=false", config)
+    found = load_policy(
+        "my-own:real=0.5:whole=3:word=any-giver:flag:other=false", HanabiGame(config)
+    )
     assert isinstance(found, Remembers)
     assert found.config == config
     assert found.options == {
@@ -64,7 +61,7 @@ def test_errors_say_what_there_is(empty_place: None) -> None:
         load_policy("smartbot:strict")
     for name, reason in (("smartbot", "taken"), ("a:b", "letters"), ("", "letters")):
         with pytest.raises(ConfigError, match=reason):
-            register(name, Remembers, description="", source="")
+            register_policy(name, Remembers, description="", source="")
 
 
 def test_networks_are_listed_without_pytorch_and_loaded_with_it(
@@ -102,7 +99,7 @@ def test_scores_are_there_for_every_policy() -> None:
 def test_scores_are_those_of_the_policies_as_they_are(name: str, players: int) -> None:
     """On other decks than those measured."""
     game = HanabiGame(players=players, bomb="keep")
-    played = evaluate(game, load_policy(name, game.config), games=500, seed=99)
+    played = evaluate(game, load_policy(name, game), games=500, seed=99)
     lives = np.array([result.lives_left for result in played.games])
     row = self_play_scores()[name][str(players)]
     for convention, scores in (

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from hanabi_search_plugin import render
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.human import parse_move
-from hanabi_search_plugin.policy import UniformPolicy
-from hanabi_search_plugin.result import SearchResult
-from hanabi_search_plugin.selfplay import play_game
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.cli import render
+from hanabi_search_plugin.cli.human import parse_move
+from hanabi_search_plugin.core.policy import UniformPolicy
+from hanabi_search_plugin.core.result import SearchResult
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.playing import play_game
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 
 GAME = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3)
 #       P0: R1 Y2     P1: R1 Y1, then R3 Y1 Y1 R1 R2 R2 Y2 Y3

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hanabi_search_plugin.blueprints.compiled import SmartBot
-from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.game import HIDDEN
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import TURN
-from hanabi_search_plugin.policy import Blueprint, Policy, UniformPolicy
-from hanabi_search_plugin.records import RecordedGame, read_games
-from hanabi_search_plugin.replay import replay
-from hanabi_search_plugin.selfplay import self_play
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.game import HIDDEN
+from hanabi_search_plugin.core.policy import Blueprint, Policy, UniformPolicy
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.playing import self_play
+from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.layout import TURN
+from hanabi_search_plugin.hanabi.files.records import RecordedGame, read_games
+from hanabi_search_plugin.hanabi.files.replay import replay
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 
 SMALL = HanabiConfig(players=2, colors=2, ranks=2, hand_size=2, life_tokens=2)
 
@@ -30,7 +30,6 @@ def played(config: HanabiConfig, policy: Policy, games: int, seed: int = 5) -> l
     game = HanabiGame(dataclasses.replace(config, bomb="keep"))
     worlds = game.deal(rng, games)
     result = self_play(worlds, (policy,) * game.num_players, Streams.spawn(rng, games))
-    assert result.lives is not None
     return [
         RecordedGame(
             config=config,
@@ -39,7 +38,7 @@ def played(config: HanabiConfig, policy: Policy, games: int, seed: int = 5) -> l
             actions=tuple(a for a in result.actions[i].tolist() if a != HIDDEN),
             first_player=int(worlds.rows[i, TURN]),
             score=int(result.returns[i, 0]),
-            lives_left=int(result.lives[i]),
+            lives_left=int(result.outcome["lives_left"][i]),
             source=f"games:{i + 1}",
         )
         for i in range(games)

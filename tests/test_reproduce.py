@@ -16,12 +16,18 @@ from hanabi_search_plugin.algorithms.ismcts import RisMcts
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.blueprints.agents import RuleAgent
-from hanabi_search_plugin.blueprints.evalfn import EvalFn, shipped
-from hanabi_search_plugin.blueprints.rulebook import SHIPPED_EVALUATION, TABLE_II
-from hanabi_search_plugin.cli import app, reproduce
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.reproduce import beliefs, lbs, report, ris_mcts, sparta
+from hanabi_search_plugin.cli import app, reproduction
+from hanabi_search_plugin.hanabi.bots.evalfn import EvalFn, shipped
+from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
+from hanabi_search_plugin.hanabi.bots.rulebook import SHIPPED_EVALUATION, TABLE_II
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.reproduce import (
+    lbs_paper,
+    measured_beliefs,
+    report,
+    ris_mcts_paper,
+    sparta_paper,
+)
 from hanabi_search_plugin.reproduce.measure import by_turn
 from hanabi_search_plugin.reproduce.plan import (
     Curve,
@@ -79,7 +85,7 @@ SPLITS = Figure(
 
 @pytest.fixture(autouse=True)
 def tiny_plans(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reproduce, "PLANS", (TABLE, TURNS, BUDGETS, COSTS, SPLITS))
+    monkeypatch.setattr(reproduction, "PLANS", (TABLE, TURNS, BUDGETS, COSTS, SPLITS))
 
 
 def run(name: str, out: Path, games: int = 3) -> Result:
@@ -135,7 +141,7 @@ def test_rows_are_compared_game_by_game(tmp_path: Path, monkeypatch: pytest.Monk
         title="",
         rows=(Row(label="one", run=one), Row(label="both", run=both, than="one")),
     )
-    monkeypatch.setattr(reproduce, "PLANS", (table,))
+    monkeypatch.setattr(reproduction, "PLANS", (table,))
     made = content("pair", tmp_path, 8)
     measured = made["rows"][1]["measured"]
     kept = [
@@ -178,7 +184,7 @@ def test_finished_games_are_not_played_again(
         assert longer["rows"][2]["measured"][name] == fresh["rows"][2]["measured"][name]
     other = Run(name="tiny-single", config=TINY, search=Sparta(rollouts=100), seats=(1,))
     changed = Table(name="tiny-table", title="", rows=(Row(label="", run=other),))
-    monkeypatch.setattr(reproduce, "PLANS", (changed,))
+    monkeypatch.setattr(reproduction, "PLANS", (changed,))
     refused = run("tiny-table", few)
     assert refused.exit_code == 2 and "search.rollouts is 200 there" in refused.stderr
 
@@ -198,11 +204,11 @@ def test_a_table_grows_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     other = dataclasses.replace(BOTH, uncertainty=0.2)
     rows = (Row(label="searched", run=SEARCHED), Row(label="both", run=other))
     changed = Table(name="tiny-table", title="", rows=rows)
-    monkeypatch.setattr(reproduce, "PLANS", (changed,))
+    monkeypatch.setattr(reproduction, "PLANS", (changed,))
     assert CliRunner().invoke(app, [*line, "searched"]).exit_code == 0
     rows = json.loads((tmp_path / "tiny-table.json").read_text())["rows"]
     assert [row["measured"] is not None for row in rows] == [True, False]  # another line-up
-    monkeypatch.setattr(reproduce, "PLANS", (TABLE,))
+    monkeypatch.setattr(reproduction, "PLANS", (TABLE,))
     refused = CliRunner().invoke(app, [*line, "nobody"])
     assert refused.exit_code == 2
     assert "only must be a part of one of absent; alone; searched; both; " in refused.stderr
@@ -211,7 +217,7 @@ def test_a_table_grows_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_an_interrupted_table_is_not_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reproduce, "measure", lambda *arguments: {"interrupted": True})
+    monkeypatch.setattr(reproduction, "measure", lambda *arguments: {"interrupted": True})
     assert run("tiny-table", tmp_path).exit_code == 130
     assert not (tmp_path / "tiny-table.json").exists()
 
@@ -244,14 +250,14 @@ def test_figures(tmp_path: Path) -> None:
 def test_a_figure_trains_its_networks_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("matplotlib")
     pytest.importorskip("torch")
-    from hanabi_search_plugin.networks.training.run import TrainingRun
-    from hanabi_search_plugin.reproduce import training
+    from hanabi_search_plugin.networks.training.training_run import TrainingRun
+    from hanabi_search_plugin.reproduce import trained_rows
 
     small = {"hidden": 16, "context": 8, "scorer": 8}
     sizes = {"games": 8, "moves": 4, "batch": 16, "options": small}
-    monkeypatch.setattr(training, "BLUEPRINT", training.BLUEPRINT | sizes)
-    monkeypatch.setattr(training, "BELIEF", {"games": 4, "steps": 2, "batch": 4})
-    monkeypatch.setattr(training, "BELIEF_NETWORK", {"hidden": 8, "decoder": 8, "embedding": 4})
+    monkeypatch.setattr(trained_rows, "BLUEPRINT", trained_rows.BLUEPRINT | sizes)
+    monkeypatch.setattr(trained_rows, "BELIEF", {"games": 4, "steps": 2, "batch": 4})
+    monkeypatch.setattr(trained_rows, "BELIEF_NETWORK", {"hidden": 8, "decoder": 8, "embedding": 4})
     rounds: list[str] = []
     iterate = TrainingRun.iterate
 
@@ -281,7 +287,7 @@ def test_a_figure_trains_its_networks_once(tmp_path: Path, monkeypatch: pytest.M
     figure = Figure(
         name="tiny-budget", title="", kind="splits", curves=curves, ticks=("1|2", "2|1"), axis="m"
     )
-    monkeypatch.setattr(reproduce, "PLANS", (figure,))
+    monkeypatch.setattr(reproduction, "PLANS", (figure,))
     first = content("tiny-budget", tmp_path, 2)
     names = ["blueprint-1", "blueprint-2", "belief-2-of-blueprint-1", "belief-1-of-blueprint-2"]
     assert sorted(rounds) == sorted([names[0], *names[1:2] * 2, *names[2:3] * 2, names[3]])
@@ -313,12 +319,14 @@ def test_beliefs_by_turn_and_range() -> None:
         {"turns": [{"turn": 2, "learned": 3.0, "grounded": 3.5, "exact": 3.5}]},
         {"turns": [{"turn": 11, **told, "exact": None}]},
     ]
-    assert [(p["x"], p["mean"], p["games"]) for p in beliefs.by_turn(lines, "exact")] == [(3, 2, 2)]
-    ranges = {one["turns"]: one for one in beliefs.by_range(lines, "learned")}
+    assert [(p["x"], p["mean"], p["games"]) for p in measured_beliefs.by_turn(lines, "exact")] == [
+        (3, 2, 2)
+    ]
+    ranges = {one["turns"]: one for one in measured_beliefs.by_range(lines, "learned")}
     assert set(ranges) == {"all", "1-10", "11-25"}
     assert ranges["all"]["mean"] == pytest.approx(5 / 3) and ranges["all"]["games"] == 3
     assert ranges["1-10"]["mean"] == 2 and ranges["1-10"]["known"]["mean"] == 0.75
-    (exact,) = (one for one in beliefs.by_range(lines, "exact") if one["turns"] == "all")
+    (exact,) = (one for one in measured_beliefs.by_range(lines, "exact") if one["turns"] == "all")
     assert (exact["mean"], exact["known"]["mean"], exact["games"]) == (2, 0.75, 2)
     figure = {"kind": "beliefs", "curves": [{"label": "learned", "ranges": [ranges["all"]]}]}
     assert report.headings(figure)[:3] == ["belief", "turns", "nats a card"]
@@ -375,7 +383,7 @@ TREES = Table(
 
 
 def test_trees_and_lost_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reproduce, "PLANS", (TREES,))
+    monkeypatch.setattr(reproduction, "PLANS", (TREES,))
     made = content("tiny-trees", tmp_path, 8)
     measured = made["rows"][0]["measured"]
     lines = (tmp_path / "games" / "tiny-ris-seed7.jsonl").read_text().splitlines()[1:]
@@ -402,25 +410,25 @@ def runs_of(plan: Plan) -> list[Run]:
 
 
 def test_the_papers_tables_are_sound() -> None:
-    plans = (*sparta.PLANS, *ris_mcts.PLANS, *lbs.PLANS)
+    plans = (*sparta_paper.PLANS, *ris_mcts_paper.PLANS, *lbs_paper.PLANS)
     names = [plan.name for plan in plans]
     assert len(set(names)) == len(names) and "sparta-figure-3" in names
     runs: dict[str, Run] = {}
     for plan in plans:
-        bomb = "keep" if plan in ris_mcts.PLANS else "zero"
+        bomb = "keep" if plan in ris_mcts_paper.PLANS else "zero"
         if isinstance(plan, Table):
             labels = {row.label for row in plan.rows}
             assert len(labels) == len(plan.rows)
             for row in plan.rows:
                 ours = (
-                    lbs.FRUGAL,
-                    lbs.EXPLAINED,
-                    lbs.DROPPING,
-                    lbs.LISTING,
-                    lbs.WIDER[5],
-                    lbs.EAGER,
+                    lbs_paper.FRUGAL,
+                    lbs_paper.EXPLAINED,
+                    lbs_paper.DROPPING,
+                    lbs_paper.LISTING,
+                    lbs_paper.WIDER[5],
+                    lbs_paper.EAGER,
                 )
-                ours_alone = row.run in ours or plan in (ris_mcts.C_SWEEP, lbs.TABLE_1)
+                ours_alone = row.run in ours or plan in (ris_mcts_paper.C_SWEEP, lbs_paper.TABLE_1)
                 assert row.published or row.bound or ours_alone
                 assert row.than is None or row.than in labels - {row.label}
         elif plan.kind == "splits":
@@ -431,9 +439,9 @@ def test_the_papers_tables_are_sound() -> None:
     assert len(runs) > 100
 
 
-@pytest.mark.parametrize("plans", [sparta.PLANS, ris_mcts.PLANS, lbs.PLANS])
+@pytest.mark.parametrize("plans", [sparta_paper.PLANS, ris_mcts_paper.PLANS, lbs_paper.PLANS])
 def test_the_papers_tables_have_their_line_ups(plans: tuple[Plan, ...]) -> None:
-    if plans is lbs.PLANS:
+    if plans is lbs_paper.PLANS:
         pytest.importorskip("torch")
     for one in {run.name: run for plan in plans for run in runs_of(plan)}.values():
         if one.training is None:
@@ -442,23 +450,23 @@ def test_the_papers_tables_have_their_line_ups(plans: tuple[Plan, ...]) -> None:
 
 
 def test_the_splits_of_lbs_share_a_budget() -> None:
-    for run, tick in zip(runs_of(lbs.FIGURE_6), lbs.FIGURE_6.ticks, strict=True):
+    for run, tick in zip(runs_of(lbs_paper.FIGURE_6), lbs_paper.FIGURE_6.ticks, strict=True):
         assert isinstance(run.search, Lbs) and run.search.depth is not None
         assert run.search.depth * run.search.rollouts == 16_000
         assert tick == f"{run.search.depth}|{run.search.rollouts:,}"
-    a_minute = lbs.A_MINUTE
-    for curve in lbs.FIGURE_5.curves:
-        for run, tick in zip(curve.runs, lbs.FIGURE_5.ticks, strict=True):
+    a_minute = lbs_paper.A_MINUTE
+    for curve in lbs_paper.FIGURE_5.curves:
+        for run, tick in zip(curve.runs, lbs_paper.FIGURE_5.ticks, strict=True):
             blueprint, belief = map(int, tick.split("|"))
             assert run.training == Training(
                 blueprint=blueprint * a_minute.blueprint, belief=belief * a_minute.belief
             )
-            assert blueprint + belief == lbs.MINUTES and blueprint > 0 and belief > 0
+            assert blueprint + belief == lbs_paper.MINUTES and blueprint > 0 and belief > 0
 
 
 def test_tables_of_ris_mcts_share_games() -> None:
     one, three, four, six, sweep = (
-        {row.label: row for row in table.rows} for table in ris_mcts.PLANS
+        {row.label: row for row in table.rows} for table in ris_mcts_paper.PLANS
     )
     best = three["RIS-MCTS + C, vdb rollouts, 2,000"]
     assert best.published == Published(mean=20.20, sem=0.06) and best.run is not None

@@ -12,11 +12,16 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-from hanabi_search_plugin.blueprints import rollouts
-from hanabi_search_plugin.blueprints import rules as ops
-from hanabi_search_plugin.blueprints.agents import AGENTS, RuleAgent, rule_agent
-from hanabi_search_plugin.blueprints.compiled import CompiledBot, script_of, scripts_of
-from hanabi_search_plugin.blueprints.rulebook import (
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.game import Event
+from hanabi_search_plugin.core.policy import Memory, Policy, UniformPolicy
+from hanabi_search_plugin.core.rollout import start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.playing import self_play
+from hanabi_search_plugin.hanabi.bots import action_rules as ops
+from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot, script_of, scripts_of
+from hanabi_search_plugin.hanabi.bots.rule_agents import AGENTS, RuleAgent, rule_agent
+from hanabi_search_plugin.hanabi.bots.rulebook import (
     RULES,
     SHIPPED_2018,
     TABLE_II,
@@ -54,16 +59,11 @@ from hanabi_search_plugin.blueprints.rulebook import (
     TryToUnblock,
     rule_set,
 )
-from hanabi_search_plugin.blueprints.script import COIN, DISCARD_ANY, SILENT, TELL_ANY
-from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.game import Event
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import DECK_NEXT, DECK_SIZE, TURN
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
-from hanabi_search_plugin.policy import Memory, Policy, UniformPolicy
-from hanabi_search_plugin.rollout import start_memories
-from hanabi_search_plugin.selfplay import self_play
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.hanabi.bots.script import COIN, DISCARD_ANY, SILENT, TELL_ANY
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.layout import DECK_NEXT, DECK_SIZE, TURN
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.hanabi.search import compiled_rollouts
 from hanabi_search_plugin.testing import check_policy
 from tests.helpers.hanabi_play import random_legal
 from tests.helpers.hanabi_table import any_config
@@ -284,7 +284,9 @@ def test_compiled_games_are_the_plain_ones(
         moves = self_play(worlds, blueprint, streams).actions
         scripts = scripts_of(blueprint, game)
         assert scripts is not None
-        ends = rollouts.play_out(worlds, scripts, start_memories(worlds, blueprint), streams)
+        ends = compiled_rollouts.play_out(
+            worlds, scripts, start_memories(worlds, blueprint), streams
+        )
         plain = worlds.select(np.arange(len(worlds)))
         for t in range(moves.shape[1]):
             playing = np.flatnonzero(moves[:, t] >= 0)
@@ -313,7 +315,7 @@ def test_strict_lists_always_end_in_a_move() -> None:
         blueprint = (agent,) * game.num_players
         scripts = scripts_of(blueprint, game)
         assert scripts is not None and agent.deterministic
-        ends = rollouts.play_out(
+        ends = compiled_rollouts.play_out(
             worlds,
             scripts,
             start_memories(worlds, blueprint),
@@ -576,7 +578,7 @@ def test_self_play_scores(players: int) -> None:
         scripts = scripts_of(blueprint, game)
         assert scripts is not None
         first = worlds.select(np.arange(1))
-        ends = rollouts.play_out(
+        ends = compiled_rollouts.play_out(
             worlds,
             scripts,
             start_memories(first, blueprint) if isinstance(blueprint[0], CompiledBot) else (None,),

@@ -11,15 +11,19 @@ import pytest
 from typer.testing import CliRunner
 
 from hanabi_search_plugin import ConfigError, HanabiGame, SmartBot, Sparta, upgrade
-from hanabi_search_plugin import searched_games as store
 from hanabi_search_plugin.algorithms.ismcts import RisMcts
 from hanabi_search_plugin.cli import app
-from hanabi_search_plugin.errors import RecordError
-from hanabi_search_plugin.match import GameResult
-from hanabi_search_plugin.policy import Blueprint
-from hanabi_search_plugin.replay import replay
-from hanabi_search_plugin.result import SearchResult
-from hanabi_search_plugin.searched_games import SearchedGames, read_about, read_searched
+from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.core.policy import Blueprint
+from hanabi_search_plugin.core.result import SearchResult
+from hanabi_search_plugin.evaluation.match import GameResult
+from hanabi_search_plugin.hanabi.files import searched_games as store
+from hanabi_search_plugin.hanabi.files.replay import replay
+from hanabi_search_plugin.hanabi.files.searched_games import (
+    SearchedGames,
+    read_about,
+    read_searched,
+)
 
 GAME = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3)
 SEARCH = Sparta(rollouts=60, min_rollouts=4, threshold=0.1)

@@ -13,13 +13,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hanabi_search_plugin.blueprints import kernels, rollouts
-from hanabi_search_plugin.blueprints.compiled import SmartBot, scripts_of
-from hanabi_search_plugin.blueprints.smartbot import ABSENT
-from hanabi_search_plugin.errors import UnsupportedError
-from hanabi_search_plugin.game import IntArray
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import (
+from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.game import IntArray
+from hanabi_search_plugin.core.policy import Blueprint, Policy, UniformPolicy, take
+from hanabi_search_plugin.core.rollout import action_values, start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.playing import self_play
+from hanabi_search_plugin.hanabi.bots import game_loops
+from hanabi_search_plugin.hanabi.bots.compiled import SmartBot, scripts_of
+from hanabi_search_plugin.hanabi.bots.smartbot import ABSENT
+from hanabi_search_plugin.hanabi.engine.layout import (
     ALL,
     HANDS,
     INFO,
@@ -28,12 +31,10 @@ from hanabi_search_plugin.hanabi.layout import (
     NO_CARD,
     PLAYABLE,
 )
-from hanabi_search_plugin.policy import Blueprint, Policy, UniformPolicy, take
-from hanabi_search_plugin.rollout import action_values, start_memories
-from hanabi_search_plugin.selfplay import self_play
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.hanabi.search import compiled_rollouts
 from hanabi_search_plugin.testing import check_policy
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 from tests.helpers.hanabi_masks import check_recorded, compare, masks_of
 from tests.helpers.hanabi_play import random_legal
 from tests.helpers.hanabi_table import Table, any_config, hidden_shuffled, stacked
@@ -227,14 +228,14 @@ def test_what_a_seat_cannot_see_changes_nothing(players: int) -> None:
         changed += int((rows != table.worlds.rows).any(axis=1).sum())
         found = np.empty(len(table), dtype=np.int64)
         unused = np.zeros(len(table), dtype=np.uint64)
-        kernels.act_rows(game.dims, script, rows, table.memories[mover], unused, found)
+        game_loops.act_rows(game.dims, script, rows, table.memories[mover], unused, found)
         assert found.tolist() == table.proposals().tolist()
         before = table.memories
         on = table.step(table.mixed(rng, 0.7))
         for seat in range(players):
             memory = take(before[seat], on)
             rows = hidden_shuffled(table.worlds, seat, rng)
-            kernels.observe_rows(game.dims, script, rows, seat, memory)
+            game_loops.observe_rows(game.dims, script, rows, seat, memory)
             assert np.array_equal(memory, table.memories[seat])
     assert changed > 1000
 
@@ -256,7 +257,7 @@ def check_values(
         )
         streams = Streams.spawn(rng, len(where))
         first = np.array([action])
-        compiled = table.game.action_values(worlds, first, blueprint, memories, 0, streams)
+        compiled = action_values(worlds, first, blueprint, memories, 0, streams)
         plain = action_values(worlds, first, blueprint, memories, 0, streams)
         assert compiled.tolist() == plain.tolist(), f"{blueprint}, action {action}"
         compared += compiled.size
@@ -341,7 +342,7 @@ def test_compiled_games_are_the_plain_ones(parameters: dict[str, Any]) -> None:
     streams = Streams.spawn(rng, len(worlds))
     moves = self_play(worlds, blueprint, streams).actions
     memories = start_memories(worlds, blueprint)
-    ends = rollouts.play_out(worlds, scripts, memories, streams)
+    ends = compiled_rollouts.play_out(worlds, scripts, memories, streams)
     plain = worlds.select(np.arange(len(worlds)))
     for t in range(moves.shape[1]):
         playing = np.flatnonzero(moves[:, t] >= 0)
@@ -350,7 +351,7 @@ def test_compiled_games_are_the_plain_ones(parameters: dict[str, Any]) -> None:
         plain.rows[playing] = part.rows
     assert plain.terminal.all()
     assert np.array_equal(ends.rows, plain.rows)
-    threaded = rollouts.play_out(worlds, scripts, memories, streams, threads=3)
+    threaded = compiled_rollouts.play_out(worlds, scripts, memories, streams, threads=3)
     assert np.array_equal(threaded.rows, plain.rows)
 
 
@@ -389,7 +390,9 @@ def test_self_play_scores(players: int) -> None:
         memories = start_memories(worlds.select(np.arange(1)), blueprint)
         scripts = scripts_of(blueprint, game)
         assert scripts is not None
-        ends = rollouts.play_out(worlds, scripts, memories, Streams(np.zeros(n, dtype=np.uint64)))
+        ends = compiled_rollouts.play_out(
+            worlds, scripts, memories, Streams(np.zeros(n, dtype=np.uint64))
+        )
         points = ends.returns[:, 0]
         spread = math.hypot(points.std() / math.sqrt(n), error)
         assert abs(points.mean() - mean) < 3 * spread, bomb

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta, Tally
-from hanabi_search_plugin.belief import EnumeratedBelief
-from hanabi_search_plugin.callables import from_callable
-from hanabi_search_plugin.errors import ConfigError, UnsupportedError
-from hanabi_search_plugin.policy import Policy, UniformPolicy
-from hanabi_search_plugin.rollout import rollout, start_memories
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
+from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.core.policy import Policy, UniformPolicy
+from hanabi_search_plugin.core.rollout import rollout, start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.policies.callables import from_callable
 from hanabi_search_plugin.testing import check_agent
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 
 TINY = OpenSpielGame("tiny_hanabi")
 PAYOFF = np.array(

@@ -16,9 +16,9 @@ from hanabi_search_plugin import (
     load_policy,
     upgrade,
 )
-from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View
-from hanabi_search_plugin.policy import Memory, Policy
-from hanabi_search_plugin.rollout import start_memories
+from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View
+from hanabi_search_plugin.core.policy import Memory, Policy
+from hanabi_search_plugin.core.rollout import start_memories
 
 SMALL = HanabiGame(players=2, colors=2, ranks=3, hand_size=2)
 
@@ -78,7 +78,7 @@ def same(ours: SearchResult, theirs: SearchResult) -> bool:
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", ["smartbot", "hatbot", "hatbot-b", "cautious", "vdb:strict"])
 def test_the_compiled_search_equals_the_plain_one_number_by_number(name: str, seed: int) -> None:
-    bot = load_policy(name, SMALL.config)
+    bot = load_policy(name, SMALL)
     search = Sparta(rollouts=400, min_rollouts=20, round_size=20)
     compiled = list(decisions(SMALL, bot, search, seed))
     plain = list(decisions(SMALL, Plain(bot), search, seed))

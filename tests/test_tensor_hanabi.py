@@ -11,35 +11,32 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from hanabi_search_plugin import HanabiConfig, HanabiGame, UnsupportedError  # noqa: E402
-from hanabi_search_plugin import rollout as lockstep  # noqa: E402
-from hanabi_search_plugin.blueprints.compiled import SmartBot  # noqa: E402
-from hanabi_search_plugin.errors import IllegalActionError  # noqa: E402
-from hanabi_search_plugin.game import HIDDEN, Event  # noqa: E402
-from hanabi_search_plugin.hanabi.layout import HANDS, NO_CARD  # noqa: E402
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds  # noqa: E402
-from hanabi_search_plugin.networks.architectures import make_network  # noqa: E402
-from hanabi_search_plugin.networks.encodings.named import make_encoding  # noqa: E402
-from hanabi_search_plugin.networks.policy import (  # noqa: E402
-    ON_GPU,
-    NetworkPolicy,
-    network_policy,
-)
-from hanabi_search_plugin.networks.tensors.encoding import encoded, observation  # noqa: E402
-from hanabi_search_plugin.networks.tensors.hanabi import TensorWorlds  # noqa: E402
-from hanabi_search_plugin.networks.tensors.rollout import (  # noqa: E402
+from hanabi_search_plugin import HanabiConfig, HanabiGame, UnsupportedError
+from hanabi_search_plugin.core import rollout as lockstep
+from hanabi_search_plugin.core.errors import IllegalActionError
+from hanabi_search_plugin.core.game import HIDDEN, Event
+from hanabi_search_plugin.core.policy import UniformPolicy, as_blueprint
+from hanabi_search_plugin.core.rollout import action_values, rollout, start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.layout import HANDS, NO_CARD
+from hanabi_search_plugin.networks.architectures import make_network
+from hanabi_search_plugin.networks.encodings.named_encodings import make_encoding
+from hanabi_search_plugin.networks.network_policy import ON_GPU, NetworkPolicy
+from hanabi_search_plugin.networks.policy_of_network import network_policy
+from hanabi_search_plugin.networks.tensors.tensor_encoding import encoded, observation
+from hanabi_search_plugin.networks.tensors.tensor_rollout import (
     TensorPlayers,
     play_out,
     rollout_on_device,
     uniform_moves,
 )
-from hanabi_search_plugin.networks.tensors.streams import TensorStreams  # noqa: E402
-from hanabi_search_plugin.policy import UniformPolicy, as_blueprint  # noqa: E402
-from hanabi_search_plugin.rollout import rollout, start_memories  # noqa: E402
-from hanabi_search_plugin.streams import Streams  # noqa: E402
-from tests.helpers.hanabi_play import play_on, random_legal  # noqa: E402
+from hanabi_search_plugin.networks.tensors.tensor_streams import TensorStreams
+from hanabi_search_plugin.networks.tensors.tensor_worlds import TensorWorlds
+from tests.helpers.hanabi_play import play_on, random_legal
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
 CONFIGS = [
@@ -385,9 +382,7 @@ def test_a_search_plays_on_where_the_networks_are(
         for at_once in (0, 10_000):
             monkeypatch.setattr(NetworkPolicy, "at_once", at_once)
             monkeypatch.setattr(lockstep, "LOCKSTEP", 20)
-            values.append(
-                game.action_values(worlds, actions, team, memories, 0, streams, depth=depth)
-            )
+            values.append(action_values(worlds, actions, team, memories, 0, streams, depth=depth))
         np.testing.assert_allclose(values[1], values[0], rtol=1e-5, atol=1e-5)
     assert batches == [int(worlds.legal.sum())] * 2  # all together, without views alone
 

@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
-from hanabi_search_plugin.agent import BeliefAgent, upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.belief import EnumeratedBelief
-from hanabi_search_plugin.errors import ContractError
-from hanabi_search_plugin.game import FloatArray, Worlds
-from hanabi_search_plugin.policy import Policy, UniformPolicy
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.belief_agent import BeliefAgent, upgrade
+from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
+from hanabi_search_plugin.core.errors import ContractError
+from hanabi_search_plugin.core.game import FloatArray, Worlds
+from hanabi_search_plugin.core.policy import Policy, UniformPolicy
+from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.testing import check_agent, check_belief, check_game, check_policy
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
-from hanabi_search_plugin.wrappers.openspiel_dealt import OpenSpielDealtGame
-from hanabi_search_plugin.wrappers.openspiel_worlds import OpenSpielView, OpenSpielWorlds
+from hanabi_search_plugin.wrappers._openspiel_dealt import OpenSpielDealtGame
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielView, OpenSpielWorlds
 
 SMALL_HANABI = "hanabi(players=2,colors=2,ranks=2,hand_size=2)"
 

@@ -13,20 +13,21 @@ from collections.abc import Hashable, Iterable
 import numpy as np
 import pytest
 
-from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.belief import Belief, EnumeratedBelief, WrappedBelief
-from hanabi_search_plugin.game import BoolArray, Event, IntArray, View, Worlds
-from hanabi_search_plugin.hanabi.belief import HandBelief
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import DECK_NEXT
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
-from hanabi_search_plugin.policy import Blueprint, Memory, Policy, as_blueprint
-from hanabi_search_plugin.result import SearchResult
-from hanabi_search_plugin.rollout import choose, rollout, start_memories
-from hanabi_search_plugin.selfplay import play_game
-from hanabi_search_plugin.streams import Streams
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
+from hanabi_search_plugin.core.belief import Belief, WrappedBelief
+from hanabi_search_plugin.core.game import BoolArray, Event, IntArray, View, Worlds
+from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy, as_blueprint
+from hanabi_search_plugin.core.result import SearchResult
+from hanabi_search_plugin.core.rollout import action_values, choose, rollout, start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.playing import play_game
+from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.layout import DECK_NEXT
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 from tests.helpers.hanabi_bayes import Hashed
 
 SMALL = HanabiGame(players=2, colors=1, ranks=3, hand_size=2, information_tokens=2, life_tokens=2)
@@ -126,7 +127,7 @@ class Exact:
             rows = np.tile(row, (len(decks), 1))
             rows[:, rest:] = decks
             worlds = HanabiWorlds(SMALL, rows)
-            values = SMALL.action_values(
+            values = action_values(
                 worlds, actions, belief.blueprint, (None, None), belief.seat, _streams(worlds)
             )
             means += weight * values.mean(axis=1)

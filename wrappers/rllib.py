@@ -8,10 +8,10 @@ from ray.rllib.algorithms.dqn.default_dqn_rl_module import DefaultDQNRLModule
 from ray.rllib.core.rl_module import MultiRLModule, RLModule
 from torch import nn
 
-from hanabi_search_plugin.callables import CallablePolicy, Sees, from_callable
-from hanabi_search_plugin.errors import UnsupportedError
-from hanabi_search_plugin.game import Game
-from hanabi_search_plugin.wrappers.trained import mask_keys, require_fit
+from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.policies.callables import CallablePolicy, Sees, from_callable
+from hanabi_search_plugin.wrappers._trained import mask_keys, require_fit
 
 
 def as_policy(
@@ -43,7 +43,7 @@ def as_policy(
         )
     if not isinstance(module, RLModule) or not isinstance(module, nn.Module):
         raise UnsupportedError(f"expected an RLModule in PyTorch, got {type(module).__name__}")
-    actor = Actor(module)
+    actor = RllibActor(module)
     name = type(module).__name__
     require_fit(name, game, encoding, module.observation_space, module.action_space)
     state = module.get_initial_state() if module.is_stateful() else None
@@ -57,7 +57,7 @@ def as_policy(
     )
 
 
-class Actor(nn.Module):
+class RllibActor(nn.Module):
     """(obs, mask) -> logits [B, A]; with its state where the module has one."""
 
     def __init__(self, module: Any) -> None:

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from hanabi_search_plugin.callables import CallablePolicy, Sees, from_callable
-from hanabi_search_plugin.errors import UnsupportedError
-from hanabi_search_plugin.game import Game
-from hanabi_search_plugin.wrappers.trained import mask_keys, require_fit
+from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.policies.callables import CallablePolicy, Sees, from_callable
+from hanabi_search_plugin.wrappers._trained import mask_keys, require_fit
 
 
 def as_policy(
@@ -34,7 +34,7 @@ def as_policy(
 
     Raises UnsupportedError for other models, and for those of other spaces.
     """
-    actor = Actor(model, normalize)
+    actor = Sb3Actor(model, normalize)
     spaces = actor.policy.observation_space, actor.policy.action_space
     require_fit(type(model).__name__, game, encoding, *spaces)
     return from_callable(
@@ -48,7 +48,7 @@ def as_policy(
     )
 
 
-class Actor(nn.Module):
+class Sb3Actor(nn.Module):
     """(obs, mask) -> logits [B, A]; a recurrent model's with its state (h, c), each [L, B, H]."""
 
     def __init__(self, model: Any, normalize: Any) -> None:

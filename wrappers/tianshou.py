@@ -11,10 +11,10 @@ from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
 from tianshou.data import Batch
 from torch import nn
 
-from hanabi_search_plugin.callables import CallablePolicy, Sees, from_callable
-from hanabi_search_plugin.errors import UnsupportedError
-from hanabi_search_plugin.game import Game
-from hanabi_search_plugin.wrappers.trained import require_fit
+from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.policies.callables import CallablePolicy, Sees, from_callable
+from hanabi_search_plugin.wrappers._trained import require_fit
 
 
 def as_policy(
@@ -40,7 +40,7 @@ def as_policy(
     policy = getattr(policy, "policy", policy)
     if not isinstance(policy, nn.Module) or not hasattr(policy, "action_space"):
         raise UnsupportedError(f"expected a Policy of Tianshou, got {type(policy).__name__}")
-    actor = Actor(policy, masked)
+    actor = TianshouActor(policy, masked)
     seen = policy.observation_space
     if not isinstance(seen, spaces.Box):  # many policies are not told of it
         seen = None
@@ -55,7 +55,7 @@ def as_policy(
     )
 
 
-class Actor(nn.Module):
+class TianshouActor(nn.Module):
     """(obs, mask) -> logits [B, A]; with its state, hidden and cell [B, L, H], where it has one."""
 
     def __init__(self, policy: Any, masked: bool) -> None:

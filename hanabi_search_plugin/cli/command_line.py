@@ -19,7 +19,7 @@ from hanabi_search_plugin.cli import (
     train_distill,
     train_rl,
 )
-from hanabi_search_plugin.errors import HanabiSearchError
+from hanabi_search_plugin.core.errors import HanabiSearchError
 
 DEMO_SEED = 3  # fixed, so that the demo is the same everywhere: one where the search helps
 INTERRUPTED = 130
@@ -334,7 +334,7 @@ class _Reproduce(TyperCommand):
     """Its help names what can be reproduced, which is slow to import."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        from hanabi_search_plugin.cli.reproduce import names
+        from hanabi_search_plugin.cli.reproduction import names
 
         (what,) = (parameter for parameter in self.params if parameter.name == "what")
         setattr(what, "help", names())  # noqa: B010  # not every parameter has one
@@ -368,7 +368,7 @@ def reproduce(
     ] = Path("runs"),
 ) -> None:
     """A published table or figure, measured again and shown beside the paper's."""
-    from hanabi_search_plugin.cli.reproduce import reproduce as run
+    from hanabi_search_plugin.cli.reproduction import reproduce as run
 
     run(context.params)
 

@@ -11,25 +11,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hanabi_search_plugin import plugins, render
-from hanabi_search_plugin.belief_names import EXACT, GROUNDED, belief_models
-from hanabi_search_plugin.blueprints.registry import (
-    network_models,
-    networks,
-    policies,
-    self_play_scores,
-)
-from hanabi_search_plugin.cli import shared
+from hanabi_search_plugin import plugins
+from hanabi_search_plugin.cli import render, shared
 from hanabi_search_plugin.cli.searches import NONE, SEARCHES
-from hanabi_search_plugin.evaluation import Evaluation
-from hanabi_search_plugin.evaluation import evaluate as run_evaluation
-from hanabi_search_plugin.files import atomic_write
-from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+from hanabi_search_plugin.evaluation.evaluate import Evaluation
+from hanabi_search_plugin.evaluation.evaluate import evaluate as run_evaluation
+from hanabi_search_plugin.evaluation.match import GameResult
+from hanabi_search_plugin.evaluation.provenance import versions
+from hanabi_search_plugin.hanabi.bots.scores import self_play_scores
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.files.records import read_games, write_games
 from hanabi_search_plugin.jit import compile_progress
-from hanabi_search_plugin.match import GameResult
-from hanabi_search_plugin.provenance import versions
-from hanabi_search_plugin.records import read_games, write_games
-from hanabi_search_plugin.require import require_integer
+from hanabi_search_plugin.networks.catalogue import EXACT, GROUNDED, belief_models, network_models
+from hanabi_search_plugin.registry import networks, policies
 
 INTERRUPTED = 130
 DEMO = {"policy": "smartbot", "search": "sparta", "players": 2}
@@ -37,7 +33,7 @@ DEMO = {"policy": "smartbot", "search": "sparta", "players": 2}
 
 def play(settings: Mapping[str, Any], command: str) -> None:
     """``demo`` and ``play``: one game, turn by turn."""
-    from hanabi_search_plugin.cli.one_game import print_ending, show_game
+    from hanabi_search_plugin.cli.shown_game import print_ending, show_game
 
     console = shared.open_console(settings["json_file"])
     who = shared.line_up(settings, seats=settings.get("seats"), search_threads=settings["threads"])
@@ -157,7 +153,7 @@ def _percent(share: float | None) -> str:
 
 def replay(settings: Mapping[str, Any]) -> None:
     """``replay``: recorded games, checked by the engine and compared with a policy."""
-    from hanabi_search_plugin import replay as engine
+    from hanabi_search_plugin.hanabi.files import replay as engine
 
     console = shared.open_console(settings["json_file"])
     shared.check_files(json=settings["json_file"])
@@ -204,7 +200,7 @@ def _print_replay(console: Console, report: Any) -> None:
 
 def bench() -> None:
     """``bench``: the table of speeds."""
-    from hanabi_search_plugin.bench import run
+    from hanabi_search_plugin.cli.bench import run
 
     run(Console(highlight=False))
 

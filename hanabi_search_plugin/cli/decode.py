@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
-from hanabi_search_plugin import render
-from hanabi_search_plugin.cli import shared
-from hanabi_search_plugin.errors import RecordError
+from hanabi_search_plugin.cli import render, shared
+from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.hanabi.files.observation import SeenGame, configuration_of, rows_of, seen
 from hanabi_search_plugin.jit import compile_progress
-from hanabi_search_plugin.observation import SeenGame, configuration_of, rows_of, seen
 
 _NPY = b"\x93NUMPY"
 _GIVEN = ("players", "colors", "ranks", "hand_size", "information_tokens", "life_tokens",

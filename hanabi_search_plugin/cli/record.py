@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from hanabi_search_plugin.agent import TeamSearch
 from hanabi_search_plugin.cli import shared
 from hanabi_search_plugin.cli.searches import NONE, make_search
-from hanabi_search_plugin.errors import ConfigError
+from hanabi_search_plugin.core.agent import TeamSearch
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.evaluation.match import GameResult
+from hanabi_search_plugin.hanabi.files.searched_games import record_games
 from hanabi_search_plugin.jit import compile_progress
-from hanabi_search_plugin.match import GameResult
-from hanabi_search_plugin.searched_games import record_games
 
 
 def record(settings: Mapping[str, Any]) -> None:

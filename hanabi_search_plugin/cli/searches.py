@@ -7,16 +7,16 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from hanabi_search_plugin import plugins
-from hanabi_search_plugin.agent import Search, TeamSearch
 from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, TreeSearch
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.predictor import Predictor
 from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.blueprints.agents import RuleAgent
-from hanabi_search_plugin.blueprints.evalfn import EvalFn, named_network
-from hanabi_search_plugin.blueprints.rulebook import named_rules
-from hanabi_search_plugin.errors import ConfigError
+from hanabi_search_plugin.core.agent import Search, TeamSearch
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.hanabi.bots.evalfn import EvalFn, named_network
+from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
+from hanabi_search_plugin.hanabi.bots.rulebook import named_rules
 
 
 @dataclass(frozen=True)

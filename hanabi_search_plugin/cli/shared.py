@@ -17,31 +17,26 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from hanabi_search_plugin.agent import (
-    FollowingSearch,
-    MakeBelief,
-    SearchAgent,
-    TeamSearch,
-    upgrade,
-)
-from hanabi_search_plugin.belief_names import belief_models, load_belief_model
-from hanabi_search_plugin.blueprints.learned_partners import LearnedPartners, named_recogniser
-from hanabi_search_plugin.blueprints.registry import load_policies, load_policy, policy_names
+from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.beliefs.learned_belief import Learned
+from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners, favouring
 from hanabi_search_plugin.cli.searches import NONE, make_search
-from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.evaluation import warn_of_independent_searches
-from hanabi_search_plugin.files import atomic_write
-from hanabi_search_plugin.game import Game
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import TURN
-from hanabi_search_plugin.learned_belief import Learned
-from hanabi_search_plugin.match import GameResult, deal_game
+from hanabi_search_plugin.core.agent import FollowingSearch, MakeBelief, SearchAgent, TeamSearch
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.policy import Blueprint, Policy
+from hanabi_search_plugin.core.require import require_writable
+from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+from hanabi_search_plugin.evaluation.evaluate import warn_of_independent_searches
+from hanabi_search_plugin.evaluation.match import GameResult, deal_game
+from hanabi_search_plugin.hanabi.beliefs.learned_partners import LearnedPartners, named_recogniser
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.layout import TURN
+from hanabi_search_plugin.hanabi.files.records import RecordedGame
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.networks.catalogue import belief_models, load_belief_model
 from hanabi_search_plugin.plugins import load_game
-from hanabi_search_plugin.policy import Blueprint, Policy
-from hanabi_search_plugin.records import RecordedGame
-from hanabi_search_plugin.require import require_writable
-from hanabi_search_plugin.unknown_partners import UnknownPartners, favouring
+from hanabi_search_plugin.registry import load_policies, load_policy, policy_names
 
 HUMAN = "human"
 HANABI = "hanabi"
@@ -82,7 +77,7 @@ def line_up(
         sitting = _per_seat(seats, game.num_players, "seats")
         people = [seat for seat, name in enumerate(sitting) if name == HUMAN]
         names = [names[s] if name == HUMAN else name for s, name in enumerate(sitting)]
-    loaded = {name: load_policy(name, _asked(game)) for name in dict.fromkeys(names)}
+    loaded = {name: load_policy(name, game) for name in dict.fromkeys(names)}
     policies: list[Policy] = [loaded[name] for name in names]
     searching: list[int] = []
     named = settings["search"]
@@ -117,13 +112,13 @@ def _agent(
     learns = not isinstance(search, FollowingSearch) or search.assumes_blueprint
     if isinstance(search, TeamSearch) or not learns:  # to whom moves are no evidence
         raise ConfigError(f"partners is not an option of {settings['search']}, got {names!r}")
-    return upgrade(policies, game, search, belief=partners_of(settings, _asked(game)))
+    return upgrade(policies, game, search, belief=partners_of(settings, game))
 
 
-def partners_of(settings: Mapping[str, Any], asked: HanabiConfig | Game) -> MakeBelief:
+def partners_of(settings: Mapping[str, Any], game: Game) -> MakeBelief:
     """What learns who the others are, from ``--partners`` and the options that belong to it."""
     names = policy_names(settings["partners"])
-    candidates = load_policies(settings["partners"], asked)
+    candidates = load_policies(settings["partners"], game)
     favourite, prior = settings.get("favourite"), None
     if favourite is not None:
         if favourite not in names:
@@ -172,15 +167,10 @@ def _game(settings: Mapping[str, Any]) -> Game:
     return load_game(named)
 
 
-def _asked(game: Game) -> HanabiConfig | Game:
-    """What policies are loaded for."""
-    return game.config if isinstance(game, HanabiGame) else game
-
-
 def blueprint_of(names: str, config: HanabiConfig) -> Blueprint:
     """One policy for every seat, or one a seat, from ``--policy``."""
     parts = _per_seat(names, config.players, "policy")
-    loaded = {name: load_policy(name, config) for name in dict.fromkeys(parts)}
+    loaded = {name: load_policy(name, HanabiGame(config)) for name in dict.fromkeys(parts)}
     return tuple(loaded[name] for name in parts)
 
 

@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 
 from hanabi_search_plugin.cli import options as option
-from hanabi_search_plugin.cli import training
+from hanabi_search_plugin.cli import training_runs
 
 
 def belief(
     context: typer.Context,
-    out: training.Out,
+    out: training_runs.Out,
     policy: Annotated[
         str, typer.Option(metavar="NAME", help="Whose games, of every seat.")
     ] = "smartnet",
@@ -41,28 +41,32 @@ def belief(
     evaluation_games: Annotated[
         int, typer.Option(help="New games on which the finished model is measured; 0: none.")
     ] = 200,
-    device: training.Device = "cpu",
-    threads: training.Threads = 1,
+    device: training_runs.Device = "cpu",
+    threads: training_runs.Threads = 1,
 ) -> None:
     """A model of a seat's own cards, from a stream of games of a policy, for lbs."""
-    console = training.begin(threads, evaluation_games)
-    from hanabi_search_plugin.blueprints.registry import load_policy
-    from hanabi_search_plugin.hanabi.config import HanabiConfig
-    from hanabi_search_plugin.hanabi.game import HanabiGame
-    from hanabi_search_plugin.networks.training.belief import BeliefRun, BeliefSettings, measured
+    console = training_runs.begin(threads, evaluation_games)
+    from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+    from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+    from hanabi_search_plugin.networks.training.belief_training import (
+        BeliefRun,
+        BeliefSettings,
+        measured,
+    )
+    from hanabi_search_plugin.registry import load_policy
 
     settings = BeliefSettings(
         iterations=iterations, games=games, keep=keep, steps=steps, batch=batch, rate=rate,
         seed=seed,
     )  # fmt: skip
-    game = HanabiGame(HanabiConfig(**{name: context.params[name] for name in training.GAME}))
-    blueprint = (load_policy(policy, game.config),) * game.num_players
+    game = HanabiGame(HanabiConfig(**{name: context.params[name] for name in training_runs.GAME}))
+    blueprint = (load_policy(policy, game),) * game.num_players
 
     def begun() -> BeliefRun:
-        given = training.parsed(options)
+        given = training_runs.parsed(options)
         return BeliefRun(game, blueprint, settings, out, name=policy, device=device, options=given)
 
-    run = training.to_the_end(console, begun, iterations, _line)
+    run = training_runs.to_the_end(console, begun, iterations, _line)
     if evaluation_games:
         found = measured(game, blueprint, run.network, evaluation_games, seed)
         console.print(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hanabi_search_plugin.cli import options as option
-from hanabi_search_plugin.cli import training
+from hanabi_search_plugin.cli import training_runs
 
 
 def clone(
@@ -16,7 +16,7 @@ def clone(
         Path,
         typer.Option(path_type=Path, metavar="DIR", help="Games of `hanabi-search record`."),
     ],
-    out: training.Out,
+    out: training_runs.Out,
     games: Annotated[int, typer.Option(help="Learn from so many of them; 0: all.")] = 0,
     held_out: Annotated[
         Path | None,
@@ -30,7 +30,7 @@ def clone(
             "an adviser, with --start.",
         ),
     ] = "advised-lstm",
-    options: training.Options = None,
+    options: training_runs.Options = None,
     start: Annotated[
         str,
         typer.Option(metavar="NAME", help="Go on from this network: a policy's name, or a file."),
@@ -46,22 +46,22 @@ def clone(
     batch: Annotated[int, typer.Option(help="Decisions of a step.")] = 256,
     rate: Annotated[float, typer.Option(help="Of learning, at first.")] = 5e-4,
     seed: option.Seed = 0,
-    evaluation_games: training.EvaluationGames = 1000,
-    device: training.Device = "cpu",
-    threads: training.Threads = 1,
+    evaluation_games: training_runs.EvaluationGames = 1000,
+    device: training_runs.Device = "cpu",
+    threads: training_runs.Threads = 1,
 ) -> None:
     """A network that plays at once what a search would, from what every move was worth to it."""
-    console = training.begin(threads, evaluation_games)
-    from hanabi_search_plugin.blueprints.registry import load_policy
-    from hanabi_search_plugin.hanabi.game import HanabiGame
-    from hanabi_search_plugin.networks.training.clone import Cloning, Run
+    console = training_runs.begin(threads, evaluation_games)
+    from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+    from hanabi_search_plugin.networks.training.clone_training import CloneRun, Cloning
+    from hanabi_search_plugin.registry import load_policy
 
     settings = Cloning(
         data=str(data),
         games=games,
         held_out="" if held_out is None else str(held_out),
         architecture=architecture,
-        options=training.parsed(options),
+        options=training_runs.parsed(options),
         start=start,
         objective=objective,
         rounds=rounds,
@@ -70,11 +70,13 @@ def clone(
         rate=rate,
         seed=seed,
     )
-    run = training.to_the_end(console, lambda: Run(settings, out, device=device), rounds, _line)
+    run = training_runs.to_the_end(
+        console, lambda: CloneRun(settings, out, device=device), rounds, _line
+    )
     config = run.about.config
-    training.show_games(
+    training_runs.show_games(
         console, HanabiGame(config), run.network, games=evaluation_games, seed=seed, out=out,
-        device=device, baseline=load_policy(run.about.policy, config),
+        device=device, baseline=load_policy(run.about.policy, HanabiGame(config)),
     )  # fmt: skip
 
 

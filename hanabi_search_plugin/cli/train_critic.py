@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hanabi_search_plugin.cli import options as option
-from hanabi_search_plugin.cli import training
+from hanabi_search_plugin.cli import training_runs
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,7 +17,7 @@ NAMES = {"critic": "the critic", "values": "its own values", "constant": "the me
 
 def critic(
     context: typer.Context,
-    out: training.Out,
+    out: training_runs.Out,
     policy: Annotated[
         str, typer.Option(metavar="NAME", help="A network of this package, or a file.")
     ] = "rlnet",
@@ -45,22 +45,26 @@ def critic(
     evaluation_games: Annotated[
         int, typer.Option(help="New games on which values are measured; 0: none.")
     ] = 2000,
-    device: training.Device = "cpu",
-    threads: training.Threads = 1,
+    device: training_runs.Device = "cpu",
+    threads: training_runs.Threads = 1,
 ) -> None:
     """A critic beside a network that stays as it is: LBS cuts rollouts by it."""
-    console = training.begin(threads, evaluation_games)
-    from hanabi_search_plugin.hanabi.config import HanabiConfig
-    from hanabi_search_plugin.networks.training.critic import CriticRun, CriticSettings, measured
+    console = training_runs.begin(threads, evaluation_games)
+    from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+    from hanabi_search_plugin.networks.training.critic_training import (
+        CriticRun,
+        CriticSettings,
+        measured,
+    )
 
     settings = CriticSettings(
         policy=policy,
-        config=HanabiConfig(**{name: context.params[name] for name in training.GAME}),
-        options=training.parsed(options),
+        config=HanabiConfig(**{name: context.params[name] for name in training_runs.GAME}),
+        options=training_runs.parsed(options),
         iterations=iterations, games=games, epochs=epochs, batch=batch, rate=rate, trace=trace,
         noise=noise, seed=seed,
     )  # fmt: skip
-    run = training.to_the_end(
+    run = training_runs.to_the_end(
         console, lambda: CriticRun(settings, out, device=device), iterations, _line
     )
     if evaluation_games:
@@ -73,7 +77,7 @@ def _line(row: dict[str, float], _: float) -> str:
 
 
 def _numbers(row: dict[str, float]) -> str:
-    from hanabi_search_plugin.networks.training.critic import WHERE
+    from hanabi_search_plugin.networks.training.critic_training import WHERE
 
     return ", ".join(f"{row[name]:.2f} {text}" for name, text in WHERE.items() if name in row)
 

@@ -7,17 +7,17 @@ from typing import Annotated
 import typer
 
 from hanabi_search_plugin.cli import options as option
-from hanabi_search_plugin.cli import training
+from hanabi_search_plugin.cli import training_runs
 
 
 def distill(
     context: typer.Context,
-    out: training.Out,
+    out: training_runs.Out,
     policy: Annotated[str, typer.Option(metavar="NAME", help="The compiled bot.")] = "smartbot",
     architecture: Annotated[
         str, typer.Option(metavar="NAME", help="masks, public-lstm, feed-forward or recurrent.")
     ] = "masks",
-    options: training.Options = None,
+    options: training_runs.Options = None,
     players: option.Players = 2,
     colors: option.Colors = 5,
     ranks: option.Ranks = 5,
@@ -41,21 +41,21 @@ def distill(
             "the first round.",
         ),
     ] = "",
-    evaluation_games: training.EvaluationGames = 1000,
-    device: training.Device = "cpu",
-    threads: training.Threads = 1,
+    evaluation_games: training_runs.EvaluationGames = 1000,
+    device: training_runs.Device = "cpu",
+    threads: training_runs.Threads = 1,
 ) -> None:
     """A network that plays as a compiled bot does, on the games it plays itself."""
-    console = training.begin(threads, evaluation_games)
-    from hanabi_search_plugin.hanabi.config import HanabiConfig
-    from hanabi_search_plugin.networks.training.distill import Distillation, Run
+    console = training_runs.begin(threads, evaluation_games)
+    from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+    from hanabi_search_plugin.networks.training.distillation import Distillation, DistillationRun
 
     named = context.params
     settings = Distillation(
         policy=policy,
-        config=HanabiConfig(**{name: named[name] for name in training.GAME}),
+        config=HanabiConfig(**{name: named[name] for name in training_runs.GAME}),
         architecture=architecture,
-        options=training.parsed(options),
+        options=training_runs.parsed(options),
         iterations=iterations,
         games=games,
         epochs=epochs,
@@ -65,8 +65,10 @@ def distill(
         seed=seed,
         start=start,
     )
-    run = training.to_the_end(console, lambda: Run(settings, out, device=device), iterations, _line)
-    training.show_games(
+    run = training_runs.to_the_end(
+        console, lambda: DistillationRun(settings, out, device=device), iterations, _line
+    )
+    training_runs.show_games(
         console, run.game, run.network, games=evaluation_games, seed=seed, out=out, device=device
     )
 

@@ -8,14 +8,14 @@ from typing import Any
 
 from rich.console import Console
 
-from hanabi_search_plugin.blueprints.registry import policy_names
 from hanabi_search_plugin.cli import shared
-from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.jit import compile_progress
-from hanabi_search_plugin.learning import evalfn, partners
-from hanabi_search_plugin.learning.evalfn import Stage, Training
-from hanabi_search_plugin.learning.partners import PartnerTraining
+from hanabi_search_plugin.learning import evalfn_training, partner_training
+from hanabi_search_plugin.learning.evalfn_training import EvalfnTraining, Stage
+from hanabi_search_plugin.learning.partner_training import PartnerTraining
+from hanabi_search_plugin.registry import policy_names
 
 
 def train(settings: Mapping[str, Any]) -> None:
@@ -33,12 +33,12 @@ def train(settings: Mapping[str, Any]) -> None:
         for g, i, c in zip(games, iterations, exploration, strict=True)
     )
     configs = _configs(settings["players"])
-    training = Training(stages=stages, configs=configs, seed=settings["seed"])
+    training = EvalfnTraining(stages=stages, configs=configs, seed=settings["seed"])
     out: Path = settings["out"]
     console = shared.open_console(None)
     shared.show_warnings(console)
     with compile_progress(console):
-        evalfn.train(training, out, _Printer(console))
+        evalfn_training.train(training, out, _Printer(console))
     console.print(f"{out / 'training.json'} says how it went", markup=False, soft_wrap=True)
 
 
@@ -53,7 +53,7 @@ def train_partners(settings: Mapping[str, Any]) -> None:
     out: Path = settings["out"]
     console = shared.open_console(None)
     with compile_progress(console):
-        record = partners.train(training, out)
+        record = partner_training.train(training, out)
     for part in ("learned_from", "held_out"):
         found = record[part]
         console.print(
@@ -61,7 +61,7 @@ def train_partners(settings: Mapping[str, Any]) -> None:
             f"{found['log_loss']:.3f}, the likeliest policy is the true one for "
             f"{100 * found['likeliest_is_true']:.0f} %"
         )
-    console.print(f"{out / 'partners.json'} says how it went", markup=False, soft_wrap=True)
+    console.print(f"{out / 'partner_training.json'} says how it went", markup=False, soft_wrap=True)
 
 
 def _configs(players: str) -> tuple[HanabiConfig, ...]:

@@ -8,7 +8,7 @@ from typing import Annotated, cast
 import typer
 
 from hanabi_search_plugin.cli import options as option
-from hanabi_search_plugin.cli import training
+from hanabi_search_plugin.cli import training_runs
 
 SAME = (
     "lenient", "iterations", "games", "moves", "epochs", "batch", "rate", "clip", "entropy",
@@ -19,11 +19,11 @@ SAME = (
 
 def rl(
     context: typer.Context,
-    out: training.Out,
+    out: training_runs.Out,
     architecture: Annotated[
         str, typer.Option(metavar="NAME", help="feed-forward, public-lstm, recurrent or masks.")
     ] = "feed-forward",
-    options: training.Options = None,
+    options: training_runs.Options = None,
     players: option.Players = 2,
     colors: option.Colors = 5,
     ranks: option.Ranks = 5,
@@ -62,7 +62,7 @@ def rl(
         float,
         typer.Option(help="Multiply its logits: an imitator's best moves lose less than its rest."),
     ] = 1.0,
-    evaluation_games: training.EvaluationGames = 1000,
+    evaluation_games: training_runs.EvaluationGames = 1000,
     baseline: Annotated[
         str,
         typer.Option(
@@ -70,29 +70,31 @@ def rl(
             help="Who plays the same decks, then.  [default: the network of --start]",
         ),
     ] = "",
-    device: training.Device = "cpu",
-    threads: training.Threads = 1,
+    device: training_runs.Device = "cpu",
+    threads: training_runs.Threads = 1,
 ) -> None:
     """A network that learns from its own games alone (PPO), from nothing or from another."""
-    console = training.begin(threads, evaluation_games)
-    from hanabi_search_plugin.blueprints.registry import load_policy
-    from hanabi_search_plugin.hanabi.config import Bomb, HanabiConfig
-    from hanabi_search_plugin.hanabi.game import HanabiGame
-    from hanabi_search_plugin.networks.start import policy_named
+    console = training_runs.begin(threads, evaluation_games)
+    from hanabi_search_plugin.hanabi.engine.config import Bomb, HanabiConfig
+    from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+    from hanabi_search_plugin.networks.starting_weights import policy_named
     from hanabi_search_plugin.networks.training.self_play import SelfPlay, SelfPlayRun
+    from hanabi_search_plugin.registry import load_policy
 
     named = context.params
-    config = HanabiConfig(**{name: named[name] for name in training.GAME}, bomb=cast(Bomb, bomb))
+    config = HanabiConfig(
+        **{name: named[name] for name in training_runs.GAME}, bomb=cast(Bomb, bomb)
+    )
     settings = SelfPlay(
         config=config,
         architecture=architecture,
-        options=training.parsed(options),
+        options=training_runs.parsed(options),
         start=start,
         **{name: named[name] for name in SAME},
     )
     game = HanabiGame(replace(config, bomb="zero"))
     name = baseline or (policy_named(start) if start else "")
-    rival = load_policy(name, game.config) if name else None
+    rival = load_policy(name, game) if name else None
 
     def line(row: dict[str, float], seconds: float) -> str:
         greedy = f"  greedy {row['greedy_score']:.2f}" if "greedy_score" in row else ""
@@ -102,10 +104,10 @@ def rl(
             f"{greedy}"
         )
 
-    run = training.to_the_end(
+    run = training_runs.to_the_end(
         console, lambda: SelfPlayRun(settings, out, device=device), iterations, line
     )
-    training.show_games(
+    training_runs.show_games(
         console, game, run.network, games=evaluation_games, seed=seed, out=out, device=device,
         baseline=rival,
     )  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.blueprints.evaluation import HIDDEN
+from hanabi_search_plugin.hanabi.bots.value_kernels import HIDDEN
 
 Loss = Literal["squared", "cosine", "entropy"]
 

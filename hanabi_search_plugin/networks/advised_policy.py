@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.blueprints import kernels
-from hanabi_search_plugin.blueprints.compiled import MaskBot, SmartBot, script_of
-from hanabi_search_plugin.blueprints.registry import load_policy
-from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.game import Event, View
-from hanabi_search_plugin.hanabi.layout import ALL
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.game import Event, View
+from hanabi_search_plugin.core.policy import Memory, Policy, take
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.bots import game_loops
+from hanabi_search_plugin.hanabi.bots.compiled import MaskBot, SmartBot, script_of
+from hanabi_search_plugin.hanabi.engine.layout import ALL
 from hanabi_search_plugin.networks.nets.advised import Advised, AdvisedMasks
-from hanabi_search_plugin.networks.policy import NetworkPolicy
-from hanabi_search_plugin.policy import Memory, take
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.networks.network_policy import NetworkPolicy
 
 
 class AdvisedPolicy(NetworkPolicy):
@@ -36,9 +35,17 @@ class AdvisedPolicy(NetworkPolicy):
 
     network: Advised
 
-    def __init__(self, network: Advised, *, temperature: float = 0.0, device: str = "cpu") -> None:
+    def __init__(
+        self,
+        network: Advised,
+        adviser: Policy,
+        *,
+        temperature: float = 0.0,
+        device: str = "cpu",
+    ) -> None:
+        """``adviser`` is the policy that ``network.adviser`` names."""
         super().__init__(network, temperature=temperature, device=device)
-        self.adviser = load_policy(network.adviser, network.config)
+        self.adviser = adviser
         if not self.adviser.deterministic:
             raise ConfigError(f"adviser must not play by chance, got {network.adviser!r}")
         if isinstance(network, AdvisedMasks) and not isinstance(self.adviser, MaskBot):
@@ -78,7 +85,7 @@ class AdvisedPolicy(NetworkPolicy):
         for actor in np.unique(event.player).tolist():
             rows = np.flatnonzero(event.player == actor)
             mine = after[rows]
-            kernels.observe_rows(
+            game_loops.observe_rows(
                 native.game.dims, script, native.select(rows).rows, 1 - actor, mine
             )
             after[rows] = mine

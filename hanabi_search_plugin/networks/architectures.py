@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.networks.foreign import PublicQ
 from hanabi_search_plugin.networks.modules import Network, require_options, seeded
 from hanabi_search_plugin.networks.nets.advised import AdvisedLSTM, AdvisedMasks

@@ -12,24 +12,24 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import save
 
-from hanabi_search_plugin.belief_model import (
+from hanabi_search_plugin.beliefs.belief_model import (
     BeliefModel,
     draw,
     hidden_length,
     require_tokens,
     weights_along,
 )
-from hanabi_search_plugin.checkpoint import difference
-from hanabi_search_plugin.errors import CheckpointError, HanabiSearchError
-from hanabi_search_plugin.files import atomic_write
-from hanabi_search_plugin.game import HIDDEN, Event, FloatArray, Game, IntArray, View
+from hanabi_search_plugin.core.errors import CheckpointError, HanabiSearchError
+from hanabi_search_plugin.core.game import HIDDEN, Event, FloatArray, Game, IntArray, View
+from hanabi_search_plugin.core.policy import Memory
+from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+from hanabi_search_plugin.evaluation.journal import difference
+from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.networks.checkpoint import read_file
-from hanabi_search_plugin.networks.encodings.encoding import FREE
+from hanabi_search_plugin.networks.encodings.network_encoding import FREE
 from hanabi_search_plugin.networks.encodings.readers import Read
 from hanabi_search_plugin.networks.modules import as_tensor, digest_of, moved
 from hanabi_search_plugin.networks.nets.belief_net import BeliefNet, cross_entropy, masked
-from hanabi_search_plugin.policy import Memory
-from hanabi_search_plugin.provenance import describe
 
 FORMAT = "hanabi-search-plugin belief 1"
 

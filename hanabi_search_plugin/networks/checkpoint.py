@@ -15,13 +15,13 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
-from hanabi_search_plugin.errors import CheckpointError, HanabiSearchError
-from hanabi_search_plugin.files import atomic_write
-from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.core.errors import CheckpointError, HanabiSearchError
+from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.networks.architectures import ARCHITECTURES, name_of
-from hanabi_search_plugin.networks.encodings.encoding import difference_of
+from hanabi_search_plugin.networks.encodings.network_encoding import difference_of
 from hanabi_search_plugin.networks.modules import Network, moved
-from hanabi_search_plugin.networks.nets.critic import Critic
+from hanabi_search_plugin.networks.nets.critic_net import Critic
 
 FORMAT = "hanabi-search-plugin network 1"
 CRITIC = "critic."  # before the names of a critic's tensors

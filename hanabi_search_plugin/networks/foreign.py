@@ -26,9 +26,9 @@ import torch
 from safetensors import SafetensorError, safe_open
 from torch import nn
 
-from hanabi_search_plugin.errors import CheckpointError
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.encoding import sections
+from hanabi_search_plugin.core.errors import CheckpointError
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.encoding import sections
 from hanabi_search_plugin.networks.modules import Output, moved
 from hanabi_search_plugin.networks.nets.split_nets import PublicLSTM
 

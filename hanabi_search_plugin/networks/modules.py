@@ -19,12 +19,12 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from hanabi_search_plugin.blueprints.mask_features import add_context
-from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.game import View
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.networks.encodings.encoding import Encoding
-from hanabi_search_plugin.require import require_integer
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.game import View
+from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.networks.encodings.mask_features import add_context
+from hanabi_search_plugin.networks.encodings.network_encoding import Encoding
 
 Tensor = Any  # torch.Tensor
 M = TypeVar("M", bound=nn.Module)
@@ -150,7 +150,7 @@ def layers(*sizes: int) -> nn.Sequential:
     return nn.Sequential(*parts)
 
 
-class Shared(nn.Module):
+class SharedScorer(nn.Module):
     """One scorer for every row of a table [B, K, F], which also sees the context [B, C] of all.
 
     Each of the K rows has a bias of its own, so that it may tell first from last.

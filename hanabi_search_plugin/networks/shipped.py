@@ -5,31 +5,33 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
-from hanabi_search_plugin.blueprints.registry import network_models
-from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.networks.catalogue import network_models
 from hanabi_search_plugin.networks.checkpoint import Loaded, is_ours, load_network
-from hanabi_search_plugin.networks.encodings.encoding import FREE, difference_of
+from hanabi_search_plugin.networks.encodings.network_encoding import FREE, difference_of
 from hanabi_search_plugin.networks.foreign import load_foreign
-from hanabi_search_plugin.networks.policy import NetworkPolicy, network_policy
+from hanabi_search_plugin.networks.network_policy import NetworkPolicy
+from hanabi_search_plugin.networks.policy_of_network import network_policy
 
 
 def load_network_policy(
     name: str | None,
-    config: HanabiConfig,
+    game: HanabiGame,
     *,
     file: str = "",
     temperature: float = 0.0,
     device: str = "cpu",
 ) -> NetworkPolicy:
-    """The network ``name`` of this package for games of ``config``, or that in ``file``.
+    """The network ``name`` of this package for ``game``, or that in ``file``.
 
     The file is one of this package, or a foreign one that ``foreign.load_foreign`` reads.
 
     Raises ConfigError where the package has none for these games, or ``file`` is missing;
     CheckpointError where the file is for other games or no network.
     """
-    loaded = load_named(name, config, file=file, device=device)
+    loaded = load_named(name, game.config, file=file, device=device)
     return network_policy(
         loaded.network, temperature=temperature, device=device, critic=loaded.critic
     )

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.checkpoint import Checkpoint
-from hanabi_search_plugin.evaluation import evaluate
-from hanabi_search_plugin.match import GameResult, Match
-from hanabi_search_plugin.provenance import describe
+from hanabi_search_plugin.evaluation.evaluate import evaluate
+from hanabi_search_plugin.evaluation.journal import Checkpoint
+from hanabi_search_plugin.evaluation.match import GameResult, Match
+from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.reproduce.plan import Row, Run
 
 MORE = 100  # times as many games where nobody searches: they cost next to nothing

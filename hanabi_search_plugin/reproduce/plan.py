@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hanabi_search_plugin.agent import Search, TeamSearch, upgrade
-from hanabi_search_plugin.belief_names import load_belief_model
-from hanabi_search_plugin.blueprints.registry import load_policy
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.learned_belief import Learned
-from hanabi_search_plugin.policy import Blueprint
+from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.beliefs.learned_belief import Learned
+from hanabi_search_plugin.core.agent import Search, TeamSearch
+from hanabi_search_plugin.core.policy import Blueprint
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.networks.catalogue import load_belief_model
+from hanabi_search_plugin.registry import load_policy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +41,7 @@ class Run:
     def line_up(self) -> tuple[HanabiGame, Blueprint]:
         """The game and who sits where."""
         game = HanabiGame(self.config)
-        policy = load_policy(self.policy, self.config)
+        policy = load_policy(self.policy, HanabiGame(self.config))
         if self.search is None:
             return game, (policy,) * game.num_players
         learned = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import IO, Any
 
-from hanabi_search_plugin.errors import UnsupportedError
+from hanabi_search_plugin.core.errors import UnsupportedError
 
 
 def require_matplotlib() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 
 from hanabi_search_plugin.algorithms.ismcts import RisMcts
-from hanabi_search_plugin.blueprints.evalfn import EvalFn, shipped
-from hanabi_search_plugin.blueprints.rulebook import RULE_SETS
-from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.hanabi.bots.evalfn import EvalFn, shipped
+from hanabi_search_plugin.hanabi.bots.rulebook import RULE_SETS
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.reproduce.plan import Published, Row, Run, Table
 
 RULES = {"table-2": "nine rules", "shipped-evaluation": "twelve rules"}

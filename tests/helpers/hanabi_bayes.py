@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hanabi_search_plugin.game import BoolArray, Event, FloatArray, IntArray, View
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import DECK_NEXT, HANDS
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
-from hanabi_search_plugin.policy import Blueprint, Memory, Policy, sample_actions, take
-from hanabi_search_plugin.rollout import observe_all, start_memories
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View
+from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy, sample_actions, take
+from hanabi_search_plugin.core.rollout import observe_all, start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.layout import DECK_NEXT, HANDS
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 
 Hand = tuple[int, ...]  # identities, oldest first
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.game import Event, FloatArray, IntArray
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import HANDS, NO_CARD
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
-from hanabi_search_plugin.policy import Blueprint, take
-from hanabi_search_plugin.rollout import observe_all, start_memories
+from hanabi_search_plugin.core.game import Event, FloatArray, IntArray
+from hanabi_search_plugin.core.policy import Blueprint, take
+from hanabi_search_plugin.core.rollout import observe_all, start_memories
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.layout import HANDS, NO_CARD
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 
 
 class AllDecks:

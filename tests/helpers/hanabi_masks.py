@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.blueprints.smartbot import ABSENT
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.policy import Memory, Policy
-from hanabi_search_plugin.records import read_games
+from hanabi_search_plugin.core.policy import Memory, Policy
+from hanabi_search_plugin.hanabi.bots.smartbot import ABSENT
+from hanabi_search_plugin.hanabi.files.records import read_games
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from tests.helpers.hanabi_table import Table, last_move, position
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from hanabi_search_plugin.game import IntArray
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
+from hanabi_search_plugin.core.game import IntArray
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
 
 
 def random_legal(worlds: HanabiWorlds, rng: np.random.Generator) -> IntArray:

@@ -10,10 +10,13 @@ from collections import Counter
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.game import IntArray
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import (
+from hanabi_search_plugin.core.game import IntArray
+from hanabi_search_plugin.core.policy import Blueprint, Policy, take
+from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.layout import (
     DECK_NEXT,
     DECK_SIZE,
     HANDS,
@@ -30,10 +33,7 @@ from hanabi_search_plugin.hanabi.layout import (
     PLAYED,
     TURN,
 )
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
-from hanabi_search_plugin.policy import Blueprint, Policy, take
-from hanabi_search_plugin.rollout import choose, observe_all, start_memories
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from tests.helpers.hanabi_play import random_legal
 from tests.smartbot_reference import Move, Position
 

@@ -10,9 +10,9 @@ import pyspiel
 from numpy.typing import NDArray
 from open_spiel.python.observation import make_observation
 
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 
 Style = Literal["any", "careful"]
 

@@ -11,7 +11,7 @@ import pytest
 import shimmy.openspiel_compatibility as shimmy
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.hanabi.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # a hint at another way to make environments

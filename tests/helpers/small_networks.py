@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.blueprints.evalfn import Network
-from hanabi_search_plugin.blueprints.evaluation import HIDDEN
-from hanabi_search_plugin.blueprints.features import FEATURES
+from hanabi_search_plugin.hanabi.bots.evalfn import ValueNetwork
+from hanabi_search_plugin.hanabi.bots.features import FEATURES
+from hanabi_search_plugin.hanabi.bots.value_kernels import HIDDEN
 
 
 def tensors(seed: int = 0, inputs: int = FEATURES, outputs: int = 1) -> dict[str, Any]:
@@ -24,5 +24,5 @@ def tensors(seed: int = 0, inputs: int = FEATURES, outputs: int = 1) -> dict[str
     return {name: part.astype(np.float32) for name, part in parts.items()}
 
 
-def random_network(**options: int) -> Network:
-    return Network(tensors(**options))
+def random_network(**options: int) -> ValueNetwork:
+    return ValueNetwork(tensors(**options))

@@ -16,16 +16,15 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.functional import one_hot
 
-from hanabi_search_plugin.blueprints.registry import load_policy
-from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.game import Event, View
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import LAST_PLAYER, NO_CARD, TURN
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.game import Event, View
+from hanabi_search_plugin.core.policy import Memory, Policy
+from hanabi_search_plugin.hanabi.engine.layout import LAST_PLAYER, NO_CARD, TURN
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.encodings import status
 from hanabi_search_plugin.networks.encodings.readers import Read, Reader
 from hanabi_search_plugin.networks.encodings.status import STATUSES, SUMMARY
 from hanabi_search_plugin.networks.encodings.status_encoding import Status
-from hanabi_search_plugin.policy import Memory
 
 Tensor = Any  # torch.Tensor
 
@@ -40,25 +39,25 @@ class _Words:
     cards: Tensor  # [B, P, H] others' cards, from the seat that looks
     masks: Tensor  # [B, P, H, V] of the listener, or hints where there is none
     seat: Tensor  # [B]
-    table: status.Table
+    table: status.PublicTable
 
 
 class BeliefEncoding(Reader):
-    """Reads native Hanabi as "belief-1"; ``listener`` is a policy's name, "" for none.
+    """Reads native Hanabi as "belief-1"; ``listener`` is a policy that remembers masks.
 
     Raises ConfigError for a policy that remembers no masks.
     """
 
     name = "belief-1"
 
-    def __init__(self, game: HanabiGame, listener: str = "") -> None:
+    def __init__(self, game: HanabiGame, listener: Policy | None = None) -> None:
         self.config, self.words = game.config, Status(game.config)
         self.cards = game.config.players * game.config.hand_size
         self.identities = status.identities(game.config)
-        self.listener = load_policy(listener, game.config) if listener else None
-        if self.listener is not None:
+        self.listener = listener
+        if listener is not None:
             view = game.deal(np.random.default_rng(0), 1).view(0)
-            memory = self.listener.start(view)
+            memory = listener.start(view)
             masks = isinstance(memory, np.ndarray) and memory.dtype == np.int32
             if not (masks and memory.shape == (1, self.cards)):
                 raise ConfigError(f"listener must remember a mask for each card, got {listener!r}")

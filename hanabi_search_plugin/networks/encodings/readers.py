@@ -13,11 +13,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.game import Event, Game, View
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.networks.encodings.named import make_encoding
-from hanabi_search_plugin.policy import Memory
+from hanabi_search_plugin.core.game import Event, Game, View
+from hanabi_search_plugin.core.policy import Memory
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.networks.encodings.named_encodings import make_encoding
 
 Tensor = Any  # torch.Tensor
 
@@ -85,23 +84,3 @@ class GameReader(Reader):
 
     def read(self, numbers: Tensor) -> Read:
         return Read(numbers.to(torch.float32))
-
-
-def make_reader(game: Game, name: str, listener: str) -> Reader:
-    """The reader of an encoding.
-
-    ``name`` "" takes belief-1 for native Hanabi, which alone may have a ``listener``, else the
-    game's first encoding in numbers. Raises ConfigError for a name that is unknown.
-    """
-    if isinstance(game, HanabiGame) and name in ("", "belief-1"):
-        from hanabi_search_plugin.networks.encodings.belief_encoding import BeliefEncoding
-
-        return BeliefEncoding(game, listener)
-    if listener:
-        raise ConfigError(f"listener is an option of the encoding belief-1, got {listener!r}")
-    if isinstance(game, HanabiGame):
-        return EncodingReader(game, name)
-    numeric = [each for each in game.encodings if each != "string"]
-    if numeric and name in ("", *numeric):
-        return GameReader(game, name or numeric[0])
-    raise ConfigError(f"encoding must be one of {', '.join(numeric)}, got {name!r}")

@@ -12,10 +12,10 @@ from typing import Any
 import torch
 from torch.nn.functional import one_hot
 
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.layout import NO_CARD, TURN
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.layout import NO_CARD, TURN
 from hanabi_search_plugin.networks.encodings import status
-from hanabi_search_plugin.networks.encodings.status import STATUSES, SUMMARY, Table
+from hanabi_search_plugin.networks.encodings.status import STATUSES, SUMMARY, PublicTable
 
 Tensor = Any  # torch.Tensor
 
@@ -69,14 +69,14 @@ def by_tensors(config: HanabiConfig, public: Tensor, private: Tensor, memory: Te
     return SeatTable(planes, slots, others, cards, torch.cat(seen, 1))
 
 
-def _looking(table: Table, hands: Tensor, turn: Tensor) -> Tensor:
+def _looking(table: PublicTable, hands: Tensor, turn: Tensor) -> Tensor:
     """[B] the seat that sees ``hands``: it has cards and sees none of them."""
     hidden = (hands == NO_CARD).all(-1) & (table.present > 0).any(-1)  # [B, P]
     return torch.where(hidden.any(1), hidden.int().argmax(1), turn)
 
 
 def _own_slots(
-    config: HanabiConfig, table: Table, planes: Tensor, own: Tensor, cards: Tensor
+    config: HanabiConfig, table: PublicTable, planes: Tensor, own: Tensor, cards: Tensor
 ) -> Tensor:
     """[B, H, own_size] the own cards, by what all know and by what the seat sees besides."""
     size = own.sum(-1, keepdim=True)

@@ -15,9 +15,8 @@ from typing import Any
 import torch
 from torch.nn.functional import one_hot
 
-from hanabi_search_plugin.blueprints.mask_features import HEADER, LATE
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.layout import (
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.layout import (
     DECK_NEXT,
     INFO,
     LAST_ACTION,
@@ -32,6 +31,7 @@ from hanabi_search_plugin.hanabi.layout import (
     PLAYED,
     SCORED,
 )
+from hanabi_search_plugin.networks.encodings.mask_features import HEADER, LATE
 
 Tensor = Any  # torch.Tensor
 
@@ -138,7 +138,7 @@ def without_located(masks: Tensor, left: Tensor, rounds: int = 2) -> Tensor:
 
 
 @dataclass(frozen=True)
-class Table:
+class PublicTable:
     """The public part of "status-1", expanded."""
 
     words: Tensor  # [B, N]
@@ -152,7 +152,7 @@ class Table:
         return self.words[:, AT[name]].long()
 
 
-def table(config: HanabiConfig, public: Tensor) -> Table:
+def table(config: HanabiConfig, public: Tensor) -> PublicTable:
     """Expand the public words [B, N]."""
     players, size, every = config.players, config.hand_size, identities(config)
     left0, left1, left2 = (bits(public[:, AT[word]], every) for word in (LEFT0, LEFT1, LEFT2))
@@ -161,7 +161,7 @@ def table(config: HanabiConfig, public: Tensor) -> Table:
     color = bits(knowledge, config.colors).unsqueeze(-1)
     rank = bits(knowledge >> 5, config.ranks).unsqueeze(-2)
     present = bits(public[:, len(HEADER) + players * size :], size)
-    return Table(
+    return PublicTable(
         words=public,
         left=3 - left0 - left1 - left2,
         played=bits(public[:, AT[PLAYED]], every),
@@ -176,7 +176,7 @@ def board_size(config: HanabiConfig) -> int:
     return tokens + LATE + 1 + identities(config)
 
 
-def board(config: HanabiConfig, seen: Table) -> Tensor:
+def board(config: HanabiConfig, seen: PublicTable) -> Tensor:
     """[B, board_size] tokens, the deck and the fireworks."""
     deck = config.deck_size - seen.word(DECK_NEXT)
     return torch.cat(
@@ -191,7 +191,7 @@ def board(config: HanabiConfig, seen: Table) -> Tensor:
     )
 
 
-def statuses_before(config: HanabiConfig, seen: Table) -> tuple[Tensor, Tensor]:
+def statuses_before(config: HanabiConfig, seen: PublicTable) -> tuple[Tensor, Tensor]:
     """The statuses as they were before the last move [B, S, V], and the card that left [B, V]."""
     card = seen.word(LAST_CARD)
     left = one_hot(card.clamp(min=0), identities(config)).float() * (card >= 0).unsqueeze(1)
@@ -199,7 +199,7 @@ def statuses_before(config: HanabiConfig, seen: Table) -> tuple[Tensor, Tensor]:
     return statuses(config, seen.left + left, seen.played - left * scored), left
 
 
-def moved_along(config: HanabiConfig, seen: Table, masks: Tensor) -> Tensor:
+def moved_along(config: HanabiConfig, seen: PublicTable, masks: Tensor) -> Tensor:
     """Masks [B, P, H, V] of the slots before the last move, as they lie after it.
 
     They stay with their cards; a new card may be anything.
@@ -222,7 +222,7 @@ def event_size(config: HanabiConfig) -> int:
     return config.num_actions + 3 + STATUSES
 
 
-def event(config: HanabiConfig, seen: Table, before: Tensor, card: Tensor) -> Tensor:
+def event(config: HanabiConfig, seen: PublicTable, before: Tensor, card: Tensor) -> Tensor:
     """[B, event_size] the last move; zeros before the first. Arguments as ``statuses_before``."""
     action = seen.word(LAST_ACTION)
     made = (action >= 0).float().unsqueeze(1)
@@ -231,7 +231,7 @@ def event(config: HanabiConfig, seen: Table, before: Tensor, card: Tensor) -> Te
     return torch.cat([played, flags, (before * card.unsqueeze(1)).sum(-1)], 1)
 
 
-def touched(config: HanabiConfig, seen: Table) -> Tensor:
+def touched(config: HanabiConfig, seen: PublicTable) -> Tensor:
     """[B, P, H] cards that the last move hinted at, players in order from the one who moved."""
     players, size, action = config.players, config.hand_size, seen.word(LAST_ACTION)
     hint = action - 2 * size

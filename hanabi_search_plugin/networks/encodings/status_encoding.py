@@ -12,13 +12,13 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.functional import one_hot
 
-from hanabi_search_plugin.blueprints.mask_features import HEADER, public_words
-from hanabi_search_plugin.game import View
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.layout import HANDS, LAST_PLAYER, NO_CARD, TURN, dims_of
+from hanabi_search_plugin.core.game import View
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.layout import HANDS, LAST_PLAYER, NO_CARD, TURN, dims_of
 from hanabi_search_plugin.networks.encodings import status
-from hanabi_search_plugin.networks.encodings.encoding import Encoding
-from hanabi_search_plugin.networks.encodings.status import STATUSES, SUMMARY, Table
+from hanabi_search_plugin.networks.encodings.mask_features import HEADER, public_words
+from hanabi_search_plugin.networks.encodings.network_encoding import Encoding
+from hanabi_search_plugin.networks.encodings.status import STATUSES, SUMMARY, PublicTable
 
 Tensor = Any  # torch.Tensor
 
@@ -89,6 +89,6 @@ class Status(Encoding):
         worth = held.flatten(1, 2) @ planes.transpose(1, 2)
         return torch.cat([held.flatten(1), worth.flatten(1)], 1)
 
-    def _since(self, seen: Table, mover: Tensor) -> Tensor:
+    def _since(self, seen: PublicTable, mover: Tensor) -> Tensor:
         """[B] how many places after the player of the last move the one to move sits."""
         return (mover - seen.word(LAST_PLAYER).clamp(min=0)) % self.config.players

@@ -14,9 +14,9 @@ import torch
 from torch import nn
 from torch.nn.functional import one_hot
 
-from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.networks.encodings.named import make_encoding
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.networks.encodings.named_encodings import make_encoding
 from hanabi_search_plugin.networks.modules import Network, Output, require_sizes
 from hanabi_search_plugin.networks.nets.mask_net import MaskNet
 from hanabi_search_plugin.networks.nets.split_nets import Sequential

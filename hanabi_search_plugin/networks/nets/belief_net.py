@@ -16,8 +16,10 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from hanabi_search_plugin.game import HIDDEN, PrivateTokens
-from hanabi_search_plugin.networks.encodings.readers import Read, make_reader
+from hanabi_search_plugin.core.capabilities import PrivateTokens
+from hanabi_search_plugin.core.game import HIDDEN
+from hanabi_search_plugin.networks.encodings.named_readers import make_reader
+from hanabi_search_plugin.networks.encodings.readers import Read
 from hanabi_search_plugin.networks.modules import layers, require_sizes
 
 Tensor = Any  # torch.Tensor

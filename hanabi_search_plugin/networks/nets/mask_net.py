@@ -17,13 +17,19 @@ import torch
 from torch import nn
 from torch.nn.functional import one_hot
 
-from hanabi_search_plugin.blueprints.mask_features import IDENTITY, KEPT
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.layout import LAST_PLAYER
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.layout import LAST_PLAYER
 from hanabi_search_plugin.networks.encodings import seat_table, status
-from hanabi_search_plugin.networks.encodings.status import STATUSES, SUMMARY, Table
+from hanabi_search_plugin.networks.encodings.mask_features import IDENTITY, KEPT
+from hanabi_search_plugin.networks.encodings.status import STATUSES, SUMMARY, PublicTable
 from hanabi_search_plugin.networks.encodings.status_encoding import Status
-from hanabi_search_plugin.networks.modules import Network, Output, Shared, layers, require_sizes
+from hanabi_search_plugin.networks.modules import (
+    Network,
+    Output,
+    SharedScorer,
+    layers,
+    require_sizes,
+)
 from hanabi_search_plugin.networks.nets import mask_on_cpu
 
 Tensor = Any  # torch.Tensor
@@ -40,12 +46,12 @@ class MaskMemory(nn.Module):
         table = status.event_size(config) + status.board_size(config)
         self.table_size = table + cards * self.slot_size
         self.context = layers(self.table_size, hidden, context)
-        self.slot = Shared(context, cards, self.slot_size, scorer)
+        self.slot = SharedScorer(context, cards, self.slot_size, scorer)
         self.weights = nn.Linear(scorer, IDENTITY)
         nn.init.zeros_(self.weights.weight)
         nn.init.zeros_(self.weights.bias)
 
-    def forward(self, seen: Table, masks: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(self, seen: PublicTable, masks: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """(logits, open, first) [B, P, H, V], players in order from ``first`` [B].
 
         ``masks`` [B, P, H, V] in order of seats. ``open`` is 1 where hints and counted copies leave
@@ -110,10 +116,10 @@ class MaskNet(Network):
         self.board_size = status.board_size(config)
         self.table_size = seat_table.table_size(config)
         self.context = layers(self.table_size, hidden, context)
-        self.own = Shared(context, size, self.own_size, scorer, scorer // 2)
+        self.own = SharedScorer(context, size, self.own_size, scorer, scorer // 2)
         hints = (players - 1) * (config.colors + config.ranks)
         self.hint_size = size * (4 + SUMMARY + STATUSES)
-        self.hint = Shared(context, hints, self.hint_size, scorer, scorer // 2)
+        self.hint = SharedScorer(context, hints, self.hint_size, scorer, scorer // 2)
         self.own_heads = nn.Linear(scorer // 2, 4)  # logit and advantage of a play, of a discard
         self.hint_heads = nn.Linear(scorer // 2, 2)
         self.kinds = nn.Linear(context, 8)  # the same, of each kind of move
@@ -144,7 +150,7 @@ class MaskNet(Network):
         logits, open_, first = self.memory(table, self.masks_of(memory))
         return self.settled(table, logits, open_, first)
 
-    def settled(self, table: Table, logits: Tensor, open_: Tensor, first: Tensor) -> Tensor:
+    def settled(self, table: PublicTable, logits: Tensor, open_: Tensor, first: Tensor) -> Tensor:
         """[B, P x H] words of what stays; a card that would be nothing keeps what is open."""
         kept = open_ * (logits > 0)
         kept = torch.where(kept.sum(-1, keepdim=True) == 0, open_, kept)

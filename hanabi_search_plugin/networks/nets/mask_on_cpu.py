@@ -6,20 +6,17 @@ return. Letters: B worlds, A actions, K cards, U different tables, m hints, L hi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.blueprints import mask_features as kernels
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.layout import dims_of
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.layout import dims_of
+from hanabi_search_plugin.networks.encodings import mask_features as kernels
 from hanabi_search_plugin.networks.encodings import seat_table
-from hanabi_search_plugin.networks.modules import Output
-
-if TYPE_CHECKING:
-    from hanabi_search_plugin.networks.nets.mask_net import MaskNet
+from hanabi_search_plugin.networks.modules import Network, Output
 
 Tensor = Any  # torch.Tensor
 IntRows = NDArray[np.int32]
@@ -28,8 +25,8 @@ BATCH = 512  # worlds at a time, so that what layers pass on stays in the proces
 SHARED_BATCH = 4096  # where all have one public part: the more, the more inputs are equal
 
 
-def remember(network: MaskNet, seen: Tensor, memory: Tensor) -> Tensor:
-    """See ``Network.remember``."""
+def remember(network: Network, seen: Tensor, memory: Tensor) -> Tensor:
+    """See ``Network.remember``; ``network`` is a ``MaskNet``."""
     dims, sizes = dims_of(network.config), _sizes(network.config)
     after = np.empty(memory.shape, dtype=np.int32)
     with torch.no_grad():
@@ -43,8 +40,8 @@ def remember(network: MaskNet, seen: Tensor, memory: Tensor) -> Tensor:
     return torch.from_numpy(after)
 
 
-def decide(network: MaskNet, public: Tensor, private: Tensor, memory: Tensor) -> Output:
-    """See ``Network.decide``. A hint that is not allowed gets 0."""
+def decide(network: Network, public: Tensor, private: Tensor, memory: Tensor) -> Output:
+    """See ``Network.decide``; ``network`` is a ``MaskNet``. A hint that is not allowed gets 0."""
     shared = len(public) == 1
     size = SHARED_BATCH if shared else BATCH
     if len(private) <= size:
@@ -61,7 +58,7 @@ def decide(network: MaskNet, public: Tensor, private: Tensor, memory: Tensor) ->
     )
 
 
-def _decide(network: MaskNet, public: Tensor, private: Tensor, memory: Tensor) -> Output:
+def _decide(network: Network, public: Tensor, private: Tensor, memory: Tensor) -> Output:
     config, n = network.config, len(private)
     hints = len(network.hint.rows)  # T x L
     shared = len(public) == 1

@@ -15,10 +15,10 @@ import torch
 from torch import nn
 from torch.nn.functional import linear
 
-from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.networks.encodings.encoding import Encoding
-from hanabi_search_plugin.networks.encodings.named import make_encoding
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.networks.encodings.named_encodings import make_encoding
+from hanabi_search_plugin.networks.encodings.network_encoding import Encoding
 from hanabi_search_plugin.networks.modules import Network, Output, layers, require_sizes
 
 Tensor = Any  # torch.Tensor

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import LIVES
-from hanabi_search_plugin.networks.encodings.encoding import Encoding
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import points
+from hanabi_search_plugin.hanabi.engine.layout import LIVES
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.networks.encodings.network_encoding import Encoding
 from hanabi_search_plugin.networks.modules import as_tensor
-from hanabi_search_plugin.networks.tensors.encoding import encoded
-from hanabi_search_plugin.networks.tensors.hanabi import TensorWorlds
-from hanabi_search_plugin.networks.tensors.streams import TensorStreams
-from hanabi_search_plugin.selfplay import lives_left, points
+from hanabi_search_plugin.networks.tensors.tensor_encoding import encoded
+from hanabi_search_plugin.networks.tensors.tensor_streams import TensorStreams
+from hanabi_search_plugin.networks.tensors.tensor_worlds import TensorWorlds
 
 Tensor = Any  # torch.Tensor
 
@@ -108,8 +108,7 @@ class EngineGames(Simulator):
         worlds.step(actions.cpu().numpy())
         now, ended = points(worlds.rows).astype(np.float32), worlds.terminal
         score = worlds.returns[:, 0].astype(np.float32)
-        lives = lives_left(worlds)
-        assert lives is not None
+        lives = self.game.outcome(worlds)["lives_left"]
         worlds.rows[ended] = self.game.deal(self.rng, int(ended.sum())).rows
         brought = (now - before, now - score, ended, lives == 0, score)
         return Stepped(*(as_tensor(array, self.device) for array in brought))

@@ -13,16 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.belief_model import weights_along
-from hanabi_search_plugin.game import HIDDEN, FloatArray, IntArray, PrivateTokens
+from hanabi_search_plugin.beliefs.belief_model import weights_along
+from hanabi_search_plugin.core.capabilities import PrivateTokens
+from hanabi_search_plugin.core.game import HIDDEN, FloatArray, IntArray
+from hanabi_search_plugin.core.policy import Blueprint, take
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.playing import self_play
 from hanabi_search_plugin.networks.encodings.readers import Reader
-from hanabi_search_plugin.policy import Blueprint, take
-from hanabi_search_plugin.selfplay import self_play
-from hanabi_search_plugin.streams import Streams
 
 
 @dataclass(frozen=True)
-class Lessons:
+class BeliefLessons:
     """Sequences of observations, and the decisions in them in any order."""
 
     seen: NDArray[Any]  # [T, S, N] zeros past the end of a game
@@ -39,7 +40,7 @@ class Lessons:
 
 def collect(
     game: PrivateTokens, blueprint: Blueprint, reader: Reader, games: int, rng: np.random.Generator
-) -> Lessons:
+) -> BeliefLessons:
     """Let the blueprint play ``games`` games, every seat of which is a sequence."""
     worlds, players = game.deal(rng, games), game.num_players
     played = self_play(worlds, blueprint, Streams.spawn(rng, games))
@@ -72,10 +73,10 @@ def collect(
         ]
     assert seen is not None
     step, sequence, hidden, known = map(np.concatenate, zip(*rows, strict=True))
-    return Lessons(seen, step, sequence, hidden, known, played.returns[:, 0])
+    return BeliefLessons(seen, step, sequence, hidden, known, played.returns[:, 0])
 
 
-def batch_of(parts: Sequence[Lessons], chosen: IntArray) -> Lessons:
+def batch_of(parts: Sequence[BeliefLessons], chosen: IntArray) -> BeliefLessons:
     """The sequences numbered ``chosen`` [S] (all different) of all ``parts`` together."""
     starts = np.cumsum([0] + [part.sequences for part in parts])
     length = max(len(part.seen) for part in parts)
@@ -94,4 +95,4 @@ def batch_of(parts: Sequence[Lessons], chosen: IntArray) -> Lessons:
         )
     step, sequence, tokens, weights = map(np.concatenate, zip(*rows, strict=True))
     seen = seen[: int(step.max(initial=0)) + 1]
-    return Lessons(seen, step, sequence, tokens, weights, np.zeros(0))
+    return BeliefLessons(seen, step, sequence, tokens, weights, np.zeros(0))

@@ -15,15 +15,15 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.game import IntArray
-from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.game import IntArray
+from hanabi_search_plugin.core.policy import take
+from hanabi_search_plugin.core.rollout import observe_all, start_memories
+from hanabi_search_plugin.hanabi.files.searched_games import SearchedGames, first_games
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.modules import Network, as_tensor
 from hanabi_search_plugin.networks.nets.split_nets import Sequential
-from hanabi_search_plugin.networks.policy import NetworkPolicy
-from hanabi_search_plugin.policy import take
-from hanabi_search_plugin.rollout import observe_all, start_memories
-from hanabi_search_plugin.searched_games import SearchedGames, first_games
+from hanabi_search_plugin.networks.network_policy import NetworkPolicy
 
 Tensor = Any  # torch.Tensor
 
@@ -31,7 +31,7 @@ BATCH = 512  # games replayed together
 
 
 @dataclass(frozen=True)
-class Lessons:
+class CloneLessons:
     """Searched decisions of which every row may be learned from, in order of streams and turns."""
 
     public: NDArray[Any]  # [D, N]
@@ -49,7 +49,7 @@ class Lessons:
         return len(self.played)
 
 
-def lessons_of(games: SearchedGames, policy: NetworkPolicy) -> Lessons:
+def lessons_of(games: SearchedGames, policy: NetworkPolicy) -> CloneLessons:
     """The decisions of ``games`` in which moves were compared, as ``policy``'s network meets them.
 
     Its memory follows the recorded moves. Nothing is drawn. Raises ConfigError where no decision
@@ -65,17 +65,17 @@ def lessons_of(games: SearchedGames, policy: NetworkPolicy) -> Lessons:
     longest = max(part.seen.shape[1] for part in parts)
     content = {
         name: np.concatenate([getattr(part, name) for part in parts])
-        for name in Lessons.__dataclass_fields__
+        for name in CloneLessons.__dataclass_fields__
         if name not in ("stream", "seen")
     }
     content["stream"] = np.concatenate(
         [part.stream + at for part, at in zip(parts, streams.tolist(), strict=False)]
     )
     content["seen"] = np.concatenate([_padded(part.seen, longest) for part in parts])
-    return Lessons(**content)
+    return CloneLessons(**content)
 
 
-def _replayed(games: SearchedGames, policy: NetworkPolicy) -> Lessons:
+def _replayed(games: SearchedGames, policy: NetworkPolicy) -> CloneLessons:
     game = HanabiGame(policy.network.config)
     tried = games.legal & (games.count > 0)
     rows = np.arange(len(games.game))
@@ -116,7 +116,7 @@ def _replayed(games: SearchedGames, policy: NetworkPolicy) -> Lessons:
     )
     base = games.mean[order, games.blueprint[order]]
     value = np.where(tried[order], games.mean[order] - base[:, None], 0.0)
-    return Lessons(
+    return CloneLessons(
         public=public,
         private=private,
         memory=memory[:, :0] if whole else memory,
@@ -162,7 +162,7 @@ def _padded(seen: NDArray[Any], length: int) -> NDArray[Any]:
 # ------------------------------------------------------------------------------------ objectives
 
 
-def logits_at(network: Network, lessons: Lessons, rows: IntArray) -> Tensor:
+def logits_at(network: Network, lessons: CloneLessons, rows: IntArray) -> Tensor:
     """[len(rows), A] of decisions; an LSTM reads their streams from the start."""
     device = next(network.parameters()).device
     public, private = (
@@ -205,7 +205,7 @@ OBJECTIVES: dict[str, Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = {
 """Of the paper: expected reward, and the two that it beats. Moves never tried are left out."""
 
 
-def loss_of(objective: str, network: Network, lessons: Lessons, rows: IntArray) -> Tensor:
+def loss_of(objective: str, network: Network, lessons: CloneLessons, rows: IntArray) -> Tensor:
     """The mean loss of some decisions."""
     device = next(network.parameters()).device
     legal = as_tensor(lessons.legal[rows], device)
@@ -214,7 +214,7 @@ def loss_of(objective: str, network: Network, lessons: Lessons, rows: IntArray) 
     return OBJECTIVES[objective](logits, *given).mean()
 
 
-def chosen(network: Network, lessons: Lessons, rows: IntArray) -> IntArray:
+def chosen(network: Network, lessons: CloneLessons, rows: IntArray) -> IntArray:
     """[len(rows)] the moves that the network would play, of those tried."""
     with torch.no_grad():
         logits = logits_at(network, lessons, rows).cpu().numpy()

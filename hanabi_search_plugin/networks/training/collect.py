@@ -12,18 +12,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.blueprints.compiled import CompiledBot, MaskBot
-from hanabi_search_plugin.game import FloatArray, IntArray
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import ALL
-from hanabi_search_plugin.hanabi.worlds import HanabiWorlds
+from hanabi_search_plugin.core.game import FloatArray, IntArray
+from hanabi_search_plugin.core.policy import join, take
+from hanabi_search_plugin.core.rollout import action_values, choose, observe_all, start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot, MaskBot
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds, points
+from hanabi_search_plugin.hanabi.engine.layout import ALL
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.nets.mask_net import MaskNet
-from hanabi_search_plugin.networks.policy import NetworkPolicy
-from hanabi_search_plugin.policy import join, take
-from hanabi_search_plugin.rollout import choose, observe_all, start_memories
-from hanabi_search_plugin.selfplay import lives_left, points
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.networks.network_policy import NetworkPolicy
 
 TRIED = 1 / 300  # share of the decisions at which two moves are tried out
 
@@ -116,8 +115,7 @@ def collect(
         worlds.step(actions)
         ended = worlds.terminal
         scores[alive[ended]] = worlds.returns[ended, 0]
-        lives = lives_left(worlds)
-        assert lives is not None
+        lives = game.outcome(worlds)["lives_left"]
         bombed[alive[ended]] = lives[ended] == 0
         on = np.flatnonzero(~ended)
         alive, worlds, streams = alive[on], worlds.select(on), streams.select(on)
@@ -186,5 +184,5 @@ def _played_on(
     worlds = HanabiWorlds(game, np.concatenate([part.rows for part in parts]))
     moves = np.concatenate(tried).T
     streams = Streams.spawn(rng, len(worlds))
-    found = game.action_values(worlds, moves, students, join(memories), 0, streams)
+    found = action_values(worlds, moves, students, join(memories), 0, streams)
     return np.asarray(found.T - points(worlds.rows)[:, None])

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from hanabi_search_plugin.game import IntArray
+from hanabi_search_plugin.core.game import IntArray
 from hanabi_search_plugin.networks.encodings import status
 from hanabi_search_plugin.networks.modules import Network, Output, as_tensor
 from hanabi_search_plugin.networks.nets.mask_net import MaskNet

@@ -14,16 +14,19 @@ from typing import Any
 import numpy as np
 import torch
 
-from hanabi_search_plugin.errors import ConfigError
-from hanabi_search_plugin.hanabi.config import HanabiConfig
-from hanabi_search_plugin.hanabi.game import HanabiGame
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.require import require_integer, require_positive, require_share
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.playing import self_play
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.architectures import new_network, require_learner
 from hanabi_search_plugin.networks.checkpoint import save_network
 from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.nets.mask_net import MaskNet
 from hanabi_search_plugin.networks.nets.split_nets import FeedForward, Sequential
-from hanabi_search_plugin.networks.policy import network_policy
-from hanabi_search_plugin.networks.start import begin_with
+from hanabi_search_plugin.networks.policy_of_network import network_policy
+from hanabi_search_plugin.networks.starting_weights import begin_with
 from hanabi_search_plugin.networks.tensors.simulator import EngineGames, TensorGames
 from hanabi_search_plugin.networks.training.ppo import (
     Loss,
@@ -33,11 +36,8 @@ from hanabi_search_plugin.networks.training.ppo import (
     losses,
     of_movers,
 )
-from hanabi_search_plugin.networks.training.run import Row, TrainingRun
 from hanabi_search_plugin.networks.training.selfplay_games import Player, Stretch
-from hanabi_search_plugin.require import require_integer, require_positive, require_share
-from hanabi_search_plugin.selfplay import self_play
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
 
 FORMAT = "hanabi-search-plugin self-play 1"
 CURVE_GAMES = 500  # on decks that are the same for every network
@@ -209,8 +209,7 @@ def greedy_play(network: Network, games: int, device: str) -> Row:
     worlds = game.deal(rng, games)
     blueprint = (network_policy(network, device=device),) * game.num_players
     played = self_play(worlds, blueprint, Streams.spawn(rng, games))
-    kept, lives = played.returns[:, 0], played.lives
-    assert lives is not None
+    kept, lives = played.returns[:, 0], played.outcome["lives_left"]
     return {
         "greedy_score": float(np.where(lives > 0, kept, 0.0).mean()),
         "greedy_kept": float(kept.mean()),

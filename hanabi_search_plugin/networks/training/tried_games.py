@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.game import BoolArray, FloatArray, IntArray
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.hanabi.layout import LIVES
-from hanabi_search_plugin.networks.nets.critic import Critic, Positions
-from hanabi_search_plugin.networks.policy import NetworkPolicy
-from hanabi_search_plugin.policy import take
-from hanabi_search_plugin.rollout import choose, observe_all, start_memories
-from hanabi_search_plugin.selfplay import points
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
+from hanabi_search_plugin.core.policy import take
+from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import points
+from hanabi_search_plugin.hanabi.engine.layout import LIVES
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.networks.nets.critic_net import Critic, Positions
+from hanabi_search_plugin.networks.network_policy import NetworkPolicy
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hanabi_search_plugin import Policy, Sparta
-from hanabi_search_plugin.game import HIDDEN
-from hanabi_search_plugin.plain_game import PlainGame
+from hanabi_search_plugin.core.game import HIDDEN
+from hanabi_search_plugin.core.plain_game import PlainGame
 
 
 class WhichNumber(PlainGame):

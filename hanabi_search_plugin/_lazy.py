@@ -1,0 +1,30 @@
+"""Names that a package offers but loads on first use."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def lazily(
+    package: str, homes: Mapping[str, tuple[str, ...]]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package that offers ``homes[module]`` of its modules.
+
+    Modules are named relative to the package. A submodule that is not imported yet is found, too.
+    """
+    module_of = {name: module for module, names in homes.items() for name in names}
+
+    def load(name: str) -> Any:
+        if name not in module_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(f"{package}.{module_of[name]}"), name)
+        vars(sys.modules[package])[name] = value
+        return value
+
+    def listed() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *module_of})
+
+    return load, listed

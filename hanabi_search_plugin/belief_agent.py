@@ -1,0 +1,111 @@
+"""Upgrade a blueprint by search: the agent that keeps a private belief at a seat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hanabi_search_plugin.beliefs.exact import private_belief
+from hanabi_search_plugin.core.agent import (
+    FollowingSearch,
+    MakeBelief,
+    Search,
+    SearchAgent,
+    TeamSearch,
+)
+from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.game import Event, Game, View, require_game
+from hanabi_search_plugin.core.policy import Blueprint, Memory
+from hanabi_search_plugin.core.require import require_share
+from hanabi_search_plugin.core.result import SearchResult
+from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
+
+
+@dataclass(frozen=True)
+class BeliefAgent(SearchAgent):
+    """An agent that assumes the others to play the blueprint. Its memory is a list of beliefs.
+
+    More than one such agent in a game breaks that assumption (SPARTA, Table 4).
+    """
+
+    game: Game
+    blueprint: Blueprint
+    search: Search
+    epsilon: float = 0.0  # probability that a partner moves at random, in the game's own belief
+    belief: MakeBelief | None = None  # None: the game's own
+    uncertainty: float = 0.0  # weight of worlds where a partner would have moved otherwise
+
+    def __post_init__(self) -> None:
+        for name in ("epsilon", "uncertainty"):
+            value = getattr(self, name)
+            require_share(name, value)
+            if self.belief is not None and value != 0.0:
+                raise ConfigError(
+                    f"{name} must be 0 where a belief is given, which has its own, got {value}"
+                )
+
+    @property
+    def assumes_blueprint(self) -> bool:
+        return not isinstance(self.search, FollowingSearch) or self.search.assumes_blueprint
+
+    def start(self, view: View) -> Memory:
+        rows = [view.select(np.array([b])) for b in range(len(view))]
+        if self.belief is not None:
+            beliefs = [self.belief(self.blueprint, row) for row in rows]
+        else:
+            doubt = {"epsilon": self.epsilon, "uncertainty": self.uncertainty}
+            beliefs = [private_belief(self.game, self.blueprint, row, **doubt) for row in rows]
+        if isinstance(self.search, FollowingSearch):
+            beliefs = [self.search.follow(belief) for belief in beliefs]
+        return beliefs
+
+    def observe(self, view: View, event: Event, memory: Memory) -> Memory:
+        return [
+            belief.update(event.select(np.array([b])), view.select(np.array([b])))
+            for b, belief in enumerate(memory)
+        ]
+
+    def decide(self, memory: Belief, rng: np.random.Generator) -> SearchResult:
+        return self.search(rng, memory)
+
+
+def upgrade(
+    policy: AnyBlueprint,
+    game: Game,
+    search: Search | TeamSearch,
+    *,
+    epsilon: float = 0.0,
+    uncertainty: float = 0.0,
+    belief: MakeBelief | None = None,
+) -> SearchAgent:
+    """An agent that plays ``policy`` upgraded by ``search``.
+
+    ``policy`` is what everybody plays, or a tuple of one policy a seat; a name stands for what
+    ``load_policy`` gives. A ``TeamSearch`` is for an agent that sits at every seat, any other for
+    one at one seat.
+
+    The belief is the game's own, in which partners move at random with probability ``epsilon`` and
+    worlds that do not explain a partner's move keep a share ``uncertainty`` of their weight (see
+    ``private_belief``; the paper's way to let several seats search independently); or what
+    ``belief`` makes of (blueprint, first view): ``Particles(...)`` where worlds are too many to
+    list, ``Learned(...)``, ``UnknownPartners(...)``.
+
+    Raises UnsupportedError for a wrong number of policies and for what is no Policy or no Game,
+    ConfigError for what is no search, an epsilon or an uncertainty outside 0 to 1 or with a belief,
+    or where a TeamSearch is given what it cannot use.
+    """
+    require_game(game)
+    blueprint = blueprint_of(policy, game)
+    if isinstance(search, type) or not (callable(search) or isinstance(search, TeamSearch)):
+        raise ConfigError(f"search must be a search, as Sparta() is, got {search!r}")
+    if isinstance(search, TeamSearch):
+        if belief is not None:
+            raise ConfigError("belief must be None where all seats search together")
+        if uncertainty != 0.0:
+            raise ConfigError(
+                f"uncertainty must be 0 where all seats search together, got {uncertainty}"
+            )
+        return search.agent(game, blueprint, epsilon)
+    return BeliefAgent(game, blueprint, search, epsilon, belief, uncertainty)

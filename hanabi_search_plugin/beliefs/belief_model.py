@@ -1,0 +1,99 @@
+"""Models of what a seat does not see, token by token, from what it has seen itself.
+
+Letters: B worlds, n samples, K tokens hidden from a seat (``PrivateTokens``), V vocabulary.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from hanabi_search_plugin.core.capabilities import PrivateTokens
+from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.game import HIDDEN, Event, FloatArray, Game, IntArray, View
+from hanabi_search_plugin.core.policy import Memory
+
+
+class BeliefModel(ABC):
+    """P(tokens | one seat's own observations) = product over j of P(token j | those before it).
+
+    Its state is explicit, as a policy's memory is: ``start`` is called with the seat's first view,
+    ``observe`` after every event it sees. A row a world.
+    """
+
+    game: PrivateTokens
+
+    def start(self, view: View) -> Memory:
+        return None
+
+    def observe(self, view: View, event: Event, state: Memory) -> Memory:
+        """The state after ``event``; ``view`` is what the seat sees after it."""
+        return state
+
+    @abstractmethod
+    def sample(self, view: View, state: Memory, rng: np.random.Generator, n: int) -> IntArray:
+        """[n, K] draws for one view; HIDDEN past the end of a factor. Takes n K doubles."""
+
+    @abstractmethod
+    def log_likelihood(self, view: View, state: Memory, tokens: IntArray) -> FloatArray:
+        """[B, K] log probability of each token after those before it, 0 past the end of a factor.
+
+        ``view``, ``state`` and ``tokens`` [B, K] have a row a world.
+        """
+
+
+class Grounded(BeliefModel):
+    """What observations alone say, whatever the others meant: ``PrivateTokens.token_weights``.
+
+    The "V0" belief of the LBS paper, the baseline of learned ones. It draws nothing impossible.
+    """
+
+    def __init__(self, game: Game) -> None:
+        self.game = require_tokens(game)
+
+    def sample(self, view: View, state: Memory, rng: np.random.Generator, n: int) -> IntArray:
+        many, length = view.select(np.zeros(n, dtype=np.int64)), hidden_length(self.game, view)
+        tokens = np.zeros((n, 0), dtype=np.int64)
+        for _ in range(length):
+            drawn = draw(self.game.token_weights(many, tokens), rng.random(n))
+            tokens = np.append(tokens, drawn[:, None], axis=1)
+        return tokens
+
+    def log_likelihood(self, view: View, state: Memory, tokens: IntArray) -> FloatArray:
+        chance = np.ones(tokens.shape)
+        for j in range(tokens.shape[1]):
+            weights = self.game.token_weights(view, tokens[:, :j])
+            there = np.flatnonzero(tokens[:, j] != HIDDEN)
+            right = weights[there, tokens[there, j]]
+            chance[there, j] = right / np.maximum(weights[there].sum(axis=1), 1e-300)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(chance), dtype=np.float64)
+
+
+def hidden_length(game: PrivateTokens, view: View) -> int:
+    """K, the tokens that the player of ``view`` does not see."""
+    return len(game.hidden(view.player)) * game.token_length
+
+
+def weights_along(game: PrivateTokens, view: View, tokens: IntArray) -> FloatArray:
+    """[B, K, V] ``token_weights`` of each token after those before it."""
+    length = hidden_length(game, view)
+    return np.stack([game.token_weights(view, tokens[:, :j]) for j in range(length)], axis=1)
+
+
+def draw(weights: FloatArray, u: FloatArray) -> IntArray:
+    """[n] tokens drawn by weights [n, V] with numbers in [0, 1); HIDDEN where all are 0."""
+    cumulative = np.cumsum(weights, axis=1)
+    drawn = (cumulative > (u * cumulative[:, -1])[:, None]).argmax(axis=1)
+    return np.where(cumulative[:, -1] > 0, drawn, HIDDEN)
+
+
+def require_tokens(game: Game) -> PrivateTokens:
+    """Raises UnsupportedError for a game that does not name its private tokens."""
+    if not isinstance(game, PrivateTokens):
+        raise UnsupportedError(
+            f"a learned belief needs a game that names its private tokens (PrivateTokens), which "
+            f"{game.name} does not"
+        )
+    return game

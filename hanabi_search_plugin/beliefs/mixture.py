@@ -1,0 +1,175 @@
+"""A partner of unknown policy as one policy: a Bayesian mixture of candidates.
+
+A seat that draws its policy from a list and keeps to it moves, for somebody who does not know
+which it drew, with probability sum_k w[k] p_k(move), where w is the posterior of the policy given
+the seat's own moves so far. So a mixture is a policy whose memory holds w, and every belief that
+follows policies follows partners of unknown policy, as exactly as it follows others.
+
+Letters: B worlds, K candidates, A actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from hanabi_search_plugin.core.errors import ConfigError, ContractError
+from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View
+from hanabi_search_plugin.core.policy import Memory, Policy, join, sample_actions, take
+from hanabi_search_plugin.core.require import require_share
+from hanabi_search_plugin.core.streams import Streams
+
+UNKNOWN = -1  # the candidate of a world in which none has been drawn
+
+
+class Mixture(Policy):
+    """One of ``candidates``, drawn with the probabilities ``prior`` (None: all equal), and kept.
+
+    ``epsilon`` is the probability that it makes a uniformly random legal move instead: then no move
+    rules a candidate out for good.
+
+    Memory: a dict of ``weights`` float64 [B, K], the posterior; ``drawn`` int64 [B], the candidate
+    that plays a world whatever the weights (``draw``), or UNKNOWN; ``minds``, what each candidate
+    remembers; ``chances`` float64 [B, K, A], how each would move now, where the seat is to move. A
+    candidate that is ruled out in a world is not asked there again.
+
+    Raises ConfigError for an empty list or a prior that does not fit it.
+    """
+
+    deterministic = False
+
+    def __init__(
+        self,
+        candidates: Sequence[Policy],
+        *,
+        prior: Sequence[float] | None = None,
+        epsilon: float = 0.0,
+    ) -> None:
+        self.candidates = tuple(candidates)
+        if not self.candidates:
+            raise ConfigError("candidates must be at least one policy, got none")
+        shares = np.array([1.0] * len(self.candidates) if prior is None else prior, dtype=float)
+        fits = shares.shape == (len(self.candidates),) and np.isfinite(shares).all()
+        if not (fits and (shares >= 0).all() and shares.sum() > 0):
+            raise ConfigError(
+                f"prior must be {len(self.candidates)} numbers of at least 0, one a candidate and "
+                f"not all 0, got {prior}"
+            )
+        require_share("epsilon", epsilon)
+        self.prior: FloatArray = shares / shares.sum()  # [K]
+        self.epsilon = epsilon
+
+    def start(self, view: View) -> Memory:
+        n = len(view)
+        memory = {
+            "weights": np.repeat(self.prior[None], n, axis=0),
+            "drawn": np.full(n, UNKNOWN),
+            "minds": tuple(policy.start(view) for policy in self.candidates),
+        }
+        return self.ready(view, memory)
+
+    def observe(self, view: View, event: Event, memory: Memory) -> Memory:
+        weights, drawn = memory["weights"], memory["drawn"]
+        own = np.flatnonzero((event.player == view.player) & (drawn == UNKNOWN))
+        if len(own):
+            weights = weights.copy()
+            weights[own], _ = learned(weights[own], self._likelihoods(memory, own, event.action))
+        alive = self._alive(weights, drawn)
+        minds = tuple(
+            _observed(policy, view, event, mind, alive[:, k])
+            for k, (policy, mind) in enumerate(zip(self.candidates, memory["minds"], strict=True))
+        )
+        return self.ready(view, {"weights": weights, "drawn": drawn, "minds": minds})
+
+    def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
+        """See ``Policy.act``: takes what the drawn candidate takes, or one draw where none is."""
+        actions = np.empty(len(view), dtype=np.int64)
+        drawn = memory["drawn"]
+        for k in np.unique(drawn).tolist():
+            rows = np.flatnonzero(drawn == k)
+            stream = rng.select(rows)
+            if k == UNKNOWN:
+                chance = self.probabilities(view, legal, memory)[rows]
+                actions[rows] = sample_actions(chance, stream)
+            else:
+                mind = take(memory["minds"][k], rows)
+                seen = view.select(rows)
+                actions[rows] = self.candidates[k].act(seen, legal[rows], mind, stream)
+            rng.state[rows] = stream.state
+        return actions
+
+    def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
+        if memory["chances"] is None:
+            memory = self.ready(view, memory)
+        chance = np.einsum("bk,bka->ba", memory["weights"], memory["chances"])
+        drawn = memory["drawn"]
+        for k in np.unique(drawn[drawn != UNKNOWN]).tolist():
+            rows = np.flatnonzero(drawn == k)
+            mind = take(memory["minds"][k], rows)
+            chance[rows] = self.candidates[k].probabilities(view.select(rows), legal[rows], mind)
+        return np.asarray(chance, dtype=np.float64)
+
+    # --------------------------------------------------------------------------- for beliefs
+
+    def draw(self, memory: Memory, number: FloatArray) -> Memory:
+        """The memory with a candidate drawn in each world, from numbers [B] in [0, 1)."""
+        cumulative = np.cumsum(memory["weights"], axis=1)
+        which = (cumulative > number[:, None] * cumulative[:, -1:]).argmax(axis=1)
+        drawn = np.where(memory["drawn"] == UNKNOWN, which, memory["drawn"])
+        return memory | {"drawn": drawn}
+
+    def ready(self, view: View, memory: Memory) -> Memory:
+        """The memory with ``chances``, the candidates asked anew. ``view`` is what is seen now."""
+        weights, drawn = memory["weights"], memory["drawn"]
+        chances = np.zeros((*weights.shape, view.game.num_actions))
+        turn = (view.current_player == view.player) & (drawn == UNKNOWN)
+        if turn.any():
+            legal = view.legal
+            uniform = legal / np.maximum(legal.sum(axis=1, keepdims=True), 1)
+            for k, policy in enumerate(self.candidates):
+                rows = np.flatnonzero(turn & (weights[:, k] > 0))
+                if len(rows):
+                    mind = take(memory["minds"][k], rows)
+                    chance = policy.probabilities(view.select(rows), legal[rows], mind)
+                    chances[rows, k] = (1 - self.epsilon) * chance + self.epsilon * uniform[rows]
+        return memory | {"chances": chances}
+
+    def _alive(self, weights: FloatArray, drawn: IntArray) -> BoolArray:
+        """[B, K] may the candidate still move in that world?"""
+        chosen = np.arange(len(self.candidates)) == drawn[:, None]
+        return np.where((drawn == UNKNOWN)[:, None], weights > 0, chosen)
+
+    def _likelihoods(self, memory: Memory, rows: IntArray, action: IntArray) -> FloatArray:
+        """[rows, K] of the moves ``action`` [B]."""
+        if memory["chances"] is None:
+            raise ContractError("expected a mixture's memory made ready before its own move")
+        chances: FloatArray = memory["chances"][rows, :, action[rows]]
+        return chances
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({list(self.candidates)!r})"
+
+
+def learned(weights: FloatArray, likelihoods: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The posterior [B, K] after a move of those likelihoods [B, K], and how likely it was [B].
+
+    Weights stay as they are in a world in which no candidate makes the move.
+    """
+    after = weights * likelihoods
+    total = after.sum(axis=1)
+    scale = np.where(total > 0, total, 1.0)[:, None]
+    return np.where(total[:, None] > 0, after / scale, weights), total
+
+
+def _observed(policy: Policy, view: View, event: Event, mind: Memory, rows: BoolArray) -> Memory:
+    """``policy.observe`` in the worlds where ``rows``; elsewhere the memory may grow stale."""
+    if rows.all() or not isinstance(mind, np.ndarray | list):  # what all worlds share, say
+        return policy.observe(view, event, mind)
+    at = np.flatnonzero(rows)
+    if len(at) == 0:
+        return mind
+    new = policy.observe(view.select(at), event.select(at), take(mind, at))
+    order = len(at) + np.arange(len(rows))
+    order[at] = np.arange(len(at))
+    return take(join([new, mind]), order)

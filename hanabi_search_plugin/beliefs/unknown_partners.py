@@ -1,0 +1,140 @@
+"""Partners of unknown policy: a belief over (world, each partner's policy), for any search.
+
+A partner is a ``Mixture`` of candidates. Given the world, the partners' policies are independent:
+each one's moves tell of its own alone. So P(world, policies | history) is
+
+    P(world | history)  x  product over partners j of P(policy of j | world, moves of j)
+
+and one table of weights, worlds x partners x candidates, holds it exactly, whatever the number of
+partners. Without the world given, policies depend on each other: a hand under which one partner's
+moves make sense says how to read another's.
+
+Letters: K candidates.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hanabi_search_plugin.beliefs.exact import private_belief
+from hanabi_search_plugin.beliefs.mixture import Mixture
+from hanabi_search_plugin.core.agent import MakeBelief
+from hanabi_search_plugin.core.belief import ExplicitBelief, WrappedBelief
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.game import Event, FloatArray, View, Worlds
+from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
+from hanabi_search_plugin.core.require import require_share
+
+LISTED = 20_000  # worlds up to which a posterior is a sum over all of them
+SAMPLED = 4_000  # worlds from which it is estimated elsewhere: to 0.008 at most
+
+
+@dataclass(frozen=True)
+class UnknownPartners:
+    """What makes an agent adapt: ``upgrade(policy, game, search, belief=UnknownPartners(...))``.
+
+    Every seat but the agent's own is taken to have drawn one of ``candidates`` with the
+    probabilities ``prior`` (None: all equal) and to keep to it, but for a random legal move with
+    probability ``epsilon``. ``uncertainty`` is that of ``Game.belief``. ``belief`` makes the belief
+    over worlds where the game's own will not do; it must then be left at 0.
+
+    Raises ConfigError as ``Mixture`` does, and for an uncertainty that is out of range or given
+    with a belief.
+    """
+
+    candidates: Sequence[Policy]
+    prior: Sequence[float] | None = None
+    epsilon: float = 0.0
+    uncertainty: float = 0.0
+    belief: MakeBelief | None = None
+
+    def __post_init__(self) -> None:
+        require_share("uncertainty", self.uncertainty)
+        if self.belief is not None and self.uncertainty != 0.0:
+            raise ConfigError(
+                f"uncertainty must be 0 where a belief is given, got {self.uncertainty}"
+            )
+        self.mixture()
+
+    def mixture(self) -> Mixture:
+        """A partner."""
+        return Mixture(self.candidates, prior=self.prior, epsilon=self.epsilon)
+
+    def __call__(self, blueprint: Blueprint, view: View) -> PartnersBelief:
+        """The belief of ``view.player``, which follows its own policy of ``blueprint``."""
+        partner = self.mixture()
+        mixed = tuple(policy if p == view.player else partner for p, policy in enumerate(blueprint))
+        if self.belief is not None:
+            return MixtureBelief(self.belief(mixed, view))
+        return MixtureBelief(private_belief(view.game, mixed, view, uncertainty=self.uncertainty))
+
+
+class PartnersBelief(WrappedBelief):
+    """``inner``, a belief over partners that are mixtures, whose samples draw their policies.
+
+    In a sampled world every partner keeps to one candidate, so a search compares moves in the same
+    worlds with the same partners, and its rollouts run as fast as those of known policies.
+    """
+
+    @abstractmethod
+    def posterior(self, player: int) -> FloatArray:
+        """[K] probability of each candidate of ``player``, given all that the seat has seen.
+
+        Raises ConfigError for a player whose policy is known.
+        """
+
+    @abstractmethod
+    def informed(self, player: int, memory: Memory) -> Memory:
+        """A mixture's memory in worlds of ``inner``, with the weights to draw candidates by."""
+
+    def sample(self, rng: np.random.Generator, n: int) -> tuple[Worlds, tuple[Memory, ...]]:
+        """See ``Belief.sample``: takes what ``inner`` takes, then n doubles for each mixture."""
+        worlds, memories = self.inner.sample(rng, n)
+        return worlds, tuple(
+            policy.draw(self.informed(p, memory), rng.random(n))
+            if isinstance(policy, Mixture)
+            else memory
+            for p, (policy, memory) in enumerate(zip(self.blueprint, memories, strict=True))
+        )
+
+    def require_unknown(self, player: int) -> None:
+        """Raises ConfigError for a player whose policy is known."""
+        if not isinstance(self.blueprint[player], Mixture):
+            raise ConfigError(f"player must be one of unknown policy, got {player}")
+
+
+class MixtureBelief(PartnersBelief):
+    """The posterior that the mixtures' own memories hold, world by world."""
+
+    def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> MixtureBelief:
+        return MixtureBelief(self.inner.update(event, view, by_blueprint=by_blueprint))
+
+    def informed(self, player: int, memory: Memory) -> Memory:
+        return memory
+
+    def posterior(self, player: int) -> FloatArray:
+        """See ``PartnersBelief.posterior``.
+
+        Estimated from SAMPLED worlds where the inner belief cannot list its own, or has too many.
+        """
+        self.require_unknown(player)
+        if isinstance(self.inner, ExplicitBelief) and self.inner.size <= LISTED:
+            _, chance = self.inner.support()
+            memories = self.inner.support_memories()
+        else:
+            worlds, memories = self.inner.sample(np.random.default_rng(0), SAMPLED)
+            chance = np.full(len(worlds), 1.0 / len(worlds))
+        weights: FloatArray = memories[player]["weights"]
+        return np.asarray(chance @ weights, dtype=np.float64)
+
+
+def favouring(favourite: int, candidates: int) -> tuple[float, ...]:
+    """The prior of the RIS-MCTS paper (section VII): a log likelihood of -40 for all but one."""
+    rest = math.exp(-40.0)
+    best = 1.0 - (candidates - 1) * rest
+    return tuple(best if k == favourite else rest for k in range(candidates))

@@ -1,0 +1,146 @@
+"""What the commands of ``hanabi-search train`` that train networks share. PyTorch when they run."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.core.require import require_integer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hanabi_search_plugin.core.policy import Policy
+    from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+    from hanabi_search_plugin.networks.modules import Network
+    from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
+
+R = TypeVar("R", bound="TrainingRun")
+
+GAME = ("players", "colors", "ranks", "hand_size", "information_tokens", "life_tokens")
+
+Out = Annotated[
+    Path,
+    typer.Option(
+        path_type=Path,
+        metavar="DIR",
+        help="For state.safetensors, metrics.jsonl and model.safetensors; a run that was "
+        "stopped goes on from there.",
+    ),
+]
+Options = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="An option of the architecture."),
+]
+EvaluationGames = Annotated[
+    int, typer.Option(help="Games of the finished network by itself; 0: none.")
+]
+Device = Annotated[str, typer.Option(help="As PyTorch names it.")]
+Threads = Annotated[int, typer.Option(help="Threads of PyTorch.")]
+
+
+def begin(threads: int, evaluation_games: int) -> Console:
+    """A console, once PyTorch is there and has its threads.
+
+    Raises UnsupportedError without PyTorch, ConfigError for bad numbers.
+    """
+    from rich.console import Console
+
+    try:
+        import safetensors  # noqa: F401
+        import torch
+    except ImportError:
+        raise UnsupportedError(
+            'training needs PyTorch: pip install "hanabi-search-plugin[torch]"'
+        ) from None
+    require_integer("threads", threads, 1)
+    require_integer("evaluation-games", evaluation_games, 0)
+    torch.set_num_threads(threads)
+    return Console(highlight=False)
+
+
+def parsed(options: list[str] | None) -> dict[str, Any]:
+    """Of NAME=VALUE each, the value as JSON where it is any. Raises ConfigError."""
+    found: dict[str, Any] = {}
+    for text in options or []:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigError(f"set must be NAME=VALUE, got {text!r}")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found
+
+
+def to_the_end(
+    console: Console,
+    begun: Callable[[], R],
+    rounds: int,
+    line: Callable[[Row, float], str],
+) -> R:
+    """The run that ``begun`` gives, finished; ``line`` says what a round's metrics and its wall
+    seconds look like. TensorBoard gets the metrics where it is installed."""
+    from hanabi_search_plugin.cli.shared import progress_bar
+    from hanabi_search_plugin.jit import compile_progress
+
+    with compile_progress(console), progress_bar(console, "rounds", rounds) as show:
+        run = begun()
+        log = _tensorboard(run.folder, run.done)
+        show(run.done)
+        while not run.finished:
+            began = time.perf_counter()
+            try:
+                row = run.iterate()
+            except KeyboardInterrupt:
+                console.print("stopped: the same command goes on after the last whole round")
+                raise
+            log(row)
+            text = line(row, time.perf_counter() - began)
+            console.print(f"{run.done:>5}  {text}", soft_wrap=True)
+            show(run.done)
+    return run
+
+
+def show_games(
+    console: Console,
+    game: HanabiGame,
+    network: Network,
+    *,
+    games: int,
+    seed: int,
+    out: Path,
+    device: str,
+    baseline: Policy | None = None,
+) -> None:
+    """The finished network's own games as a table, on the decks of ``baseline``; 0: nothing."""
+    from hanabi_search_plugin.cli.commands import evaluation_table
+    from hanabi_search_plugin.evaluation.evaluate import evaluate
+    from hanabi_search_plugin.networks.policy_of_network import network_policy
+
+    if games:
+        player = network_policy(network, device=device)
+        result = evaluate(game, player, games=games, seed=seed, baseline=baseline)
+        console.print(evaluation_table(result, (str(out),)))
+
+
+def _tensorboard(folder: Path, done: int) -> Callable[[Row], None]:
+    """What was logged of rounds after the ``done`` first is hidden: they are done again."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        return lambda row: None
+    writer = SummaryWriter(str(folder), purge_step=done + 1)
+
+    def log(row: Row) -> None:
+        for name, value in row.items():
+            writer.add_scalar(name, value, int(row["iteration"]))
+        writer.flush()
+
+    return log

@@ -1,0 +1,241 @@
+"""A game of one's own, written for one state at a time.
+
+``PlainGame`` makes batches, views, chance streams and the lists of worlds of exact beliefs out of
+six plain methods. For small games: every state is a Python object. Letters: B worlds, P players,
+A actions, K numbers that a player sees.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.core.capabilities import Enumerable
+from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
+from hanabi_search_plugin.core.game import (
+    HIDDEN,
+    BoolArray,
+    Event,
+    FloatArray,
+    IntArray,
+    View,
+    Worlds,
+)
+from hanabi_search_plugin.core.streams import Streams
+
+State = Any  # a value that is never changed: a tuple, say, or a frozen dataclass
+Outcomes = Sequence[tuple[State, float]]  # states and their probabilities, whose sum is 1
+
+
+class PlainGame(Enumerable):
+    """Set ``name``, ``num_players``, ``num_actions``, ``return_range`` and ``max_length``, write
+    the six methods below, and see that ``testing.check_game`` passes.
+
+    Where the players are not paid the same, set ``rewards``; where they do not see each other's
+    actions, ``public_actions``. The one encoding, "seen", is what ``seen`` gives.
+    """
+
+    rewards: Literal["identical", "zero_sum", "general_sum"] = "identical"
+    public_actions = True
+    encodings = ("seen",)
+
+    @abstractmethod
+    def starts(self) -> Outcomes:
+        """Every state at the first decision."""
+
+    @abstractmethod
+    def mover(self, state: State) -> int:
+        """Whose turn it is, HIDDEN where the game is over."""
+
+    @abstractmethod
+    def moves(self, state: State) -> Sequence[int]:
+        """The legal actions of a state that is not over."""
+
+    @abstractmethod
+    def after(self, state: State, action: int) -> Outcomes:
+        """Every state that a legal action can lead to, at its next decision or end."""
+
+    @abstractmethod
+    def paid(self, state: State) -> Sequence[float]:
+        """[P] score points so far."""
+
+    @abstractmethod
+    def seen(self, state: State, player: int) -> Sequence[float]:
+        """[K] all that a player sees now, but for whose turn it is and its own legal moves."""
+
+    # ------------------------------------------------------------------------------ the contract
+
+    def deal(self, rng: np.random.Generator, n: int) -> PlainWorlds:
+        """Takes one 64-bit draw a world from ``rng``, and one of the world's own stream."""
+        streams, starts = Streams.spawn(rng, n), self.starts()
+        return PlainWorlds(self, [_drawn(starts, u) for u in streams.uniform().tolist()], streams)
+
+    def action_to_string(self, player: int, action: int) -> str:
+        return f"player {player} plays {action}"
+
+    def deals(self) -> tuple[PlainWorlds, FloatArray]:
+        states, chance = zip(*self.starts(), strict=True)
+        return PlainWorlds(self, states, _streams(len(states))), np.array(chance, dtype=float)
+
+    def branch(self, worlds: Worlds, actions: IntArray) -> tuple[PlainWorlds, IntArray, FloatArray]:
+        parents, states, chances = [], [], []
+        for b, (state, action) in enumerate(
+            zip(_ours(worlds).states, actions.tolist(), strict=True)
+        ):
+            for following, chance in self.after(state, action):
+                parents.append(b)
+                states.append(following)
+                chances.append(chance)
+        after = PlainWorlds(self, states, _streams(len(states)))
+        return after, np.array(parents, dtype=np.int64), np.array(chances, dtype=np.float64)
+
+    def concat(self, parts: Sequence[Worlds]) -> PlainWorlds:
+        states = [state for part in parts for state in _ours(part).states]
+        streams = np.concatenate([_ours(part).streams.state for part in parts])
+        return PlainWorlds(self, states, Streams(streams))
+
+    def reseed(self, worlds: Worlds, rng: np.random.Generator) -> PlainWorlds:
+        return PlainWorlds(self, _ours(worlds).states, Streams.spawn(rng, len(worlds)))
+
+
+class PlainView(View):
+    """What one player sees of a batch of states."""
+
+    def __init__(self, game: PlainGame, player: int, states: Sequence[State]) -> None:
+        self.game: PlainGame = game
+        self.player = player
+        self._states = tuple(states)
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def select(self, index: IntArray | BoolArray) -> PlainView:
+        return PlainView(self.game, self.player, _at(self._states, index))
+
+    @property
+    def current_player(self) -> IntArray:
+        return _movers(self.game, self._states)
+
+    @property
+    def legal(self) -> BoolArray:
+        return _legal(self.game, self._states, self.current_player == self.player)
+
+    def observation(self, encoding: str) -> NDArray[Any]:
+        """[B, K]"""
+        if encoding not in self.game.encodings:
+            raise UnsupportedError(
+                f"{self.game.name} has the encodings {self.game.encodings}, got {encoding!r}"
+            )
+        seen = [tuple(self.game.seen(state, self.player)) for state in self._states]
+        lengths = {len(each) for each in seen}
+        if len(lengths) > 1:
+            raise ContractError(
+                f"{self.game.name} must show a player as many numbers in every state, got "
+                f"{sorted(lengths)}"
+            )
+        return np.array(seen)
+
+    def keys(self) -> Sequence[Hashable]:
+        return [
+            (mover, legal.tobytes(), tuple(self.game.seen(state, self.player)))
+            for mover, legal, state in zip(
+                self.current_player.tolist(), self.legal, self._states, strict=True
+            )
+        ]
+
+
+class PlainWorlds(Worlds):
+    """A batch of states, each with a chance stream, of which every step takes one number."""
+
+    def __init__(self, game: PlainGame, states: Sequence[State], streams: Streams) -> None:
+        self.game: PlainGame = game
+        self.states = tuple(states)
+        self.streams = streams
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    @property
+    def current_player(self) -> IntArray:
+        return _movers(self.game, self.states)
+
+    @property
+    def returns(self) -> FloatArray:
+        paid = np.array([self.game.paid(state) for state in self.states], dtype=np.float64)
+        return paid.reshape(len(self), self.game.num_players)
+
+    @property
+    def legal(self) -> BoolArray:
+        return _legal(self.game, self.states, ~self.terminal)
+
+    def step(self, actions: IntArray) -> Event:
+        actions = np.array(actions, dtype=np.int64)
+        if actions.shape != (len(self),):
+            raise IllegalActionError(f"expected {len(self)} actions, got shape {actions.shape}")
+        movers, legal = self.current_player, self.legal
+        for b, action in enumerate(actions.tolist()):
+            if not (0 <= action < self.game.num_actions and legal[b, action]):
+                raise IllegalActionError(
+                    f"world {b} allows the actions {np.flatnonzero(legal[b]).tolist()}, "
+                    f"got {action}"
+                )
+        streams = self.streams.select(np.arange(len(self)))
+        self.states = tuple(
+            _drawn(self.game.after(state, action), u)
+            for state, action, u in zip(
+                self.states, actions.tolist(), streams.uniform().tolist(), strict=True
+            )
+        )
+        self.streams = streams
+        return Event(movers, actions)
+
+    def select(self, index: IntArray | BoolArray) -> PlainWorlds:
+        return PlainWorlds(self.game, _at(self.states, index), Streams(self.streams.state[index]))
+
+    def view(self, player: int) -> PlainView:
+        return PlainView(self.game, player, self.states)
+
+
+def _drawn(outcomes: Outcomes, u: float) -> State:
+    """The outcome at ``u`` of the cumulative probabilities."""
+    for state, chance in outcomes:
+        u -= chance
+        if u < 0:
+            return state
+    return outcomes[-1][0]
+
+
+def _streams(n: int) -> Streams:
+    return Streams(np.zeros(n, dtype=np.uint64))
+
+
+def _ours(worlds: Worlds) -> PlainWorlds:
+    if not isinstance(worlds, PlainWorlds):
+        raise UnsupportedError(f"expected PlainWorlds, got {type(worlds).__name__}")
+    return worlds
+
+
+def _at(states: tuple[State, ...], index: IntArray | BoolArray) -> list[State]:
+    rows = np.flatnonzero(index) if index.dtype == np.bool_ else index
+    return [states[row] for row in rows]
+
+
+def _movers(game: PlainGame, states: Sequence[State]) -> IntArray:
+    return np.fromiter((game.mover(s) for s in states), dtype=np.int64, count=len(states))
+
+
+def _legal(game: PlainGame, states: Sequence[State], shown: BoolArray) -> BoolArray:
+    legal = np.zeros((len(states), game.num_actions), dtype=np.bool_)
+    for b, state in enumerate(states):
+        if shown[b] and game.mover(state) != HIDDEN:
+            moves = list(game.moves(state))
+            if not all(move in range(game.num_actions) for move in moves):
+                raise ContractError(
+                    f"{game.name} must have moves from 0 to {game.num_actions - 1}, got {moves}"
+                )
+            legal[b, moves] = True
+    return legal

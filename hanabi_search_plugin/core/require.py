@@ -1,0 +1,46 @@
+"""Checks of arguments, before any work is done."""
+
+from __future__ import annotations
+
+import math
+import os
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+from hanabi_search_plugin.core.errors import ConfigError
+
+
+def require_integer(name: str, value: Any, least: int) -> None:
+    """Raises ConfigError unless ``value`` is an integer of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ConfigError(f"{name} must be an integer of at least {least}, got {value!r}")
+
+
+def require_positive(name: str, value: float) -> None:
+    """Raises ConfigError unless ``value`` is a finite number above 0."""
+    if not 0 < value < math.inf:
+        raise ConfigError(f"{name} must be a positive number, got {value!r}")
+
+
+def require_positive_or_0(name: str, value: float) -> None:
+    """Raises ConfigError unless ``value`` is a finite number of at least 0."""
+    if not (math.isfinite(value) and value >= 0):
+        raise ConfigError(f"{name} must be a number of at least 0, got {value!r}")
+
+
+def require_share(name: str, value: float) -> None:
+    """Raises ConfigError unless ``value`` is from 0 to 1."""
+    if not (isinstance(value, Real) and 0 <= value <= 1):
+        raise ConfigError(f"{name} must be from 0 to 1, got {value!r}")
+
+
+def require_writable(name: str, path: str | Path) -> None:
+    """Raises ConfigError where ``path`` cannot be written, before hours of work are lost on it."""
+    path = Path(path)
+    if path.is_dir():
+        raise ConfigError(f"{name} must name a file, got the folder {path}")
+    if not path.parent.is_dir():
+        raise ConfigError(f"{name} must lie in a folder that exists, got {path}")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise ConfigError(f"{name} must be a file that can be written, got {path}")

@@ -1,0 +1,243 @@
+"""How good are these policies? Many games, and where somebody searches, the same decks without."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hanabi_search_plugin.belief_agent import BeliefAgent
+from hanabi_search_plugin.core.agent import CutsRollouts, SearchAgent
+from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.core.game import FloatArray, Game, require_game
+from hanabi_search_plugin.core.policy import Blueprint, Value
+from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.evaluation.journal import Checkpoint
+from hanabi_search_plugin.evaluation.match import GameResult, Match, Side, searching_seats
+from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb, versions
+from hanabi_search_plugin.jit import compile_seconds
+from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
+
+_logger = logging.getLogger("hanabi_search_plugin")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """Results of N games. With a baseline, only games that both sides have finished count."""
+
+    parameters: dict[str, Any]  # what decides on the results: game, policies, seed and so on
+    games: tuple[GameResult, ...]
+    baseline: tuple[GameResult, ...] | None  # the same games, in the same order
+    best: float  # the highest possible return
+    searched: bool
+    threads: int
+    requested: int  # games asked for; more than len(games) where interrupted
+    peak_rss_mb: float  # of the process so far
+    compile_seconds: float  # CPU seconds the process has spent on compiling so far
+
+    @property
+    def interrupted(self) -> bool:
+        return len(self.games) < self.requested
+
+    @property
+    def scores(self) -> FloatArray:
+        """[N] score points."""
+        return np.array([game.score for game in self.games])
+
+    @property
+    def baseline_scores(self) -> FloatArray:
+        """[N] score points; empty without a baseline."""
+        return np.array([game.score for game in self.baseline or ()])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types; a mean of nothing, or a standard error of one game, is None."""
+        out: dict[str, Any] = {"games": len(self.games), "requested_games": self.requested}
+        out |= _summary(self.games, self.best)
+        if self.baseline is not None:
+            reference = _summary(self.baseline, self.best)
+            out |= {f"blueprint_{name}": value for name, value in reference.items()}
+            difference = self.scores - self.baseline_scores
+            out |= {"gain": _mean(difference), "gain_sem": _sem(difference)}
+        if self.searched:
+            for name in _COSTS:
+                values = [getattr(game, name) for game in self.games]
+                out[f"{name}_per_game"] = None if None in values else _mean(values)
+            moves = sum(len(game.actions) for game in self.games)
+            searched = sum(game.searched_moves for game in self.games)
+            out["searched_share"] = searched / moves if moves else None
+            fallbacks = [game.fallback_moves for game in self.games]
+            out["fallback_share"] = sum(fallbacks) / searched if searched else None
+            out["fallback_games"] = _mean([moves > 0 for moves in fallbacks])
+            out["depth"] = _mean([game.depth for game in self.games if game.depth is not None])
+        out |= {"scores": self.scores.tolist()}
+        if self.baseline is not None:
+            out["blueprint_scores"] = self.baseline_scores.tolist()
+        out |= {"peak_rss_mb": self.peak_rss_mb, "compile_seconds": self.compile_seconds}
+        return out | self.parameters | {"threads": self.threads, "versions": versions()}
+
+
+def evaluate(
+    game: Game,
+    policies: AnyBlueprint,
+    *,
+    games: int,
+    seed: int = 0,
+    baseline: AnyBlueprint | None = None,
+    threads: int = 1,
+    on_game: Callable[[GameResult], None] | None = None,
+    resume: str | Path | None = None,
+) -> Evaluation:
+    """Play ``games`` games of ``policies`` (one, or one a seat; names, too) and report on them.
+
+    The score of a game is the return of the first searching seat (of seat 0 where nobody searches);
+    in a game of identical rewards, everybody's. ``baseline`` plays the same decks with the same
+    streams; where it is None and a seat searches, it is the policies with each search agent
+    replaced by its blueprint. ``on_game`` hears of every game as it finishes, in order of number,
+    the baseline's first. ``resume`` names a checkpoint file: games in it are not played again.
+
+    Searched games are played one at a time on each of ``threads`` threads. Their CPU seconds are
+    those of that thread without compilation, so a search should not use threads of its own here.
+    On a KeyboardInterrupt the games finished so far are returned (``Evaluation.interrupted``).
+    Raises ConfigError for bad numbers and for a checkpoint of other parameters, UnsupportedError
+    for what is no Game, no Policy or a wrong number of them.
+    """
+    require_game(game)
+    require_integer("games", games, 1)
+    require_integer("threads", threads, 1)
+    require_integer("seed", seed, 0)
+    played = blueprint_of(policies, game)
+    searching = searching_seats(played)
+    warn_of_independent_searches(played)
+    reference: Blueprint | None
+    if baseline is not None:
+        reference = blueprint_of(baseline, game)
+    else:
+        reference = without_search(played) if searching else None
+    seat = searching[0] if searching else 0
+    parameters = {
+        "game": describe(game),
+        "policies": describe(played),
+        "baseline": describe(reference),
+        "seed": seed,
+        "critics": critics(played),
+    }
+    finished: dict[tuple[str, int], GameResult] = {}
+    with Checkpoint(resume, parameters) if resume is not None else nullcontext() as checkpoint:
+        if checkpoint is not None:
+            finished = _finished(checkpoint.lines, resume)
+
+        def keep(result: GameResult) -> None:
+            finished[result.side, result.game] = dataclasses.replace(result, decisions=())
+            if checkpoint is not None:
+                fields = {f.name: getattr(result, f.name) for f in dataclasses.fields(result)}
+                del fields["decisions"]
+                checkpoint.append(fields)
+            if on_game is not None:
+                on_game(result)
+
+        sides: list[tuple[Side, Blueprint]] = [("policies", played)]
+        if reference is not None:
+            sides.insert(0, ("baseline", reference))
+        try:
+            for side, blueprint in sides:
+                todo = [i for i in range(games) if (side, i) not in finished]
+                Match(game, blueprint, side, seat, seed).play(todo, threads, keep)
+        except KeyboardInterrupt:
+            _logger.warning("interrupted: the games finished so far are kept")
+    done = [i for i in range(games) if all((side, i) in finished for side, _ in sides)]
+    return Evaluation(
+        parameters=parameters,
+        games=tuple(finished["policies", i] for i in done),
+        baseline=tuple(finished["baseline", i] for i in done) if reference is not None else None,
+        best=game.return_range[1],
+        searched=bool(searching),
+        threads=threads,
+        requested=games,
+        peak_rss_mb=peak_rss_mb(),
+        compile_seconds=compile_seconds(),
+    )
+
+
+_COSTS = ("cpu_seconds", "rollouts", "likelihoods", "searched_moves", "changed_moves")
+
+MANY_SEARCHERS = (
+    "seats %s search independently: each one's belief assumes that the others play the blueprint, "
+    "which a searching partner breaks, and such teams can score below the blueprint (SPARTA, "
+    "Table 4)"
+)
+
+
+def warn_of_independent_searches(policies: Blueprint) -> None:
+    """Log a warning where several seats search and take the others to play the blueprint."""
+    alone = [
+        p
+        for p, policy in enumerate(policies)
+        if isinstance(policy, SearchAgent) and policy.assumes_blueprint
+    ]
+    if len(alone) > 1:
+        _logger.warning(MANY_SEARCHERS, ", ".join(map(str, alone)))
+
+
+def without_search(policies: Blueprint) -> Blueprint:
+    """The policies with each search agent replaced by its blueprint at that seat."""
+    return tuple(
+        policy.blueprint[p] if isinstance(policy, SearchAgent) else policy
+        for p, policy in enumerate(policies)
+    )
+
+
+def critics(policies: Blueprint) -> list[str] | None:
+    """What tells the critics that stand for the rest of shortened rollouts; None: there are none.
+
+    They are no part of what the policies play, so games that never ask them do without.
+    """
+    cut = [
+        agent.blueprint
+        for agent in policies
+        if isinstance(agent, BeliefAgent)
+        and isinstance(agent.search, CutsRollouts)
+        and agent.search.depth is not None
+    ]
+    asked = [each.critic for blueprint in cut for each in blueprint if isinstance(each, Value)]
+    return asked if any(asked) else None
+
+
+# ------------------------------------------------------------------------------------ reporting
+
+
+def _finished(lines: list[dict[str, Any]], path: Any) -> dict[tuple[str, int], GameResult]:
+    """The games of a checkpoint."""
+    games: dict[tuple[str, int], GameResult] = {}
+    for number, line in enumerate(lines, start=2):
+        try:
+            result = GameResult(**{**line, "actions": tuple(line["actions"])})
+        except (TypeError, KeyError) as error:
+            raise RecordError(f"{path}:{number}: expected a finished game: {error}") from None
+        games[result.side, result.game] = result
+    return games
+
+
+def _summary(games: tuple[GameResult, ...], best: float) -> dict[str, Any]:
+    scores = np.array([game.score for game in games])
+    bombed = [game.lives_left == 0 for game in games if game.lives_left is not None]
+    return {
+        "mean": _mean(scores),
+        "sem": _sem(scores),
+        "perfect": _mean(scores == best),
+        "bombs": _mean(np.array(bombed)),
+    }
+
+
+def _mean(values: Any) -> float | None:
+    return float(np.mean(values)) if len(values) else None
+
+
+def _sem(values: FloatArray) -> float | None:
+    """Standard error of the mean."""
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None

@@ -1,0 +1,107 @@
+"""A file that lets a long evaluation go on where it stopped: a header, then a line a game."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from hanabi_search_plugin.core.errors import ConfigError, RecordError
+
+_FORMAT = "hanabi-search-plugin evaluation 1"
+
+
+class Checkpoint:
+    """Finished games by key, appended and flushed one by one.
+
+    Raises ConfigError where the file was begun with other parameters or another process writes it,
+    RecordError where it is damaged. A last line that was cut off while it was written is dropped.
+    """
+
+    def __init__(self, path: str | Path, parameters: dict[str, Any]) -> None:
+        path = Path(path)
+        header = {"format": _FORMAT, "parameters": json.loads(json.dumps(parameters))}
+        self.lines: list[dict[str, Any]] = []  # what earlier runs finished
+        self._file = path.open("ab")
+        try:
+            _lock(self._file, path)
+            content = path.read_bytes()
+            whole = content[: content.rfind(b"\n") + 1]
+            if whole:
+                self.lines = _read(whole, path, header)
+            elif content and _FORMAT.encode() not in content:
+                raise RecordError(f"{path}:1: expected a file of this program to resume from")
+            self._file.truncate(len(whole))
+            if not whole:
+                self.append(header)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def append(self, line: dict[str, Any]) -> None:
+        self._file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+        self._file.flush()
+
+    def __enter__(self) -> Checkpoint:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+
+def _lock(file: IO[bytes], path: Path) -> None:
+    """Until it is closed, or its process ends."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise ConfigError(
+            f"{path} is being written by another process: wait for it, or name another file"
+        ) from None
+
+
+def _read(content: bytes, path: Path, header: dict[str, Any]) -> list[dict[str, Any]]:
+    lines = []
+    for number, text in enumerate(content.splitlines(), start=1):
+        try:
+            line = json.loads(text)
+        except ValueError as error:
+            raise RecordError(f"{path}:{number}: expected a JSON object: {error}") from None
+        if not isinstance(line, dict):
+            raise RecordError(f"{path}:{number}: expected a JSON object, got {text[:40]!r}")
+        lines.append(line)
+    if lines[0].get("format") != _FORMAT:
+        raise RecordError(f"{path}:1: expected a file of this program to resume from")
+    other = difference(lines[0].get("parameters"), header["parameters"])
+    if other is not None:
+        name, there, here = other
+        raise ConfigError(
+            f"resume must go on with the parameters of {path}: "
+            f"{name} is {json.dumps(there)} there, {json.dumps(here)} here"
+        )
+    return lines[1:]
+
+
+def difference(there: Any, here: Any, name: str = "") -> tuple[str, Any, Any] | None:
+    """The first place where two JSON values differ: its name and both values.
+
+    An option that only one of them knows makes no difference while it is None or off.
+    """
+    if isinstance(there, dict) and isinstance(here, dict):
+        pairs = [
+            (f"{name}.{key}".lstrip("."), there.get(key), here.get(key))
+            for key in dict.fromkeys([*here, *there])
+        ]
+    elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
+        pairs = [(f"{name}[{i}]", a, b) for i, (a, b) in enumerate(zip(there, here, strict=True))]
+    else:
+        off = all(value is None or value is False for value in (there, here))
+        return None if there == here or off else (name, there, here)
+    found = (difference(a, b, key) for key, a, b in pairs)
+    return next((one for one in found if one is not None), None)

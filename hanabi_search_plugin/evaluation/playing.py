@@ -1,0 +1,101 @@
+"""Whole games: a batch in lockstep, or one game move by move with its searched decisions.
+
+Letters in shapes: B games, P players, T moves of the longest game.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from hanabi_search_plugin.core.agent import SearchAgent
+from hanabi_search_plugin.core.game import HIDDEN, FloatArray, IntArray, Worlds
+from hanabi_search_plugin.core.policy import Blueprint, take
+from hanabi_search_plugin.core.result import SearchResult
+from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
+from hanabi_search_plugin.core.streams import Streams
+
+
+@dataclass(frozen=True)
+class Played:
+    """Finished games."""
+
+    returns: FloatArray  # [B, P] score points
+    actions: IntArray  # [B, T] the moves, HIDDEN past the end
+    outcome: Mapping[str, IntArray]  # [B] each; see ``Game.outcome``
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One move of one game."""
+
+    number: int  # from 0
+    seat: int
+    action: int
+    result: SearchResult | None  # None where the seat does not search
+    worlds: Worlds  # the game, a batch of one: before the move while the turn is handed out
+
+
+def self_play(worlds: Worlds, blueprint: Blueprint, rng: Streams) -> Played:
+    """Play ``worlds`` (at their first decisions) to the end. ``worlds`` and ``rng`` stay as given.
+
+    Takes its randomness from the worlds' chance streams and from ``rng``, one stream a world.
+    """
+    games = len(worlds)
+    returns = np.zeros((games, worlds.game.num_players))
+    game = worlds.game
+    outcome = {name: values.copy() for name, values in game.outcome(worlds).items()}
+    moves: list[IntArray] = []
+    alive = np.arange(games)
+    worlds, rng = worlds.select(alive), rng.select(alive)
+    memories = start_memories(worlds, blueprint)
+    while len(alive):
+        actors = worlds.current_player
+        actions = choose(worlds, blueprint, memories, rng)
+        moves.append(np.full(games, HIDDEN))
+        moves[-1][alive] = actions
+        worlds.step(actions)
+        ended = worlds.terminal
+        if ended.any():
+            done = np.flatnonzero(ended)
+            returns[alive[done]] = worlds.returns[done]
+            for name, values in game.outcome(worlds).items():
+                outcome[name][alive[done]] = values[done]
+            on = np.flatnonzero(~ended)
+            alive, worlds, rng = alive[on], worlds.select(on), rng.select(on)
+            memories = tuple(take(memory, on) for memory in memories)
+            actors, actions = actors[on], actions[on]
+        memories = observe_all(worlds, actors, actions, blueprint, memories)
+    return Played(returns, np.stack(moves, axis=1), outcome)
+
+
+def play_game(
+    worlds: Worlds, policies: Blueprint, rng: Streams, seeds: tuple[int, ...]
+) -> Iterator[Turn]:
+    """Play one game (a batch of one) in place, handing out each move before it is played.
+
+    A SearchAgent's decision at turn t draws from ``SeedSequence([*seeds, t])``; other policies draw
+    from ``rng``, whose one stream advances.
+    """
+    memories = start_memories(worlds, policies)
+    number = 0
+    while not worlds.terminal[0]:
+        actors = worlds.current_player
+        seat = int(actors[0])
+        policy = policies[seat]
+        result = None
+        if isinstance(policy, SearchAgent):
+            sequence = np.random.SeedSequence([*seeds, number])
+            result = policy.decide(memories[seat][0], np.random.default_rng(sequence))
+            action = result.action
+        else:
+            view = worlds.view(seat)
+            action = int(policy.act(view, view.legal, memories[seat], rng)[0])
+        yield Turn(number, seat, action, result, worlds)
+        actions = np.array([action])
+        worlds.step(actions)
+        number += 1
+        if not worlds.terminal[0]:
+            memories = observe_all(worlds, actors, actions, policies, memories)

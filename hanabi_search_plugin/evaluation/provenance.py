@@ -1,0 +1,63 @@
+"""Where results come from: what was set, the versions, and the memory it took."""
+
+from __future__ import annotations
+
+import dataclasses
+import platform
+import resource
+from collections.abc import Iterator
+from importlib.metadata import version
+from typing import Any
+
+from hanabi_search_plugin._version import __version__
+from hanabi_search_plugin.core.game import Game
+
+
+def describe(value: Any) -> Any:
+    """What a game, a policy or a search was set to, as plain JSON types."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (tuple, list)):
+        return [describe(entry) for entry in value]
+    if isinstance(value, Game):
+        config = vars(value).get("config")
+        settings = describe(config) if dataclasses.is_dataclass(config) else {}
+        return {"name": value.name} | {k: v for k, v in settings.items() if k != "type"}
+    if dataclasses.is_dataclass(value):
+        named: Iterator[tuple[str, Any]] = (
+            (f.name, getattr(value, f.name)) for f in dataclasses.fields(value)
+        )
+        # A game inside a policy is the evaluation's own.
+        fields = {name: describe(field) for name, field in named if not isinstance(field, Game)}
+        return {"type": type(value).__name__} | fields
+    public = {k: v for k, v in vars(value).items() if not k.startswith("_")}
+    return {"type": type(value).__name__} | {
+        k: describe(v) for k, v in public.items() if _is_setting(v)
+    }
+
+
+def _is_setting(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return len(value) > 0 and all(_is_setting(entry) for entry in value)
+    plain = value is None or isinstance(value, (bool, int, float, str))
+    return plain or dataclasses.is_dataclass(value)
+
+
+def peak_rss_mb() -> float:
+    """The process's highest resident memory so far, MB (2**20 bytes)."""
+    try:  # unlike getrusage, this does not count the process that started this one
+        with open("/proc/self/status", encoding="ascii") as status:
+            return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) / 1024
+    except (OSError, StopIteration):
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / (2**20 if platform.system() == "Darwin" else 1024)
+
+
+def versions() -> dict[str, str]:
+    """Versions of what the results may depend on."""
+    return {
+        "python": platform.python_version(),
+        "hanabi-search-plugin": __version__,
+        "numpy": version("numpy"),
+        "numba": version("numba"),
+    }

@@ -1,0 +1,138 @@
+"""Compiled loops over the entries of a public belief: worlds drawn for many of them at once.
+
+An entry of a player is what it may see in the other player's hand; given it, the player's own hand
+is one of its range, weighted by the ways to draw it from the cards that then are unseen. Letters: E
+entries, n worlds of each, N hands of the range.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hanabi_search_plugin.hanabi.engine.hands import BLOCK, count_cards, fill_world, ways_of
+from hanabi_search_plugin.hanabi.engine.layout import NO_CARD, hand_at, hand_size
+from hanabi_search_plugin.hanabi.engine.rules import next_uniform
+from hanabi_search_plugin.jit import inline, kernel
+
+# A range of at most so many hands is weighed anew for every entry. From longer ones hands are drawn
+# by the public weights and kept with the ratio of the two, for so many tries.
+LISTED, TRIES = 1024, 1000
+
+
+@kernel
+def fill_views(dims: Any, view: Any, player: int, hands: Any, rows: Any) -> None:
+    """rows[e] = the public view with hand e (5 bits a card) in the slots that ``player`` has."""
+    at = hand_at(dims, player)
+    for e in range(len(hands)):
+        rows[e] = view
+        for i in range(hand_size(dims)):
+            if view[at + i] == NO_CARD:
+                break
+            rows[e, at + i] = (np.int64(hands[e]) >> (5 * i)) & 31
+
+
+@kernel
+def possible_entries(
+    dims: Any, views: Any, seat: int, hands: Any, known: int, possible: Any
+) -> None:
+    """possible[e] = can ``seat``, which sees views[e], hold one of the hands at all?"""
+    unseen = np.empty(32, np.int64)
+    for e in range(len(views)):
+        count_cards(dims, views[e], seat, unseen)
+        possible[e] = False
+        for n in range(len(hands)):
+            if ways_of(int(hands[n]), known, unseen) > 0:
+                possible[e] = True
+                break
+
+
+@inline
+def weigh_all(hands: Any, likes: Any, known: int, unseen: Any, sums: Any) -> float:
+    """sums[n] = the weight of the hands up to n; returns the weight of all."""
+    total = 0.0
+    for n in range(len(hands)):
+        like = likes[n] if len(likes) > 0 else 1.0
+        total += ways_of(int(hands[n]), known, unseen) * like
+        sums[n] = total
+    return total
+
+
+@inline
+def first_above(sums: Any, draw: float) -> int:
+    """The first index at which the sums pass ``draw``; the last where rounding leaves none."""
+    low, high = 0, len(sums) - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if sums[middle] > draw:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def sample_entries(
+    dims: Any,
+    views: Any,
+    seat: int,
+    hands: Any,
+    likes: Any,
+    known: int,
+    public: Any,
+    blocks: Any,
+    seeds: Any,
+    rows: Any,
+    picks: Any,
+) -> None:
+    """rows[e * n + i] = a world drawn for entry e with stream i; picks: the hands drawn.
+
+    ``views`` int32 [E, W]: what ``seat`` sees. ``public`` int64 [32]: the cards unseen by the
+    public; ``blocks`` [K]: the public weights of the hands up to the end of each BLOCK. ``seeds``
+    uint64 [n]: all entries meet the same chance. Every entry must be possible.
+    """
+    unseen, counts = np.empty(32, np.int64), np.empty(32, np.int64)
+    rest = np.empty(64, np.int64)
+    state = np.empty(1, np.uint64)
+    sums = np.empty(len(hands))
+    n = len(seeds)
+    for e in range(len(views)):
+        present = count_cards(dims, views[e], seat, unseen)
+        total = 0.0
+        weighed = len(hands) <= LISTED
+        if weighed:
+            total = weigh_all(hands, likes, known, unseen, sums)
+        for i in range(n):
+            state[0] = seeds[i]
+            pick = -1
+            tries = 0
+            while pick < 0 and not weighed:
+                draw = next_uniform(state) * blocks[-1]
+                block = first_above(blocks, draw)
+                draw -= blocks[block - 1] if block > 0 else 0.0
+                at = block * BLOCK
+                for k in range(at, min(at + BLOCK, len(hands))):
+                    like = likes[k] if len(likes) > 0 else 1.0
+                    weight = ways_of(int(hands[k]), known, public) * like
+                    if weight > 0.0:
+                        at = k
+                        draw -= weight
+                        if draw < 0.0:
+                            break
+                hand = int(hands[at])
+                ratio = ways_of(hand, known, unseen) / ways_of(hand, known, public)
+                if next_uniform(state) < ratio:
+                    pick = at
+                tries += 1
+                if tries == TRIES:
+                    weighed = True
+                    total = weigh_all(hands, likes, known, unseen, sums)
+            if pick < 0:
+                pick = first_above(sums, next_uniform(state) * total)
+            picks[e * n + i] = pick
+            hand = int(hands[pick])
+            fill_world(
+                dims, views[e], seat, hand, known, present, unseen, state, counts, rest,
+                rows[e * n + i],
+            )  # fmt: skip

@@ -1,0 +1,92 @@
+"""Exact private beliefs of native Hanabi: every hand the seat may hold, with its weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from hanabi_search_plugin.beliefs.mixture import Mixture
+from hanabi_search_plugin.core.belief import ExplicitBelief
+from hanabi_search_plugin.core.game import Event, FloatArray, IntArray, View
+from hanabi_search_plugin.core.policy import Blueprint, Memory, take
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.beliefs.hand_range import HandRange
+from hanabi_search_plugin.hanabi.beliefs.partner_kinds import make_partners
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.hands import pick_hands
+
+
+@dataclass(frozen=True, eq=False)
+class HandBelief(HandRange, ExplicitBelief):
+    """Belief of one seat over its own hand. Made by ``HanabiGame.private_belief``.
+
+    ``exact`` turns False when an update would consider more than MAX_WALKED or MAX_TESTED hands or
+    keep more than ``partners.most`` (hands of 6 cards and more; stochastic partners, or those in
+    plain Python, at the start of a full game): from then on the support is a pseudo-random part of
+    the hands, the same for the same moves, their weights unchanged.
+    """
+
+    own_memory: Memory = None  # the blueprint's at ``seat``, one row
+
+    @classmethod
+    def start(
+        cls,
+        game: HanabiRules,
+        blueprint: Blueprint,
+        view: View,
+        *,
+        epsilon: float = 0.0,
+        uncertainty: float = 0.0,
+    ) -> Self:
+        """See ``beliefs.exact.private_belief``."""
+        doubt = {"epsilon": epsilon, "uncertainty": uncertainty}
+        partners = make_partners(game, blueprint, view.player, **doubt)
+        belief = cls.before_any_event(game, blueprint, view, partners, **doubt)
+        return replace(belief, own_memory=blueprint[belief.seat].start(view))
+
+    @property
+    def memory(self) -> Memory:
+        return self.own_memory
+
+    def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> Self:
+        new = super().update(event, view, by_blueprint=by_blueprint)
+        own = self.blueprint[self.seat].observe(view, event, self.own_memory)
+        return replace(new, own_memory=own)
+
+    def sample(self, rng: np.random.Generator, n: int) -> tuple[HanabiWorlds, tuple[Memory, ...]]:
+        """See ``Belief.sample``: takes 2 n draws from ``rng``."""
+        return self.drawn(rng.random(n), Streams.spawn(rng, n))
+
+    def drawn(self, draw: FloatArray, chance: Streams) -> tuple[HanabiWorlds, tuple[Memory, ...]]:
+        """The worlds that numbers [n] in [0, 1) draw, their future from the streams [n]."""
+        blocks = self.blocks
+        draw = draw * blocks[-1]
+        at = np.minimum(np.searchsorted(blocks, draw, side="right") - 1, len(blocks) - 2)
+        pick = np.zeros(len(draw), dtype=np.int64)
+        pick_hands(self.hands, self.likes, self.known, self.unseen, at, draw - blocks[at], pick)
+        return self._worlds(pick, chance)
+
+    def support(self) -> tuple[HanabiWorlds, FloatArray]:
+        """See ``ExplicitBelief.support``. The hands of the worlds are ``spelled_out().hands``."""
+        whole = self.spelled_out()
+        weights = whole.weights()
+        chance = Streams.spawn(np.random.default_rng(0), len(weights))
+        worlds, _ = whole._worlds(np.arange(len(weights)), chance)
+        return worlds, weights / weights.sum()
+
+    def support_memories(self) -> tuple[Memory, ...]:
+        """See ``ExplicitBelief.support_memories``."""
+        whole = self.spelled_out()
+        pick = np.arange(len(whole.hands))
+        return whole._worlds(pick, Streams.spawn(np.random.default_rng(0), len(pick)))[1]
+
+    def _worlds(self, pick: IntArray, chance: Streams) -> tuple[HanabiWorlds, tuple[Memory, ...]]:
+        worlds = self.worlds_of(self.hands[pick], chance)
+        memories = list(self.partners.memories(self, pick))
+        for p, policy in enumerate(self.blueprint):
+            if isinstance(policy, Mixture) and p != self.seat:
+                memories[p] = policy.ready(worlds.view(p), memories[p])
+        memories[self.seat] = take(self.own_memory, np.zeros(len(pick), dtype=np.int64))
+        return worlds, tuple(memories)

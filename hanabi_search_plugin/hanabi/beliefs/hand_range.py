@@ -1,0 +1,435 @@
+"""The hands a seat of native Hanabi may hold, by what an observer knows, with their weights.
+
+P(hand | history) is proportional to the ways to draw the hand from the unseen cards, times the
+probability that the others made their moves with the seat holding it (SPARTA, equation 6).
+The first factor is recomputed from the counts whenever it is needed, so that own draws, others'
+draws and revealed cards need no update at all; what is stored is the hands that are still possible
+and, for stochastic partners, the second factor. Cards drawn since the last move of a partner are
+*pending*: they are independent of everything else known and enumerated only when somebody who sees
+them moves.
+
+The observer is the seat itself (``HandBelief``) or the public, to whom all hands are hidden
+(``HandRanges``).
+
+Letters: N hands, G groups of hands under which the other seats' memories are the same, P players.
+"""
+
+from __future__ import annotations
+
+import logging
+import zlib
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View
+from hanabi_search_plugin.core.policy import Blueprint, Memory
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.beliefs.hand_filters import EVALUATED, PARENT, filter_hands
+from hanabi_search_plugin.hanabi.bots.script import KIND, NOBODY, SCRIPT, STOCHASTIC
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiView, HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.hands import (
+    BLOCK,
+    count_unseen,
+    fill_worlds,
+    holding,
+    possible_hands,
+    thin_out,
+    touch_identities,
+    weigh_blocks,
+    weigh_hands,
+)
+from hanabi_search_plugin.hanabi.engine.layout import LAST_CARD, MOVES
+from hanabi_search_plugin.hanabi.engine.text import action_to_dict
+
+logger = logging.getLogger("hanabi_search_plugin")
+
+MAX_WALKED = 1 << 28  # hands listed by one update, about 3 ns each
+MAX_TESTED = 1 << 25  # hands of those that a bot is asked about, 150 ns each
+_ROOM = 1 << 20  # hands beyond ``partners.most`` found before some are dropped
+NO_INTS = np.empty(0, dtype=np.int64)
+NO_FLOATS = np.empty(0)
+TINY = 1e-100  # likelihoods are scaled up long before they are too small to be written
+
+
+R = TypeVar("R", bound="HandRange")
+
+
+class Partners(ABC):
+    """The other seats, as one seat's belief models them. Immutable."""
+
+    see_new_cards: bool  # do their memories depend on a card the moment it is drawn?
+
+    @property
+    @abstractmethod
+    def most(self) -> int:
+        """Hands to keep at most."""
+
+    def started(self, belief: HandRange) -> Partners:
+        """With memories at the start of a game."""
+        return self
+
+    @abstractmethod
+    def explain(self, belief: R, actor: int, action: int, allowed: IntArray) -> R:
+        """The belief given that ``actor`` played ``action``, before the move is carried out.
+
+        ``allowed`` int64 [H]: identities each slot may have if the move was a hint to the seat.
+        """
+
+    @abstractmethod
+    def observed(self, belief: HandRange, event: Event) -> tuple[Partners, IntArray] | None:
+        """With memories after the event that led to ``belief.view``; and the groups [N].
+
+        None where they depend on pending slots.
+        """
+
+    @abstractmethod
+    def kept(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
+        """On the hands at ``keep``."""
+
+    @abstractmethod
+    def alone(self, before: HandRange, hand: int) -> Partners:
+        """On one hand of ``before``."""
+
+    @abstractmethod
+    def memories(self, belief: HandRange, pick: IntArray) -> tuple[Memory, ...]:
+        """Every seat's memory under the hands at ``pick`` (the belief's own seat: anything)."""
+
+
+@dataclass(frozen=True, eq=False)
+class HandRange:
+    """What an observer knows of one seat's hand. ``view`` shows what the observer sees.
+
+    ``exact`` turns False when an update would consider more than MAX_WALKED or MAX_TESTED hands or
+    keep more than ``partners.most`` (hands of 6 cards and more; stochastic partners, or those in
+    plain Python, at the start of a full game): from then on the support is a pseudo-random part of
+    the hands, the same for the same moves, their weights unchanged.
+    """
+
+    game: HanabiRules
+    blueprint: Blueprint
+    seat: int
+    epsilon: float
+    uncertainty: float
+    view: HanabiView
+    partners: Partners  # the others' memories, and how they choose
+    hands: NDArray[Any]  # [N] 5 bits a card, oldest lowest; int32, or int64 for 7 and 8 cards
+    likes: FloatArray  # [N] probability of the others' moves, up to a factor; empty: all equal
+    groups: IntArray  # [N] row of ``partners``' memories; empty: all 0
+    told: IntArray  # [H] identities that the hints leave possible in each slot
+    known: int  # slots spelled out in ``hands``; newer ones are pending
+    present: int  # cards in the seat's hand
+    unseen: IntArray  # [32] copies of each identity in the deck and the seat's hand
+    likelihoods: int = 0
+    recovered: int = 0
+    exact: bool = True
+
+    @classmethod
+    def before_any_event(
+        cls,
+        game: HanabiRules,
+        blueprint: Blueprint,
+        view: View,
+        partners: Partners,
+        *,
+        epsilon: float = 0.0,
+        uncertainty: float = 0.0,
+    ) -> Self:
+        """What is known at ``view``, the observer's first (a batch of one); see ``beliefs.exact``.
+
+        Raises UnsupportedError for a view of another game, and for a seer, who sees its own hand.
+        """
+        if not isinstance(view, HanabiView) or len(view) != 1:
+            raise UnsupportedError("a belief needs one view of native Hanabi")
+        if game.config.observation_type == "seer":
+            raise UnsupportedError("a seer sees its own hand and needs no belief over it")
+        seat = view.player
+        unseen, present = _count(game, view)
+        belief = cls(
+            game=game,
+            blueprint=blueprint,
+            seat=seat,
+            epsilon=epsilon,
+            uncertainty=uncertainty,
+            view=view,
+            partners=partners,
+            hands=np.zeros(1, dtype=np.int32 if game.config.hand_size <= 6 else np.int64),
+            likes=NO_FLOATS,
+            groups=NO_INTS,
+            told=np.full(game.config.hand_size, all_kinds(game)),
+            known=0,
+            present=present,
+            unseen=unseen,
+        )
+        if belief.partners.see_new_cards:
+            belief = belief.spelled_out()
+        return replace(belief, partners=belief.partners.started(belief))
+
+    @property
+    def size(self) -> int:
+        """Hands in the support; a product of counts where slots are pending (an upper bound)."""
+        choices = int((self.unseen > 0).sum())
+        return int(len(self.hands) * choices ** (self.present - self.known))
+
+    # ------------------------------------------------------------------------------- updates
+
+    def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> Self:
+        """After an event and the observer's view after it (batches of one).
+
+        ``by_blueprint=False`` takes a partner's move as no evidence; cards then stay pending.
+        """
+        assert isinstance(view, HanabiView)
+        actor, action = int(event.player[0]), int(event.action[0])
+        if actor == self.seat:
+            new = self._after_own_move(action, view)
+        else:
+            new = self._after_other_move(actor, action, view, by_blueprint)
+        new = new.seen(view).possible()
+        if not len(new.hands):
+            new = new.recover(self)
+        if len(new.likes) and new.likes.max() < TINY:
+            new = replace(new, likes=new.likes / new.likes.max())
+        if new.partners.see_new_cards:
+            new = new.spelled_out()
+        if (found := new.partners.observed(new, event)) is None:
+            new = new.spelled_out()
+            found = new.partners.observed(new, event)
+            assert found is not None
+        partners, groups = found
+        return replace(new, partners=partners, groups=groups)
+
+    def _after_own_move(self, action: int, view: HanabiView) -> Self:
+        h = self.game.config.hand_size
+        if action >= 2 * h:
+            return self
+        slot = action % h
+        told = np.append(np.delete(self.told, slot), all_kinds(self.game))
+        if slot >= self.known:
+            return replace(self, told=told)
+        shift, same = 5 * slot, np.empty(len(self.hands), dtype=np.bool_)
+        holding(self.hands, slot, int(view.rows[0, LAST_CARD]), same)
+        left = self.select(same)
+        hands = (left.hands & ((1 << shift) - 1)) | (left.hands >> (shift + 5)) << shift
+        return replace(left, hands=hands, told=told, known=self.known - 1)
+
+    def _after_other_move(
+        self, actor: int, action: int, view: HanabiView, by_blueprint: bool
+    ) -> Self:
+        allowed = self.told
+        if (hint := told_by(self.game, actor, action, view)) is not None and hint[0] == self.seat:
+            allowed = allowed & hint[1]
+        if by_blueprint:
+            new = self.partners.explain(self, actor, action, allowed)
+        else:
+            # What is pending may be anything: not so the slots that a hint has told something of.
+            told = np.flatnonzero(allowed[: self.present] != all_kinds(self.game))
+            new = self.enumerate(allowed, upto=max(self.known, 1 + int(told.max(initial=-1))))
+        return replace(new, told=allowed)
+
+    def select(self, keep: IntArray | BoolArray) -> Self:
+        """The belief on some of its hands."""
+        return replace(
+            self,
+            hands=self.hands[keep],
+            likes=self.likes[keep] if len(self.likes) else NO_FLOATS,
+            groups=self.groups[keep] if len(self.groups) else NO_INTS,
+            partners=self.partners.kept(keep),
+        )
+
+    def seen(self, view: HanabiView) -> Self:
+        """With the cards counted as ``view`` shows them."""
+        unseen, present = _count(self.game, view)
+        return replace(self, view=view, unseen=unseen, present=present)
+
+    def find(self, hands: IntArray) -> IntArray:
+        """[E] the row of each hand, by its known slots; where there is none, the likeliest's."""
+        if len(self.hands) == 1:
+            return np.zeros(len(hands), dtype=np.int64)
+        wanted = hands & ((1 << 5 * self.known) - 1)
+        order = self._sorted
+        at = order[np.minimum(np.searchsorted(self.hands, wanted, sorter=order), len(order) - 1)]
+        missing = self.hands[at] != wanted
+        if missing.any():
+            at = np.where(missing, int(self.weights().argmax()), at)
+        return np.asarray(at, dtype=np.int64)
+
+    @cached_property
+    def _sorted(self) -> IntArray:
+        return np.argsort(self.hands)
+
+    def possible(self) -> Self:
+        """Without hands that need more copies than are unseen now."""
+        possible = np.empty(len(self.hands), dtype=np.bool_)
+        count = possible_hands(self.hands, self.known, self.unseen, possible)
+        return self if count == len(self.hands) else self.select(possible)
+
+    def recover(self, before: HandRange) -> Self:
+        """Every hand that the hints and the visible cards allow, whatever the partners meant.
+
+        The others' memories are those of the likeliest hand before the event.
+        """
+        logger.warning(
+            "no hand%s explains the partners' moves: seat %d falls back to the hints and the "
+            "visible cards at move %d",
+            "" if self.exact else " of those kept",
+            self.seat,
+            int(self.view.rows[0, MOVES]),
+        )
+        likeliest = int(before.weights().argmax())
+        blank = replace(
+            self,
+            hands=np.zeros(1, dtype=self.hands.dtype),
+            likes=NO_FLOATS,
+            groups=NO_INTS,
+            partners=before.partners.alone(before, likeliest),
+            known=0,
+            recovered=self.recovered + 1,
+        )
+        return blank.enumerate(self.told)
+
+    # --------------------------------------------------------------------------- enumeration
+
+    def enumerate(
+        self,
+        allowed: IntArray,
+        *,
+        script: IntArray | None = None,
+        action: int = -1,
+        memories: NDArray[np.int32] | None = None,
+        upto: int | None = None,
+        limit: int | None = None,
+        relax: int = 0,
+    ) -> Self:
+        """Spell the pending slots out within ``allowed`` [H]; keep what lets a bot move so.
+
+        Of the pending slots those before slot ``upto``; None: all. ``limit`` stops it at so many.
+
+        ``script`` and ``memories`` int32 [G, words] are the bot's; None: no move to explain.
+
+        ``relax`` halves the hands less often than the limits ask, where none was left.
+        """
+        row = self.view.rows[0].copy()
+        salt = zlib.crc32(row.tobytes())  # every position leaves other hands out
+        memory = np.zeros((1, 1), dtype=np.int32) if memories is None else memories
+        nobody = script is None
+        if script is None:
+            script = np.zeros(SCRIPT, dtype=np.int64)
+            script[KIND] = NOBODY
+        stochastic = len(self.likes) > 0 or bool(script[STOCHASTIC])
+        stochastic |= self.epsilon > 0.0 or self.uncertainty > 0.0
+        most = self.partners.most
+        last = self.present if upto is None else upto
+        bound = self._bound(allowed, last)
+        coarse = _halvings(bound, MAX_WALKED) - relax if last - self.known > 2 else 0
+        coarse = max(coarse, 0)
+        thin = max(_halvings(bound, MAX_TESTED << coarse) - relax, 0)
+        extra = _ROOM
+        if limit is not None:
+            most, coarse, thin, extra = limit, 0, 0, 0
+        cursor = np.array([0, -1, 0], dtype=np.int64)
+        cards, counts = np.zeros(8, dtype=np.int64), np.zeros(32, dtype=np.int64)
+        room = int(min(bound, most + extra)) + 1  # what is never written takes no memory
+        hands = np.empty(room, dtype=self.hands.dtype)
+        likes = np.empty(room if stochastic else 0)
+        parents = np.empty(room if len(self.hands) > 1 else 0, dtype=np.int32)
+        n = 0
+        while cursor[PARENT] < len(self.hands) and (limit is None or n < limit):
+            n += filter_hands(
+                self.game.dims, row, self.seat, self.hands, self.likes, self.groups, memory,
+                self.known, last, self.unseen, allowed, script, self.epsilon,
+                self.uncertainty, action,
+                coarse, thin, salt, cursor, cards, counts, hands[n:], likes[n:], parents[n:],
+            )  # fmt: skip
+            while n > most and limit is None:
+                thin += 1
+                n = thin_out(hands[:n], likes[:n], parents[:n], thin, salt)
+        if n == 0 and thin + coarse > 0 and nobody:
+            return self.enumerate(allowed, upto=upto, relax=relax + 1)
+        origin = parents[:n] if len(parents) else np.zeros(n, dtype=np.int32)
+        few = n < room // 4  # a copy lets the room go
+        return replace(
+            self,
+            hands=hands[:n].copy() if few else hands[:n],
+            likes=likes[:n].copy() if few else likes[:n],
+            groups=self.groups[origin] if len(self.groups) else NO_INTS,
+            partners=self.partners.kept(origin),
+            known=last,
+            likelihoods=self.likelihoods + int(cursor[EVALUATED]),
+            exact=self.exact and thin == 0 and coarse == 0,
+        )
+
+    def _bound(self, allowed: IntArray, last: int) -> float:
+        """At least as many as there are assignments to the slots before ``last``."""
+        kinds = np.arange(32)
+        bound = float(len(self.hands))
+        for mask in allowed[self.known : last].tolist():
+            bound *= int((((mask >> kinds) & 1) * (self.unseen > 0)).sum())
+        return bound
+
+    def spelled_out(self) -> Self:
+        """The same belief without pending slots."""
+        if self.known == self.present:
+            return self
+        return self.enumerate(self.told)
+
+    # ------------------------------------------------------------------------------- queries
+
+    def weights(self) -> FloatArray:
+        """[N] unnormalised probabilities of the hands (of their known slots)."""
+        weights = np.empty(len(self.hands))  # not needed to sample
+        weigh_hands(self.hands, self.likes, self.known, self.unseen, weights)
+        return weights
+
+    @cached_property
+    def blocks(self) -> FloatArray:
+        """[K + 1] the weight of all hands before each block of them, and of all."""
+        sums = np.empty(-(-len(self.hands) // BLOCK))
+        weigh_blocks(self.hands, self.likes, self.known, self.unseen, sums)
+        return np.append(0.0, np.cumsum(sums))
+
+    def worlds_of(self, hands: IntArray, chance: Streams) -> HanabiWorlds:
+        """Worlds in which the seat holds these hands, the rest shuffled by the streams."""
+        rows = np.empty((len(hands), self.view.rows.shape[1]), dtype=np.int32)
+        fill_worlds(
+            self.game.dims, self.view.rows[0], self.seat, hands, self.known, self.present,
+            self.unseen, chance.state, rows,
+        )  # fmt: skip
+        return HanabiWorlds(self.game, rows)
+
+
+def _count(game: HanabiRules, view: HanabiView) -> tuple[IntArray, int]:
+    unseen = np.zeros(32, dtype=np.int64)
+    present = count_unseen(game.dims, view.rows[0], view.player, unseen)
+    return unseen, int(present)
+
+
+def told_by(
+    game: HanabiRules, actor: int, action: int, view: HanabiView
+) -> tuple[int, IntArray] | None:
+    """Who was hinted at, and the identities [H] that the hint leaves; None for no hint.
+
+    ``view`` is any seat's after the move.
+    """
+    move = action_to_dict(game.config, action)
+    if "target" not in move:
+        return None
+    by_rank = "rank" in move
+    value = move["rank"] if by_rank else move["color"]
+    allowed = np.empty(game.config.hand_size, dtype=np.int64)
+    touch_identities(game.dims, view.rows[0], value, by_rank, allowed)
+    return (actor + move["target"]) % game.config.players, allowed
+
+
+def all_kinds(game: HanabiRules) -> int:
+    """The set of all identities."""
+    return (1 << game.config.max_score) - 1
+
+
+def _halvings(count: float, limit: int) -> int:
+    """How often to halve so that at most ``limit`` are left."""
+    return max(0, int(np.ceil(np.log2(max(count, 1.0) / limit))))

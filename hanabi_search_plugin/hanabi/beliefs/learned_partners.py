@@ -1,0 +1,213 @@
+"""Partners of unknown policy, recognised by a small network (arXiv:1902.06075, section VII).
+
+The network reads the features of one move (Table V) and says how probable it is that each policy
+of a list made it. ``UnknownPartners`` asks the policies themselves instead, which is exact; this is
+the paper's way, at a small part of the time. ``hanabi-search train partners`` trains such networks.
+
+Letters: B moves, F features, P players, K candidates.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.beliefs.exact import private_belief
+from hanabi_search_plugin.beliefs.mixture import Mixture
+from hanabi_search_plugin.beliefs.unknown_partners import PartnersBelief
+from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.errors import ConfigError, RecordError, UnsupportedError
+from hanabi_search_plugin.core.game import Event, FloatArray, View
+from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
+from hanabi_search_plugin.core.require import require_positive_or_0
+from hanabi_search_plugin.hanabi.bots.compiled import is_compiled
+from hanabi_search_plugin.hanabi.bots.evalfn import ValueNetwork, move_features
+from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
+from hanabi_search_plugin.hanabi.bots.rulebook import TABLE_II
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiView, HanabiWorlds
+
+CAP = math.log(1e6)  # the most log likelihood that one move takes from a candidate (paper, VII)
+HANDS = 32  # the seat's own hands, of those that the hints allow, in which a move is looked at
+READER = RuleAgent(TABLE_II)
+"""Whose memory the features are read by, without a convention."""
+
+
+@dataclass(frozen=True)
+class Recogniser:
+    """A network with an output for each of some policies, and their names."""
+
+    network: ValueNetwork
+    partners: tuple[str, ...]  # [K]
+
+    def __post_init__(self) -> None:
+        if self.network.outputs != len(self.partners):
+            raise RecordError(
+                f"a network must have an output for each of {len(self.partners)} policies, got "
+                f"{self.network.outputs}"
+            )
+
+    def __call__(self, features: NDArray[np.floating]) -> FloatArray:
+        """[B, K] P(policy | features of a move [B, F]), all policies as probable before it."""
+        outputs = self.network(features)
+        shares = np.exp(outputs - outputs.max(axis=1, keepdims=True))
+        return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+
+    def save(self, path: str | Path) -> None:
+        """Write a file of safetensors, whole or not at all."""
+        self.network.save(path, {"partners": json.dumps(self.partners)})
+
+    @classmethod
+    def from_bytes(cls, content: bytes, name: str) -> Recogniser:
+        """From the content of a file. Raises RecordError, with its name, where it is none."""
+        network = ValueNetwork.from_bytes(content, name)
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        partners = json.loads(header.get("__metadata__", {}).get("partners", "[]"))
+        if not partners:
+            raise RecordError(f"{name}: expected a network that recognises policies")
+        return cls(network, tuple(partners))
+
+
+@functools.cache
+def shipped_recogniser() -> Recogniser:
+    """The one that comes with the package, of the policies of ``registry.MIXED_TRACK``."""
+    file = resources.files("hanabi_search_plugin.hanabi.bots") / "weights" / "partners.safetensors"
+    return Recogniser.from_bytes(file.read_bytes(), "partners")
+
+
+def named_recogniser(name: str, partners: Sequence[str]) -> Recogniser:
+    """ "learned", the shipped one, or a file, for policies of these names in this order.
+
+    Raises ConfigError for another name and for a network of other policies.
+    """
+    if name == "learned":
+        found = shipped_recogniser()
+    elif name.endswith(".safetensors"):
+        found = Recogniser.from_bytes(Path(name).read_bytes(), name)
+    else:
+        raise ConfigError(f"likelihoods must be exact, learned or a file, got {name!r}")
+    if found.partners != tuple(partners):
+        raise ConfigError(
+            f"partners must be those of the network, {','.join(found.partners)}, got "
+            f"{','.join(partners)}"
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class LearnedPartners:
+    """What makes an agent adapt as the paper's does: ``upgrade(..., belief=LearnedPartners(...))``.
+
+    Every seat but the agent's own is taken to have drawn one of ``candidates``, compiled bots of
+    native Hanabi, with the probabilities ``prior`` (None: all equal; the paper's: ``favouring``)
+    and to keep to it. After each of its moves every candidate's log weight grows by the log of what
+    ``recogniser`` gives it, ``-cap`` at least. Moves are no evidence of the own hand.
+
+    Raises ConfigError as ``Mixture`` does, for other candidates than compiled ones or than there
+    are outputs, and for a negative cap.
+    """
+
+    candidates: Sequence[Policy]
+    recogniser: Recogniser
+    prior: Sequence[float] | None = None
+    cap: float = CAP
+
+    def __post_init__(self) -> None:
+        require_positive_or_0("cap", self.cap)
+        mixture = self.mixture()
+        outputs = len(self.recogniser.partners)
+        if len(mixture.candidates) != outputs or not all(map(is_compiled, mixture.candidates)):
+            raise ConfigError(
+                f"candidates must be the {outputs} compiled policies that the network recognises, "
+                f"got {list(mixture.candidates)}"
+            )
+
+    def mixture(self) -> Mixture:
+        """A partner."""
+        return Mixture(self.candidates, prior=self.prior)
+
+    def __call__(self, blueprint: Blueprint, view: View) -> RecognisedPartnersBelief:
+        """The belief of ``view.player``, which follows its own policy of ``blueprint``."""
+        if not isinstance(view.game, HanabiRules):
+            raise UnsupportedError(f"learned likelihoods are of native Hanabi, got {view.game!r}")
+        partner = self.mixture()
+        mixed = tuple(policy if p == view.player else partner for p, policy in enumerate(blueprint))
+        with np.errstate(divide="ignore"):  # a prior of 0
+            start = np.log(np.repeat(partner.prior[None], len(mixed), axis=0))
+        inner = private_belief(view.game, mixed, view)
+        return RecognisedPartnersBelief(inner, self.recogniser, self.cap, start, READER.start(view))
+
+
+class RecognisedPartnersBelief(PartnersBelief):
+    """Any hand that the hints allow, and for each partner one posterior, whatever the hand."""
+
+    def __init__(
+        self,
+        inner: Belief,
+        recogniser: Recogniser,
+        cap: float,
+        log_weights: FloatArray,
+        reading: Memory,
+    ) -> None:
+        """``log_weights`` [P, K]; ``reading``: the memory of READER."""
+        super().__init__(inner)
+        self.recogniser = recogniser
+        self.cap = cap
+        self.log_weights = log_weights
+        self.reading = reading
+
+    def update(
+        self, event: Event, view: View, *, by_blueprint: bool = True
+    ) -> RecognisedPartnersBelief:
+        inner = self.inner.update(event, view, by_blueprint=False)
+        mover, log_weights = int(event.player[0]), self.log_weights
+        if by_blueprint and mover != self.seat:
+            log_weights = log_weights.copy()
+            found = self.likely(event, inner)
+            log_weights[mover] = updated(log_weights[mover], found, self.cap)
+        reading = READER.observe(view, event, self.reading)
+        return RecognisedPartnersBelief(inner, self.recogniser, self.cap, log_weights, reading)
+
+    def likely(self, event: Event, after: Belief) -> FloatArray:
+        """[K] what the network makes of a partner's move, the mean over HANDS own hands.
+
+        They are drawn from the belief ``after`` the move, which knows what a hint has told, and
+        from chance that is the same wherever the same has been seen.
+        """
+        game, view = self.game, self.view
+        assert isinstance(game, HanabiRules) and isinstance(view, HanabiView)
+        chance = np.random.default_rng(zlib.crc32(view.rows.tobytes()))
+        worlds, _ = after.sample(chance, HANDS)
+        assert isinstance(worlds, HanabiWorlds)
+        rows, hand = view.rows.repeat(HANDS, axis=0), game.hand_slots(self.seat)
+        rows[:, hand] = worlds.rows[:, hand]
+        moves = event.action.repeat(HANDS)
+        chances = self.recogniser(move_features(READER, game, rows, self.reading, moves))
+        return np.asarray(chances.mean(axis=0))
+
+    def informed(self, player: int, memory: Memory) -> Memory:
+        weights = np.repeat(self.posterior(player)[None], len(memory["drawn"]), axis=0)
+        return memory | {"weights": weights}
+
+    def posterior(self, player: int) -> FloatArray:
+        """See ``PartnersBelief.posterior``."""
+        self.require_unknown(player)
+        weights = np.exp(self.log_weights[player] - self.log_weights[player].max())
+        return np.asarray(weights / weights.sum())
+
+
+def updated(log_weights: FloatArray, likelihoods: FloatArray, cap: float) -> FloatArray:
+    """[K] log weights after a move of those likelihoods [K], up to a constant.
+
+    None takes more than ``cap`` from a weight: the network only estimates.
+    """
+    with np.errstate(divide="ignore"):
+        return log_weights + np.maximum(np.log(likelihoods), -cap)

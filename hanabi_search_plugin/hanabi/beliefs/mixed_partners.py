@@ -1,0 +1,177 @@
+"""Partners of unknown policy in beliefs of native Hanabi, where every candidate is compiled.
+
+Letters: N hands, P players, K candidates, G groups of hands under which memories are the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.beliefs.mixture import UNKNOWN, Mixture, learned
+from hanabi_search_plugin.core.game import Event, FloatArray, IntArray
+from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
+from hanabi_search_plugin.hanabi.beliefs.hand_filters import filter_hands
+from hanabi_search_plugin.hanabi.beliefs.hand_range import HandRange, Partners
+from hanabi_search_plugin.hanabi.beliefs.partners import CompiledPartners
+from hanabi_search_plugin.hanabi.bots.compiled import is_compiled, pack_memories
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules
+
+R = TypeVar("R", bound=HandRange)
+
+# Hands a belief keeps, of which every candidate is asked: all of 4 cards, and of 5 after a hint.
+MAX_MIXED = 1 << 20
+_NO_FLOATS = np.empty(0)
+NO_GROUPS = np.empty(0, dtype=np.int64)  # all hands in the first
+
+
+@dataclass(frozen=True, eq=False)
+class MixedPartners(Partners):
+    """Seats that play a ``Mixture`` of compiled bots, or one. Column k is all seats' k-th."""
+
+    columns: tuple[CompiledPartners, ...]  # [K]
+    groups: tuple[IntArray, ...]  # [K] of [N], as HandRange's: row of the column's memories
+    weights: tuple[FloatArray, ...]  # [P] of [N, K] posterior of candidates, given the hand
+    prior: tuple[FloatArray, ...]  # [P] of [1, K]
+    epsilon: tuple[float, ...]  # [P]
+    uncertainty: float
+
+    see_new_cards = False
+
+    @property
+    def most(self) -> int:
+        return MAX_MIXED
+
+    def explain(self, belief: R, actor: int, action: int, allowed: IntArray) -> R:
+        whole = belief.enumerate(allowed)
+        found = whole.partners
+        assert isinstance(found, MixedPartners)
+        weights = found.weights[actor]
+        chance = np.zeros_like(weights)
+        asked = 0
+        for k in range(weights.shape[1]):
+            rows = np.flatnonzero(weights[:, k] > 0)
+            if len(rows):
+                chance[rows, k] = found.chance_of(whole, k, rows, actor, action, allowed)
+                asked += len(rows)
+        weights, total = learned(weights, chance)
+        likes = total + self.uncertainty * (1.0 - total)
+        counted = replace(
+            whole,
+            likes=likes * (whole.likes if len(whole.likes) else 1.0),
+            likelihoods=whole.likelihoods + asked,
+            partners=replace(
+                found, weights=(*found.weights[:actor], weights, *found.weights[actor + 1 :])
+            ),
+        )
+        return counted.select(np.flatnonzero(likes > 0.0))
+
+    def chance_of(
+        self,
+        belief: HandRange,
+        k: int,
+        rows: IntArray,
+        actor: int,
+        action: int,
+        allowed: IntArray,
+    ) -> FloatArray:
+        """[rows] probability that candidate k of ``actor`` makes the move, under those hands."""
+        column, groups = self.columns[k], self.groups[k]
+        hands = belief.hands[rows]
+        found = np.empty(len(rows) + 1, dtype=hands.dtype)
+        likes, parents = np.empty(len(found)), np.empty(len(found), dtype=np.int32)
+        n = filter_hands(
+            belief.game.dims, belief.view.rows[0].copy(), belief.seat, hands, _NO_FLOATS,
+            groups[rows] if len(groups) else groups,
+            np.ascontiguousarray(column.table[:, actor]), belief.known, belief.known,
+            belief.unseen, allowed, column.scripts[actor], self.epsilon[actor], 0.0, action,
+            0, 0, 0, np.array([0, -1, 0]), np.zeros(8, dtype=np.int64),
+            np.zeros(32, dtype=np.int64), found, likes, parents,
+        )  # fmt: skip
+        chance = np.zeros(len(rows))
+        chance[parents[:n]] = likes[:n]
+        return chance
+
+    def observed(self, belief: HandRange, event: Event) -> tuple[Partners, IntArray] | None:
+        columns: list[CompiledPartners] = []
+        groups: list[IntArray] = []
+        for k, column in enumerate(self.columns):
+            found = column.observed(self._column(belief, k), event)
+            if found is None:
+                return None
+            new, part = found
+            columns.append(new)
+            groups.append(part)
+        return replace(self, columns=tuple(columns), groups=tuple(groups)), NO_GROUPS
+
+    def kept(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
+        groups = tuple(part[keep] if len(part) else part for part in self.groups)
+        return replace(self, groups=groups, weights=tuple(part[keep] for part in self.weights))
+
+    def alone(self, before: HandRange, hand: int) -> Partners:
+        """On one hand, where the belief recovers. What moves told of the policies counts half.
+
+        Either a hand was left out, and it stands, or the policy is another than they told.
+        """
+        columns = tuple(
+            column.alone(self._column(before, k), hand) for k, column in enumerate(self.columns)
+        )
+        chance = before.weights() / before.weights().sum()
+        weights = tuple(
+            0.5 * (chance @ part)[None] + 0.5 * prior
+            for part, prior in zip(self.weights, self.prior, strict=True)
+        )
+        return replace(self, columns=columns, groups=(NO_GROUPS,) * len(columns), weights=weights)
+
+    def memories(self, belief: HandRange, pick: IntArray) -> tuple[Memory, ...]:
+        """See ``Partners.memories``; a mixture's are not ``ready``."""
+        minds = [
+            column.memories(self._column(belief, k), pick) for k, column in enumerate(self.columns)
+        ]
+        memories: list[Memory] = []
+        for p, policy in enumerate(belief.blueprint):
+            memory = minds[0][p]
+            if isinstance(policy, Mixture):
+                memory = {
+                    "weights": self.weights[p][pick],
+                    "drawn": np.full(len(pick), UNKNOWN),
+                    "minds": tuple(mind[p] for mind in minds[: len(policy.candidates)]),
+                    "chances": None,
+                }
+            memories.append(memory)
+        return tuple(memories)
+
+    def _column(self, belief: R, k: int) -> R:
+        return replace(belief, groups=self.groups[k])
+
+
+def mixes_compiled(policy: Policy) -> bool:
+    """Is this a compiled bot, or a mixture of such?"""
+    if isinstance(policy, Mixture):
+        return all(is_compiled(candidate) for candidate in policy.candidates)
+    return is_compiled(policy)
+
+
+def make_mixed(
+    game: HanabiRules, blueprint: Blueprint, seat: int, uncertainty: float
+) -> MixedPartners:
+    """At the start of a game; every other seat ``mixes_compiled``."""
+    mixtures = [
+        policy if isinstance(policy, Mixture) and p != seat else Mixture([policy])
+        for p, policy in enumerate(blueprint)
+    ]
+    most = max(len(mixture.candidates) for mixture in mixtures)
+    worlds = game.deal(np.random.default_rng(0), 1)  # any: only the shape of memories matters
+    columns = []
+    for k in range(most):
+        column = tuple(m.candidates[min(k, len(m.candidates) - 1)] for m in mixtures)
+        starts = tuple(
+            None if p == seat else policy.start(worlds.view(p)) for p, policy in enumerate(column)
+        )
+        columns.append(CompiledPartners(game, column, pack_memories(starts)))
+    prior = tuple(mixture.prior[None] for mixture in mixtures)
+    epsilon = tuple(mixture.epsilon for mixture in mixtures)
+    return MixedPartners(tuple(columns), (NO_GROUPS,) * most, prior, prior, epsilon, uncertainty)

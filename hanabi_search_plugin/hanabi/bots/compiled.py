@@ -1,0 +1,275 @@
+"""Policies of native Hanabi that run compiled: the Python face of the bots in ``kernels``.
+
+Letters: B worlds, A actions, P players.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.beliefs.mixture import Mixture
+from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View
+from hanabi_search_plugin.core.policy import Memory, Policy, UniformPolicy
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.bots import game_loops
+from hanabi_search_plugin.hanabi.bots.routines import address_of
+from hanabi_search_plugin.hanabi.bots.script import (
+    COMMON,
+    DECIDE,
+    KIND,
+    OBSERVE,
+    PARAMS,
+    RANDOM,
+    ROUTINES,
+    SCRIPT,
+    SMARTBOT,
+    STOCHASTIC,
+    WORDS,
+)
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiView
+from hanabi_search_plugin.hanabi.engine.layout import ALL
+
+
+@dataclass(frozen=True)
+class Routines:
+    """What a bot does, as functions under ``jit.routine`` on rows of ``hanabi.layout``.
+
+    ``decide(dims, row, memory, script)``: the action of the player to move, or a code of ``script``
+    that leaves it to chance. The row may be a view: a bot never reads its own cards or the deck.
+    ``observe(dims, row, seat, memory, script)``: bring the seat's memory over the last move of
+    ``row``, in place; True where that took cards that some player does not see.
+    ``common(dims, row, memory, script)``: the same for one memory that serves every seat. False,
+    and the memory as it was, where the seats would read the move differently.
+    """
+
+    decide: Any
+    observe: Any = None
+    common: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by name, as functions are: what is compiled lives in one process."""
+        return _find_routines, tuple(
+            routine and (routine.py_func.__module__, routine.py_func.__qualname__)
+            for routine in (self.decide, self.observe, self.common)
+        )
+
+
+def _find_routines(*names: tuple[str, str] | None) -> Routines:
+    return Routines(*(name and getattr(import_module(name[0]), name[1]) for name in names))
+
+
+class CompiledBot(Policy):
+    """A bot of compiled routines at one seat of native Hanabi.
+
+    ``words``: int32 words of memory a seat, zeros at the start of a game; 0: no memory.
+    ``parameters``: whole numbers that the routines find in the script from PARAMS on.
+    ``deterministic`` False where ``decide`` may leave a move to chance.
+
+    Raises ConfigError for more parameters than a script holds.
+    """
+
+    kind = ROUTINES
+
+    def __init__(
+        self,
+        name: str,
+        routines: Routines,
+        *,
+        words: int = 0,
+        parameters: tuple[int, ...] = (),
+        deterministic: bool = True,
+    ) -> None:
+        if len(parameters) > SCRIPT - PARAMS:
+            raise ConfigError(
+                f"a bot takes at most {SCRIPT - PARAMS} parameters, got {len(parameters)}"
+            )
+        self.name = name
+        self.routines = routines
+        self.parameters = parameters
+        self.deterministic = deterministic
+        self._words = words
+
+    def words(self, game: HanabiRules) -> int:
+        """Words of a seat's memory."""
+        return self._words
+
+    def blank(self, game: HanabiRules) -> NDArray[np.int32]:
+        """int32 [words], a seat's memory at the first decision."""
+        return np.zeros(self.words(game), dtype=np.int32)
+
+    def script(self, game: HanabiRules) -> IntArray:
+        """int64 [SCRIPT], what the loops read. Compiles the routines where they are new."""
+        script = np.zeros(SCRIPT, dtype=np.int64)
+        script[KIND] = self.kind
+        if self.kind == ROUTINES:
+            script[DECIDE], script[OBSERVE], script[COMMON] = _addresses(self.routines, game.dims)
+        script[WORDS] = self.words(game)
+        script[STOCHASTIC] = not self.deterministic
+        script[PARAMS : PARAMS + len(self.parameters)] = self.parameters
+        return script
+
+    def start(self, view: View) -> Memory:
+        native = _native(view)
+        blank = self.blank(native.game)
+        return np.repeat(blank[None], len(view), axis=0) if len(blank) else None
+
+    def observe(self, view: View, event: Event, memory: Memory) -> Memory:
+        if memory is None:
+            return None
+        memory = np.array(memory, order="C")
+        native = _native(view)
+        script = self.script(native.game)
+        game_loops.observe_rows(native.game.dims, script, native.rows, view.player, memory)
+        return memory
+
+    def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
+        native = _native(view)
+        actions = np.empty(len(view), dtype=np.int64)
+        mine = NO_MEMORY if memory is None else np.ascontiguousarray(memory)
+        script = self.script(native.game)
+        game_loops.act_rows(native.game.dims, script, native.rows, mine, rng.state, actions)
+        return actions
+
+    def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
+        if self.deterministic:
+            return super().probabilities(view, legal, memory)
+        native = _native(view)
+        chance = np.empty(legal.shape)
+        mine = NO_MEMORY if memory is None else np.ascontiguousarray(memory)
+        script = self.script(native.game)
+        game_loops.chance_rows(native.game.dims, script, native.rows, mine, chance)
+        return chance
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+
+NO_MEMORY = np.zeros((1, 1), dtype=np.int32)
+
+
+class MaskBot(CompiledBot):
+    """One that remembers public knowledge.
+
+    Memory: int32 [B, players * hand size], the seat's own copy of the public knowledge masks.
+    """
+
+    def words(self, game: HanabiRules) -> int:
+        return game.config.players * game.config.hand_size
+
+    def blank(self, game: HanabiRules) -> NDArray[np.int32]:
+        return np.full(self.words(game), game.template[ALL], dtype=np.int32)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+class SmartBot(MaskBot):
+    """SmartBot at one seat of native Hanabi, any configuration; see ``smartbot`` for how it plays.
+
+    Memory: int32 [B, players * hand size], the seat's own copy of the public knowledge masks.
+    """
+
+    kind = SMARTBOT
+
+    def __init__(self) -> None:
+        super().__init__("smartbot", Routines(decide=None))
+
+
+def _native(view: View) -> HanabiView:
+    if not isinstance(view, HanabiView):
+        raise UnsupportedError(
+            f"compiled bots play native Hanabi (HanabiRules), got a view of {view.game.name}"
+        )
+    return view
+
+
+@functools.cache
+def _addresses(routines: Routines, dims: tuple[Any, ...]) -> tuple[int, int, int]:
+    return (
+        address_of(routines.decide, dims, seat=False, returns=types.int64),
+        address_of(routines.observe, dims, seat=True, returns=types.boolean),
+        address_of(routines.common, dims, seat=False, returns=types.boolean),
+    )
+
+
+def is_compiled(policy: Policy) -> bool:
+    """Is there a compiled bot that plays as ``policy`` does?"""
+    return isinstance(policy, CompiledBot) or type(policy) is UniformPolicy
+
+
+def script_of(policy: Policy, game: HanabiRules) -> IntArray | None:
+    """int64 [SCRIPT], the compiled bot that plays as ``policy`` does, or None."""
+    if not is_compiled(policy):
+        return None
+    if isinstance(policy, CompiledBot):
+        return policy.script(game)
+    script = np.zeros(SCRIPT, dtype=np.int64)
+    script[KIND], script[STOCHASTIC] = RANDOM, 1
+    return script
+
+
+def scripts_of(blueprint: tuple[Policy, ...], game: HanabiRules) -> IntArray | None:
+    """A script a seat, int64 [P, SCRIPT], or None unless every seat's policy is compiled."""
+    scripts = [script_of(policy, game) for policy in blueprint]
+    compiled = [script for script in scripts if script is not None]
+    return np.stack(compiled) if len(compiled) == len(blueprint) else None
+
+
+def table_of(
+    blueprint: tuple[Policy, ...], memories: tuple[Memory, ...], game: HanabiRules
+) -> tuple[IntArray, tuple[Memory, ...]] | None:
+    """Who sits at the table of each world, and their memories: scripts int64 [B or 1, P, SCRIPT].
+
+    A seat that plays a ``Mixture`` is the candidate drawn there. None where a policy is not
+    compiled, or not drawn.
+    """
+    scripts, minds = [], []
+    for policy, memory in zip(blueprint, memories, strict=True):
+        if isinstance(policy, Mixture):
+            found = _drawn(policy, memory, game)
+            if found is None:
+                return None
+            script, memory = found
+        else:
+            alone = script_of(policy, game)
+            if alone is None:
+                return None
+            script = alone[None]
+        scripts.append(script)
+        minds.append(memory)
+    worlds = max(len(script) for script in scripts)
+    together = [np.broadcast_to(script, (worlds, SCRIPT)) for script in scripts]
+    return np.stack(together, axis=1), tuple(minds)
+
+
+def _drawn(policy: Mixture, memory: Memory, game: HanabiRules) -> tuple[IntArray, Memory] | None:
+    """The scripts [B, SCRIPT] of the candidates that are drawn, and their memories in one array."""
+    scripts, drawn = scripts_of(policy.candidates, game), memory["drawn"]
+    if scripts is None or (drawn < 0).any():  # UNKNOWN
+        return None
+    packed = np.zeros((len(drawn), int(scripts[:, WORDS].max(initial=1))), dtype=np.int32)
+    for k, mind in enumerate(memory["minds"]):
+        rows = np.flatnonzero(drawn == k)
+        if mind is not None and len(rows):
+            packed[rows, : mind.shape[1]] = mind[rows]
+    return scripts[drawn], packed
+
+
+def pack_memories(memories: tuple[Memory, ...]) -> NDArray[np.int32]:
+    """[B or 1, P, words] of the longest memory; the others end in zeros."""
+    known = [memory for memory in memories if memory is not None]
+    rows = max((len(memory) for memory in known), default=1)
+    words = max((memory.shape[1] for memory in known), default=1)
+    packed = np.zeros((rows, len(memories), words), dtype=np.int32)
+    for p, memory in enumerate(memories):
+        if memory is not None:
+            packed[:, p, : memory.shape[1]] = memory
+    return packed

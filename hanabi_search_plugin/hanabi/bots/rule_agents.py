@@ -1,0 +1,294 @@
+"""Agents that are ordered lists of rules: those of the literature, and your own.
+
+An agent of your own is a line::
+
+    RuleAgent([PlaySafe(), PlayProbablySafe(0.6, if_lives_above=1), TellAnyoneAboutUseful(),
+               DiscardOldest(), TellRandomly()])
+
+The first rule of the list that proposes a move makes it. ``blueprints.rulebook`` has the rules, and
+says what they do in both readings and what the convention means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.game import BoolArray, IntArray, View, Worlds
+from hanabi_search_plugin.core.policy import Memory, Redraws
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.bots import action_rules as ops
+from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot, Routines, _native
+from hanabi_search_plugin.hanabi.bots.redraw import redraw_rows
+from hanabi_search_plugin.hanabi.bots.rulebook import (
+    CompleteTellUseful,
+    Convention,
+    DiscardHighest,
+    DiscardLeastLikelyNecessary,
+    DiscardOldest,
+    DiscardOldestNoInfo,
+    DiscardProbablyUseless,
+    DiscardRandomly,
+    DiscardUnidentified,
+    OsawaDiscard,
+    PlayAnything,
+    PlayIfCertain,
+    PlayProbablySafe,
+    PlaySafe,
+    Rule,
+    TellAnyoneAboutUseful,
+    TellAnyoneAboutUseless,
+    TellDispensable,
+    TellIllInformed,
+    TellMostInformation,
+    TellMostNewInformation,
+    TellOldestUseful,
+    TellPlayable,
+    TellPlayableOuter,
+    TellRandomly,
+    TellUnknown,
+    TryToUnblock,
+)
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
+
+_ROUTINES = Routines(decide=ops.decide, observe=ops.observe, common=ops.common)
+
+
+class RuleAgent(CompiledBot, Redraws):
+    """Plays the move of the first rule that proposes one; see the module for the two readings.
+
+    Memory: int32 [B, words], what ``blueprints.rules`` says, the same for all seats. Raises
+    ConfigError for an empty or too long list, what is no rule, or an unknown convention.
+    """
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        *,
+        convention: Convention = "off",
+        strict: bool = False,
+        name: str = "rules",
+    ) -> None:
+        last_resort: tuple[Rule, ...] = ()
+        if strict:
+            last_resort = (DiscardOldest(), TellMostInformation(), PlayAnything(0.0))
+        most = ops.MAX_RULES - len(last_resort)
+        if not 1 <= len(rules) <= most:
+            raise ConfigError(f"rules must be from 1 to {most}, got {len(rules)}")
+        for rule in rules:
+            if not isinstance(rule, Rule) or not hasattr(rule, "operation"):
+                raise ConfigError(f"rules must be rules of this module, got {rule!r}")
+        if not isinstance(strict, bool):
+            raise ConfigError(f"strict must be true or false, got {strict!r}")
+        if convention not in get_args(Convention):
+            known = ", ".join(get_args(Convention))
+            raise ConfigError(f"convention must be one of {known}, got {convention!r}")
+        words = [rule.word(convention, strict) for rule in (*rules, *last_resort)]
+        self._recent = any(word & ops.NOT_TWICE for word in words)
+        settings = get_args(Convention).index(convention)
+        settings |= (ops.BY_AGE if strict else 0) | (ops.RECENT if self._recent else 0)
+        super().__init__(
+            name,
+            _ROUTINES,
+            parameters=(len(words), settings, *words),
+            deterministic=not any(rule.random for rule in rules),
+        )
+        self.rules = tuple(rules)
+        self.convention = convention
+        self.strict = strict
+
+    def words(self, game: HanabiRules) -> int:
+        config = game.config
+        cards = config.players * config.hand_size
+        planes = cards * ops.PLANES if self.convention == "any-giver" else 0
+        return cards + planes + (ops.RECENT_WORDS if self._recent else 0)
+
+    def blank(self, game: HanabiRules) -> NDArray[np.int32]:
+        config = game.config
+        cards = np.arange(config.players * config.hand_size)
+        unknown = ((1 << config.colors) - 1) | ((1 << config.ranks) - 1) << 5
+        memory = np.zeros(self.words(game), dtype=np.int32)
+        memory[cards] = unknown | (cards % config.hand_size) << ops.SLOT
+        return memory
+
+    def proposals(self, view: View, memory: Memory) -> IntArray:
+        """[B, rules] what each rule proposes, a legal action or a code of ``blueprints.script``.
+
+        ``view.player`` is to move in all worlds. What a strict agent falls back on comes last.
+        """
+        native = _native(view)
+        script = self.script(native.game)
+        codes = np.empty((len(view), int(script[ops.RULES])), dtype=np.int64)
+        ops.propose_rows(native.game.dims, script, native.rows, memory, codes)
+        return codes
+
+    def proposed(self, view: View, legal: BoolArray, memory: Memory) -> BoolArray:
+        """[B, A] what the rules propose; of a rule that leaves it to chance, all it may come to."""
+        native = _native(view)
+        script = self.script(native.game)
+        proposed = np.empty(legal.shape, dtype=np.bool_)
+        ops.proposed_rows(native.game.dims, script, native.rows, memory, proposed)
+        return proposed
+
+    def redraw(self, worlds: Worlds, player: int, memory: Memory, rng: Streams) -> HanabiWorlds:
+        """See ``Redraws``: hands whose cards the convention allows, each of them as likely.
+
+        After 64 draws in which two slots took the same card, hints alone count. Takes a varying
+        number of draws of ``rng``.
+        """
+        if not isinstance(worlds, HanabiWorlds):
+            raise TypeError(f"expected worlds of native Hanabi, got {type(worlds).__name__}")
+        game, rows = worlds.game, worlds.rows.copy()
+        rng.state = rng.state.copy()
+        seer = bool(game.visible[player, player])
+        redraw_rows(game.dims, self.script(game), rows, memory, player, seer, rng.state)
+        return HanabiWorlds(game, rows)
+
+    def __repr__(self) -> str:
+        convention = f", convention={self.convention!r}" if self.convention != "off" else ""
+        return f"<{self.name}{convention}{', strict' if self.strict else ''}>"
+
+
+def _risky(threshold: float) -> list[Rule]:
+    return [
+        PlayIfCertain(),
+        PlayProbablySafe(threshold),
+        TellAnyoneAboutUseful(),
+        OsawaDiscard(),
+        DiscardOldest(),
+    ]
+
+
+def _risky2(threshold: float) -> list[Rule]:
+    return [
+        PlayIfCertain(),
+        PlayProbablySafe(threshold),
+        TellAnyoneAboutUseful(),
+        TellMostNewInformation(),
+        OsawaDiscard(),
+        TellRandomly(),
+        DiscardProbablyUseless(0.0, falls_back=True),
+    ]
+
+
+_THRESHOLDS: dict[str, tuple[Callable[[float], list[Rule]], float]] = {
+    "risky": (_risky, 0.75),
+    "risky2": (_risky2, 0.7),
+}
+
+_LISTS: dict[str, list[Rule]] = {
+    "cautious": [
+        PlayIfCertain(),
+        PlaySafe(),
+        TellAnyoneAboutUseful(),
+        OsawaDiscard(),
+        DiscardRandomly(),
+        TellRandomly(),
+    ],
+    "iggi": [
+        PlayIfCertain(),
+        PlaySafe(),
+        TellAnyoneAboutUseful(),
+        OsawaDiscard(),
+        DiscardOldest(),
+        TellRandomly(),
+    ],
+    "internal": [
+        PlaySafe(),
+        OsawaDiscard(),
+        TellPlayable(),
+        TellRandomly(),
+        DiscardRandomly(),
+    ],
+    "outer": [
+        PlaySafe(),
+        OsawaDiscard(),
+        TellPlayableOuter(),
+        TellUnknown(),
+        DiscardRandomly(),
+    ],
+    "piers": [
+        PlayProbablySafe(0.0, if_lives_above=1, if_deck_at_most=0),
+        PlaySafe(),
+        PlayProbablySafe(0.6, if_lives_above=1),
+        TellAnyoneAboutUseful(),
+        TellDispensable(if_hints_below=4),
+        OsawaDiscard(),
+        DiscardOldest(),
+        TellRandomly(),
+        DiscardRandomly(),
+    ],
+    "flawed": [
+        PlaySafe(),
+        PlayProbablySafe(0.25),
+        TellRandomly(),
+        OsawaDiscard(),
+        DiscardOldest(),
+        DiscardRandomly(),
+    ],
+    "vdb": [
+        PlayProbablySafe(0.6, if_lives_above=1),
+        PlaySafe(if_lives_at_most=1),
+        DiscardProbablyUseless(1.0),
+        TellAnyoneAboutUseful(),
+        TellMostNewInformation(),
+        DiscardProbablyUseless(0.0),
+    ],
+    "iggi2": [
+        PlayProbablySafe(0.0, if_lives_above=1, if_deck_at_most=0),
+        PlayIfCertain(),
+        PlaySafe(),
+        PlayProbablySafe(0.6, if_lives_above=1),
+        OsawaDiscard(),
+        TellOldestUseful(),
+        CompleteTellUseful(),
+        DiscardOldestNoInfo(),
+        DiscardOldest(),
+        TellMostNewInformation(),
+        TellRandomly(),
+    ],
+    "clivej2": [
+        TryToUnblock(),
+        PlaySafe(),
+        TellIllInformed(),
+        OsawaDiscard(),
+        CompleteTellUseful(),
+        TellAnyoneAboutUseful(),
+        TellAnyoneAboutUseless(),
+        TellMostNewInformation(),
+        DiscardUnidentified(),
+        DiscardHighest(),
+        DiscardLeastLikelyNecessary(),
+        DiscardProbablyUseless(0.0, falls_back=True),
+    ],
+}
+
+AGENTS = (*_LISTS, *_THRESHOLDS)
+"""The names that ``rule_agent`` knows."""
+
+
+def rule_agent(
+    name: str,
+    *,
+    threshold: float | None = None,
+    convention: Convention = "off",
+    strict: bool = False,
+) -> RuleAgent:
+    """A named agent. ``threshold`` is for "risky" (0.75 unless given) and "risky2" (0.7).
+
+    Raises ConfigError for an unknown name, or a threshold where there is none.
+    """
+    if name in _THRESHOLDS:
+        make, usual = _THRESHOLDS[name]
+        rules = make(usual if threshold is None else threshold)
+    elif name in _LISTS:
+        if threshold is not None:
+            raise ConfigError(f"threshold must be left out for {name}, got {threshold!r}")
+        rules = _LISTS[name]
+    else:
+        raise ConfigError(f"agent must be one of {', '.join(AGENTS)}, got {name!r}")
+    return RuleAgent(rules, convention=convention, strict=strict, name=name)

@@ -1,0 +1,95 @@
+"""One configuration of Hanabi, checked before anything else sees it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal, get_args
+
+from hanabi_search_plugin.core.errors import ConfigError
+
+Bomb = Literal["zero", "keep", "minus_one"]
+ObservationType = Literal["minimal", "card_knowledge", "seer"]
+
+_RANGES = {
+    "players": (2, 5),
+    "colors": (1, 5),
+    "ranks": (1, 5),
+    "hand_size": (1, 8),  # OpenSpiel keeps the cards that a hint touched in eight bits
+    "information_tokens": (0, 50),
+    "life_tokens": (1, 50),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HanabiConfig:
+    """Parameters of the game, named as OpenSpiel's, and how losing the last life counts.
+
+    ``bomb``: the return of a game that lost its last life: ``"zero"`` (OpenSpiel), ``"keep"`` the
+    points on the table, or ``"minus_one"``: those points less one (the public SPARTA program).
+    ``hand_size`` 0 takes the rule book's: 5 cards for 2 and 3 players, 4 for 4 and 5.
+    Ranges: 2 to 5 players, 1 to 5 colors and ranks, 1 to 8 cards in a hand (as many as the deck
+    has for all), 0 to 50 information tokens (OpenSpiel's ``max_information_tokens``), 1 to 50 life
+    tokens (its ``max_life_tokens``). Inside them OpenSpiel plays the same game; it takes larger
+    hands and more tokens, too, and aborts the process where a range of its own is broken.
+    Raises ConfigError naming the parameter and its range.
+    """
+
+    players: int = 2
+    colors: int = 5
+    ranks: int = 5
+    hand_size: int = 0
+    information_tokens: int = 8
+    life_tokens: int = 3
+    random_start_player: bool = False
+    observation_type: ObservationType = "card_knowledge"
+    bomb: Bomb = "zero"
+
+    def __post_init__(self) -> None:
+        for name in _RANGES:
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise ConfigError(f"{name} must be an integer, got {value!r}")
+        if self.hand_size == 0 and 2 <= self.players <= 5:
+            object.__setattr__(self, "hand_size", 5 if self.players <= 3 else 4)
+        for name, (low, high) in _RANGES.items():
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise ConfigError(f"{name} must be from {low} to {high}, got {value}")
+        if not isinstance(self.random_start_player, bool):
+            raise ConfigError(
+                f"random_start_player must be true or false, got {self.random_start_player!r}"
+            )
+        for name, kind in (("observation_type", ObservationType), ("bomb", Bomb)):
+            value = getattr(self, name)
+            if value not in get_args(kind):
+                options = ", ".join(get_args(kind))
+                raise ConfigError(f"{name} must be one of {options}, got {value!r}")
+        if self.players * self.hand_size > self.deck_size:
+            raise ConfigError(
+                f"hand_size must let {self.players} hands fit into the deck of {self.deck_size} "
+                f"cards, got {self.hand_size}"
+            )
+
+    @property
+    def copies(self) -> tuple[int, ...]:
+        """How many of each rank a colour has: three of the first, one of the last, else two."""
+        return tuple(
+            1 if rank == self.ranks - 1 and rank > 0 else 3 if rank == 0 else 2
+            for rank in range(self.ranks)
+        )
+
+    @property
+    def deck_size(self) -> int:
+        return self.colors * sum(self.copies)
+
+    @property
+    def max_score(self) -> int:
+        return self.colors * self.ranks
+
+    @property
+    def num_actions(self) -> int:
+        """OpenSpiel's action ids: discards, plays, colour hints, rank hints."""
+        return 2 * self.hand_size + (self.players - 1) * (self.colors + self.ranks)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}

@@ -1,0 +1,308 @@
+"""Searched games in a folder: what a search found at every decision, beside the games.
+
+``about.json`` says what was played, and ``00000.npz``, ``00001.npz``, ... hold ``SHARD`` games
+each, arrays of plain numbers as ``SearchedGames`` names them. A file appears when its last game is
+over: what was stopped goes on at the first file that is missing. ``log.jsonl`` has a line a file:
+its games, their mean score and what they cost.
+
+Letters: G games, T moves of the longest, D searched decisions, A actions, C cards of the deck.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.core.errors import ConfigError, RecordError
+from hanabi_search_plugin.core.game import HIDDEN
+from hanabi_search_plugin.core.policy import Blueprint
+from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+from hanabi_search_plugin.evaluation.evaluate import critics
+from hanabi_search_plugin.evaluation.journal import difference
+from hanabi_search_plugin.evaluation.match import GameResult, Match, deal_game, searching_seats
+from hanabi_search_plugin.evaluation.provenance import describe
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.layout import TURN
+from hanabi_search_plugin.hanabi.files.records import RecordedGame
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+
+FORMAT = "hanabi-search-plugin searched games 1"
+ABOUT, LOG = "about.json", "log.jsonl"
+SHARD = 100  # games of a file
+
+
+@dataclass(frozen=True)
+class SearchedGames:
+    """G games, and the decisions in them that were searched, in order of games and turns."""
+
+    deck: NDArray[np.uint8]  # [G, C] identities, first dealt first
+    first_player: NDArray[np.uint8]  # [G]
+    moves: NDArray[np.int8]  # [G, T] OpenSpiel's action ids, HIDDEN after the end
+    score: NDArray[np.int8]  # [G] by the game's ``bomb``
+    lives: NDArray[np.uint8]  # [G] left
+    game: NDArray[np.int32]  # [D] row of the game
+    turn: NDArray[np.int16]  # [D] from 0
+    seat: NDArray[np.uint8]  # [D] who searched
+    blueprint: NDArray[np.int8]  # [D] the blueprint's move; the search's is in ``moves``
+    legal: NDArray[np.bool_]  # [D, A]
+    mean: NDArray[np.float32]  # [D, A] return in score points; nan where never tried
+    count: NDArray[np.int32]  # [D, A] rollouts
+
+    def __len__(self) -> int:
+        return len(self.deck)
+
+    @property
+    def played(self) -> NDArray[np.int8]:
+        """[D] the search's move."""
+        return self.moves[self.game, self.turn]
+
+    def recorded(self, config: HanabiConfig) -> list[RecordedGame]:
+        """The games as the recorded-games format has them."""
+        return [
+            RecordedGame(
+                config=config,
+                game=i,
+                deck=tuple(self.deck[i].tolist()),
+                actions=tuple(self.moves[i][self.moves[i] != HIDDEN].tolist()),
+                first_player=int(self.first_player[i]),
+                score=int(self.score[i]),
+                lives_left=int(self.lives[i]),
+                bomb=config.bomb,
+            )
+            for i in range(len(self))
+        ]
+
+
+@dataclass(frozen=True)
+class About:
+    """What the games of a folder are."""
+
+    config: HanabiConfig
+    policy: str  # the blueprint's name, as ``load_policy`` takes it
+    parameters: dict[str, Any]  # all that decides on the games
+
+
+def record_games(
+    game: HanabiGame,
+    line_ups: Sequence[Blueprint],
+    folder: str | Path,
+    *,
+    policy: str,
+    games: int,
+    seed: int = 0,
+    threads: int = 1,
+    on_game: Callable[[GameResult], None] | None = None,
+) -> None:
+    """Play ``games`` games in which somebody searches, and keep every searched decision.
+
+    Game i of ``seed`` is played by line-up i modulo their number, so that seats may search in turn;
+    ``policy`` is the name of what everybody plays without a search. The same ``seed`` gives the
+    same files for any number of ``threads``. Games in files that are there already are not played
+    again; ``on_game`` hears of the others. Raises ConfigError for bad numbers, where nobody
+    searches, and for a folder of other games.
+    """
+    require_integer("games", games, 1)
+    require_integer("threads", threads, 1)
+    require_integer("seed", seed, 0)
+    if not all(searching_seats(line_up) for line_up in line_ups):
+        raise ConfigError("search must be one, got none: there would be nothing to record")
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    _begin(folder, game, line_ups, policy, seed)
+    for number in range(-(-games // SHARD)):
+        todo = list(range(number * SHARD, min(games, (number + 1) * SHARD)))
+        path = _shard(folder, number)
+        if path.exists() and len(_read_shard(path)) >= len(todo):
+            continue
+        results: dict[int, GameResult] = {}
+
+        def keep(result: GameResult, results: dict[int, GameResult] = results) -> None:
+            results[result.game] = result
+            if on_game is not None:
+                on_game(result)
+
+        for turn, line_up in enumerate(line_ups):
+            mine = [i for i in todo if i % len(line_ups) == turn]
+            seat = searching_seats(line_up)[0]
+            Match(game, line_up, "policies", seat, seed).play(mine, threads, keep)
+        played = [results[i] for i in todo]
+        arrays = _packed(game, played, seed)
+        with atomic_write(path) as file:
+            np.savez_compressed(file, **{f.name: getattr(arrays, f.name) for f in fields(arrays)})
+        line = {
+            "games": len(played),
+            "first": todo[0],
+            "score": float(arrays.score.mean()),
+            "cpu_seconds": sum(result.cpu_seconds for result in played),
+            "rollouts": sum(result.rollouts for result in played),
+            "changed_moves": sum(result.changed_moves for result in played),
+        }
+        with (folder / LOG).open("a", encoding="utf-8") as log:
+            log.write(json.dumps(line) + "\n")
+
+
+def read_about(folder: str | Path) -> About:
+    """What lies in a folder. Raises RecordError where that is no searched games."""
+    path = Path(folder) / ABOUT
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+        if about["format"] != FORMAT:
+            raise RecordError(f"{path}: expected the format {FORMAT!r}, got {about['format']!r}")
+        return About(HanabiConfig(**about["config"]), str(about["policy"]), about["parameters"])
+    except FileNotFoundError:
+        raise RecordError(f"{folder}: expected searched games, got no {ABOUT} in it") from None
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, RecordError):
+            raise
+        raise RecordError(f"{path}: expected a description of searched games: {error}") from None
+
+
+def read_searched(folder: str | Path, games: int | None = None) -> SearchedGames:
+    """The first ``games`` games of a folder, or all.
+
+    Raises RecordError where the folder holds none, fewer, or damaged ones.
+    """
+    read_about(folder)
+    parts: list[SearchedGames] = []
+    found = 0
+    while games is None or found < games:
+        path = _shard(Path(folder), len(parts))
+        if not path.exists():
+            break
+        part = _read_shard(path)
+        parts.append(part)
+        found += len(part)
+        if len(part) < SHARD:
+            break
+    if not found or (games is not None and found < games):
+        raise RecordError(f"{folder}: expected {games or 'any'} searched games, got {found}")
+    whole = _joined(parts)
+    return whole if games is None else first_games(whole, 0, games)
+
+
+def first_games(whole: SearchedGames, start: int, stop: int) -> SearchedGames:
+    """Games ``start`` to ``stop``, numbered from 0."""
+    rows = (whole.game >= start) & (whole.game < stop)
+    content = {
+        f.name: getattr(whole, f.name)[rows if f.name in _OF_DECISIONS else slice(start, stop)]
+        for f in fields(whole)
+    }
+    return SearchedGames(**content | {"game": content["game"] - np.int32(start)})
+
+
+_OF_DECISIONS = ("game", "turn", "seat", "blueprint", "legal", "mean", "count")
+
+
+def _shard(folder: Path, number: int) -> Path:
+    return folder / f"{number:05}.npz"
+
+
+def _begin(
+    folder: Path, game: HanabiGame, line_ups: Sequence[Blueprint], policy: str, seed: int
+) -> None:
+    """Write what will be played, or compare it with what was."""
+    parameters = {
+        "game": describe(game),
+        "line_ups": [describe(line_up) for line_up in line_ups],
+        "seed": seed,
+        "critics": critics(line_ups[0]),
+    }
+    parameters = json.loads(json.dumps(parameters))
+    if (folder / ABOUT).exists():
+        other = difference(read_about(folder).parameters, parameters)
+        if other is not None:
+            name, there, here = other
+            raise ConfigError(
+                f"out must go on with the parameters of {folder}: {name} is {json.dumps(there)} "
+                f"there, {json.dumps(here)} here"
+            )
+        return
+    about = {
+        "format": FORMAT,
+        "config": game.config.to_dict(),
+        "policy": policy,
+        "parameters": parameters,
+    }
+    with atomic_write(folder / ABOUT) as file:
+        file.write(json.dumps(about, indent=1).encode() + b"\n")
+
+
+def _packed(game: HanabiGame, played: list[GameResult], seed: int) -> SearchedGames:
+    rows = [deal_game(game, seed, result.game)[0].rows[0] for result in played]  # type: ignore[attr-defined]  # native
+    cards = game.config.deck_size
+    longest = max(len(result.actions) for result in played)
+    moves = np.full((len(played), longest), HIDDEN, dtype=np.int8)
+    for i, result in enumerate(played):
+        moves[i, : len(result.actions)] = result.actions
+    found = [
+        (i, turn, seat, decision)
+        for i, result in enumerate(played)
+        for turn, seat, decision in result.decisions
+        if decision.reason != "search_not_allowed"
+    ]
+    size = (len(found), game.num_actions)
+    legal, mean = np.zeros(size, dtype=np.bool_), np.full(size, np.nan, dtype=np.float32)
+    count = np.zeros(size, dtype=np.int32)
+    for row, (*_, decision) in enumerate(found):
+        legal[row, decision.actions] = True
+        mean[row, decision.actions] = decision.mean
+        count[row, decision.actions] = decision.count
+    return SearchedGames(
+        deck=np.array([row[len(row) - cards :] for row in rows], dtype=np.uint8),
+        first_player=np.array([row[TURN] for row in rows], dtype=np.uint8),
+        moves=moves,
+        score=np.array([result.score for result in played], dtype=np.int8),
+        lives=np.array([result.lives_left for result in played], dtype=np.uint8),
+        game=np.array([i for i, *_ in found], dtype=np.int32),
+        turn=np.array([turn for _, turn, *_ in found], dtype=np.int16),
+        seat=np.array([seat for _, _, seat, _ in found], dtype=np.uint8),
+        blueprint=np.array([d.blueprint_action for *_, d in found], dtype=np.int8),
+        legal=legal,
+        mean=mean,
+        count=count,
+    )
+
+
+def _read_shard(path: Path) -> SearchedGames:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            part = SearchedGames(**{f.name: file[f.name] for f in fields(SearchedGames)})
+    except (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile) as error:
+        raise RecordError(f"{path}: expected a file of searched games: {error}") from None
+    lengths = {
+        kind: {len(getattr(part, f.name)) for f in fields(part) if (f.name in _OF_DECISIONS) == own}
+        for kind, own in (("games", False), ("decisions", True))
+    }
+    for kind, found in lengths.items():
+        if len(found) != 1:
+            raise RecordError(f"{path}: expected arrays of one length for its {kind}, got {found}")
+    return part
+
+
+def _joined(parts: list[SearchedGames]) -> SearchedGames:
+    longest = max(part.moves.shape[1] for part in parts)
+    starts = np.cumsum([0, *(len(part) for part in parts)])
+    parts = [
+        replace(
+            part,
+            game=(part.game + start).astype(np.int32),
+            moves=np.pad(
+                part.moves, ((0, 0), (0, longest - part.moves.shape[1])), constant_values=HIDDEN
+            ),
+        )
+        for part, start in zip(parts, starts.tolist(), strict=False)
+    ]
+    return SearchedGames(
+        **{
+            f.name: np.concatenate([getattr(part, f.name) for part in parts])
+            for f in fields(SearchedGames)
+        }
+    )

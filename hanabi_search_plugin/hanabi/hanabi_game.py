@@ -1,0 +1,82 @@
+"""The game of Hanabi with beliefs, rollouts and trees of its own: what users make.
+
+Letters: B worlds, A actions, M actions tried, P players.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.capabilities import CompilesRollouts, HasBeliefs
+from hanabi_search_plugin.core.game import FloatArray, IntArray, View, Worlds
+from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
+from hanabi_search_plugin.core.public_belief import PublicBelief
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, TreeSettings
+from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
+from hanabi_search_plugin.hanabi.beliefs.joint_hands import JointHands
+from hanabi_search_plugin.hanabi.beliefs.public_hands import HandRanges
+from hanabi_search_plugin.hanabi.bots.compiled import table_of
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
+from hanabi_search_plugin.hanabi.search import compiled_rollouts
+from hanabi_search_plugin.hanabi.search.compiled_tables import make_tables
+from hanabi_search_plugin.hanabi.search.compiled_tree import start_tree
+from hanabi_search_plugin.hanabi.search.seat_tables import Tables
+
+
+class HanabiGame(HanabiRules, HasBeliefs, CompilesRollouts, GrowsTrees):
+    """One configuration of Hanabi; equal where the configurations are.
+
+    ``HanabiGame(config)``, or ``HanabiGame(players=3, ...)`` with the parameters of HanabiConfig.
+    Raises ConfigError.
+    """
+
+    def private_belief(
+        self, blueprint: Blueprint, view: View, *, epsilon: float = 0.0, uncertainty: float = 0.0
+    ) -> Belief:
+        """An exact belief over the seat's own hand; see ``hanabi.beliefs.hand_belief``."""
+        return HandBelief.start(self, blueprint, view, epsilon=epsilon, uncertainty=uncertainty)
+
+    def public_belief(
+        self, blueprint: Blueprint, view: View, *, epsilon: float = 0.0
+    ) -> PublicBelief:
+        """Exact; see ``hanabi.beliefs``: ``public_hands`` for 2 players, else ``joint_hands``."""
+        kind = HandRanges if self.num_players == 2 else JointHands
+        return kind.start(self, blueprint, view, epsilon=epsilon)
+
+    def compiled_action_values(
+        self,
+        worlds: Worlds,
+        actions: IntArray,
+        blueprint: Blueprint,
+        memories: tuple[Memory, ...],
+        seat: int,
+        rng: Streams,
+        *,
+        threads: int = 1,
+    ) -> FloatArray | None:
+        """[M, B] by one compiled loop; None unless every policy is compiled."""
+        table = table_of(blueprint, memories, self)
+        if table is None or not isinstance(worlds, HanabiWorlds):
+            return None
+        return compiled_rollouts.action_values(worlds, actions, *table, rng, threads=threads)
+
+    def compiled_play_out(
+        self, worlds: Worlds, blueprint: Blueprint, memories: tuple[Memory, ...], rng: Streams
+    ) -> FloatArray | None:
+        """[B, P] by one compiled loop; None unless every policy is compiled."""
+        table = table_of(blueprint, memories, self)
+        if table is None or not isinstance(worlds, HanabiWorlds):
+            return None
+        return compiled_rollouts.play_out(worlds, *table, rng).returns
+
+    def start_tree(
+        self, seat: int, blueprint: Blueprint, settings: TreeSettings
+    ) -> GrownTree | None:
+        """Where every policy is compiled and the guide is a RuleAgent; else None."""
+        return start_tree(self, seat, blueprint, settings)
+
+    def tables(self, seat: int, partners: Mapping[int, Policy], size: int) -> Tables:
+        """``size`` games side by side, ``seat`` played from outside."""
+        return make_tables(self, seat, partners, size)

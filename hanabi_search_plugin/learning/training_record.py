@@ -1,0 +1,29 @@
+"""What every training here needs, PyTorch, and what it leaves beside its networks: a record."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+from hanabi_search_plugin.evaluation.provenance import versions
+
+
+def versions_with_torch() -> dict[str, str]:
+    """``provenance.versions`` and PyTorch's. Raises UnsupportedError without PyTorch."""
+    try:
+        import torch
+    except ImportError:
+        raise UnsupportedError(
+            "training needs PyTorch, which is not installed: "
+            "pip install 'hanabi-search-plugin[torch]'"
+        ) from None
+    return versions() | {"torch": torch.__version__}
+
+
+def write_record(path: Path, record: dict[str, Any]) -> None:
+    """As JSON, whole or not at all."""
+    with atomic_write(path) as file:
+        file.write(json.dumps(record, indent=1).encode() + b"\n")

@@ -1,0 +1,78 @@
+"""The networks and beliefs of this package by name; needs no PyTorch until one is loaded."""
+
+from __future__ import annotations
+
+import functools
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from hanabi_search_plugin.beliefs.belief_model import BeliefModel, Grounded
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.extras import require_extra
+from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+
+EXACT, GROUNDED = "exact", "grounded"
+
+
+@functools.cache
+def network_models() -> dict[str, dict[str, Any]]:
+    """The networks of this package by name.
+
+    ``[name]`` = {"description", "source", "models": a list of {"file", "config": parameters of the
+    game, "self_play": as in ``self_play_scores``}}.
+    """
+    file = resources.files("hanabi_search_plugin.networks.models") / "models.json"
+    models = json.loads(file.read_text())
+    assert isinstance(models, dict)
+    return models
+
+
+@functools.cache
+def belief_models() -> dict[str, dict[str, Any]]:
+    """The learned beliefs of this package, by the name of the policy whose games they know.
+
+    ``[name]`` = {"description", "models": a list of {"file", "config": parameters of the game,
+    "cross_entropy": nats a card, "grounded" on the same games, and how many "games"}}.
+    """
+    file = resources.files("hanabi_search_plugin.networks.models") / "beliefs.json"
+    models = json.loads(file.read_text())
+    assert isinstance(models, dict)
+    return models
+
+
+def load_belief_model(name: str, game: Game, *, mask: bool = True) -> BeliefModel:
+    """The model of that name for ``game``: "grounded", one of ``belief_models``, or a file.
+
+    ``mask`` as in ``networks.belief_files.NetworkBelief``. Raises ConfigError for a name that is
+    unknown or not for this game, UnsupportedError without PyTorch, CheckpointError for a file that
+    does not fit.
+    """
+    if name == GROUNDED:
+        return Grounded(game)
+    path = _shipped(name, game) if name in belief_models() else Path(name)
+    if not path.is_file():
+        known = ", ".join((EXACT, GROUNDED, *belief_models()))
+        raise ConfigError(f"belief must be one of {known}, or a file, got {name!r}")
+    require_extra("torch", "a learned belief", "torch", "safetensors")
+    from hanabi_search_plugin.networks.belief_files import load_belief
+
+    return load_belief(path, game, mask=mask)
+
+
+def _shipped(name: str, game: Game) -> Path:
+    folder = resources.files("hanabi_search_plugin.networks.models")
+    models = belief_models()[name]["models"]
+    free = {"bomb": "zero", "random_start_player": False}  # what a model need not agree with
+    for model in models:
+        if isinstance(game, HanabiGame):
+            made_for = HanabiConfig(**model["config"]).to_dict() | free
+            if made_for == game.config.to_dict() | free:
+                return Path(str(folder / model["file"]))
+    known = "; ".join(
+        ", ".join(f"{key} {value}" for key, value in model["config"].items()) for model in models
+    )
+    raise ConfigError(f"belief {name} is for games of hanabi with {known}, got {game!r}")

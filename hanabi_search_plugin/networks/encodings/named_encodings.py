@@ -1,0 +1,18 @@
+"""Encodings by name, as checkpoints call them."""
+
+from __future__ import annotations
+
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.networks.encodings.network_encoding import Encoding
+from hanabi_search_plugin.networks.encodings.status_encoding import Status
+from hanabi_search_plugin.networks.encodings.v0_encoding import V0
+
+ENCODINGS: dict[str, type[Encoding]] = {kind.name: kind for kind in (V0, Status)}
+
+
+def make_encoding(name: str, config: HanabiConfig) -> Encoding:
+    """Raises ConfigError for an unknown name."""
+    if name not in ENCODINGS:
+        raise ConfigError(f"encoding must be one of {', '.join(ENCODINGS)}, got {name!r}")
+    return ENCODINGS[name](config)

@@ -1,0 +1,94 @@
+"""What a network reads, as bits until a device expands them; each encoding split in two.
+
+``public`` holds what everybody sees, ``private`` what one seat sees besides or as well. An encoding
+has a name with a version and is made for one configuration. Letters: B worlds, N, M words or bytes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.core.game import View
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView
+
+Tensor = Any  # torch.Tensor
+
+FREE = ("bomb", "random_start_player")
+"""Parameters that a network need not agree with its game on."""
+
+
+class Encoding(ABC):
+    """One named, versioned encoding for one configuration.
+
+    Raises ConfigError for an ``observation_type`` other than card_knowledge.
+    """
+
+    name: str
+    seat_relative: bool  # does the public part depend, by its order alone, on whose view it is?
+    public_words: int  # N
+    public_size: int  # numbers of the public part, expanded
+    private_size: int  # numbers of all that a seat sees, expanded
+    alone: slice  # those of them that are not public, before or after all that are
+
+    def __init__(self, config: HanabiConfig) -> None:
+        if config.observation_type != "card_knowledge":
+            raise ConfigError(
+                f"observation_type must be card_knowledge for the encoding {self.name}, got "
+                f"{config.observation_type!r}"
+            )
+        self.config = config
+
+    @abstractmethod
+    def public(self, view: View) -> NDArray[Any]:
+        """[B, N] what everybody sees, as whole numbers."""
+
+    @abstractmethod
+    def private(self, view: View) -> NDArray[Any]:
+        """[B, M] what the seat sees, as whole numbers; with the public part it is all."""
+
+    @abstractmethod
+    def expand_public(self, public: Tensor) -> Tensor:
+        """[B, N] on any device to float32 [B, public_size]."""
+
+    @abstractmethod
+    def expand_alone(self, public: Tensor, private: Tensor) -> Tensor:
+        """[B or 1, N] and [B, M] on any device to float32: the ``alone`` part of all."""
+
+    def expand_private(self, public: Tensor, private: Tensor) -> Tensor:
+        """[B, N] and [B, M] on any device to float32 [B, private_size]: all that the seat sees."""
+        parts = [self.expand_public(public), self.expand_alone(public, private)]
+        return torch.cat(parts if self.alone.start else parts[::-1], 1)
+
+    def native(self, view: View) -> HanabiView:
+        """The view; raises UnsupportedError where it is not of this configuration's game."""
+        if not isinstance(view, HanabiView):
+            raise UnsupportedError(
+                f"networks play native Hanabi (HanabiGame), got a view of {view.game.name}"
+            )
+        self.require(view.game.config)
+        return view
+
+    def require(self, config: HanabiConfig) -> None:
+        """Raises UnsupportedError unless the encoding is one for games of ``config``."""
+        different = difference_of(self.config, config)
+        if different is not None:
+            name, value, given = different
+            raise UnsupportedError(
+                f"a network for games with {name} {value} cannot play one with {given}"
+            )
+
+
+def difference_of(made_for: HanabiConfig, config: HanabiConfig) -> tuple[str, Any, Any] | None:
+    """The first parameter, and both values, in which a network does not fit a game; or None."""
+    if made_for == config:
+        return None
+    for name, value in made_for.to_dict().items():
+        if name not in FREE and getattr(config, name) != value:
+            return name, value, getattr(config, name)
+    return None

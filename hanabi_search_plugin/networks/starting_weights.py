@@ -1,0 +1,65 @@
+"""A training begins with the weights of another network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.networks.architectures import name_of
+from hanabi_search_plugin.networks.catalogue import network_models
+from hanabi_search_plugin.networks.checkpoint import Loaded
+from hanabi_search_plugin.networks.modules import Network
+from hanabi_search_plugin.networks.nets.advised import Advised
+from hanabi_search_plugin.networks.shipped import load_named
+
+
+def begin_with(network: Network, start: str) -> dict[str, Any]:
+    """Take over the weights of ``start``, a file or a network of this package by name.
+
+    Returns the record of its training. One with an adviser may begin as one without: it takes over
+    what both have, of ``masks`` all but the memory.
+
+    Raises ConfigError where there is no such network, and where its architecture or options are
+    others; CheckpointError and OSError as ``load_network``.
+    """
+    loaded = network_from("start", start, network.config)
+    other = loaded.network
+    if type(other) is type(network) and other.options == network.options:
+        network.load_state_dict(other.state_dict())
+        return loaded.training
+    if not isinstance(network, Advised):
+        raise ConfigError(
+            f"start must be a network like this run's, {name_of(network)} of {network.options}, "
+            f"got {name_of(other)} of {other.options}"
+        )
+    mine, theirs = network.state_dict(), other.state_dict()
+    fitting = {k: x for k, x in theirs.items() if k in mine and mine[k].shape == x.shape}
+    missing = [k for k in mine if k not in fitting and not k.startswith("advice.")]
+    if missing:
+        raise ConfigError(
+            f"start must be a network that has {missing[0]} {list(mine[missing[0]].shape)}, "
+            f"got {name_of(other)} of {other.options}"
+        )
+    network.load_state_dict(fitting, strict=False)
+    return loaded.training
+
+
+def network_from(option: str, start: str, config: HanabiConfig, *, device: str = "cpu") -> Loaded:
+    """The network in the file ``start``, or of this package by that name, for games of ``config``.
+
+    Raises ConfigError, which names the ``option``, where there is no such network; CheckpointError
+    and OSError as ``load_network``.
+    """
+    if Path(start).is_file():
+        return load_named(None, config, file=start, device=device)
+    if start in network_models():
+        return load_named(start, config, device=device)
+    known = ", ".join(network_models())
+    raise ConfigError(f"{option} must be a file or one of {known}, got {start!r}")
+
+
+def policy_named(start: str) -> str:
+    """The name by which ``load_policy`` loads ``start``."""
+    return f"network:file={start}" if Path(start).is_file() else start

@@ -1,0 +1,196 @@
+"""Training of a critic for a policy that stays as it is.
+
+Each round plays new games in which moves were tried (``tried_games``), says how far the critic was
+off in them, and learns from them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
+from hanabi_search_plugin.core.require import require_integer, require_positive, require_share
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.networks.checkpoint import save_network
+from hanabi_search_plugin.networks.modules import require_options, seeded
+from hanabi_search_plugin.networks.nets.advised import Advised
+from hanabi_search_plugin.networks.nets.critic_net import Critic
+from hanabi_search_plugin.networks.network_policy import NetworkPolicy
+from hanabi_search_plugin.networks.policy_of_network import network_policy
+from hanabi_search_plugin.networks.starting_weights import network_from
+from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
+from hanabi_search_plugin.networks.training.tried_games import TriedGames, tried_games
+
+FORMAT = "hanabi-search-plugin critic 1"
+BLIND = 0.1  # share of a run in which lambda is 1: at first a critic's word is worth nothing
+UNIT = 0.2  # of the best score: an error of so many points counts as one nat
+SOON = 8  # moves after the tried one that are measured apart
+WHERE = {  # errors, and the positions that they are of
+    "error": "right after a tried move",
+    "soon_error": f"up to {SOON} moves later",
+    "own_error": "elsewhere",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriticSettings:
+    """A run: whose critic, of which size, for how long. Raises ConfigError for bad numbers."""
+
+    policy: str = "rlnet"  # a network of this package by name, or a file
+    config: HanabiConfig = field(default_factory=HanabiConfig)
+    options: dict[str, Any] = field(default_factory=dict)  # of the critic
+    iterations: int = 80
+    games: int = 500  # an iteration
+    epochs: int = 2  # how often each position is learned from
+    batch: int = 512  # positions of a step
+    rate: float = 1e-3  # of learning, at first
+    trace: float = 0.5  # lambda of TD(lambda), once the critic knows something
+    noise: float = 0.02  # probability that a move before the last tried one is tried, too
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("iterations", "games", "epochs", "batch"):
+            require_integer(name, getattr(self, name), 1)
+        require_integer("seed", self.seed, 0)
+        require_positive("rate", self.rate)
+        for name in ("trace", "noise"):
+            require_share(name, getattr(self, name))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return asdict(self) | {"config": self.config.to_dict()}
+
+
+class CriticRun(TrainingRun):
+    """A run of ``CriticSettings`` in a folder; see ``TrainingRun``.
+
+    What it writes is the policy's network as it was, and the critic beside it in place of any that
+    was there.
+    """
+
+    form = FORMAT
+    network: Critic
+
+    def __init__(
+        self, settings: CriticSettings, folder: str | Path, *, device: str = "cpu"
+    ) -> None:
+        self.settings = settings
+        self.game = HanabiGame(settings.config)
+        self.whose = network_from("policy", settings.policy, settings.config, device=device)
+        if isinstance(self.whose.network, Advised):
+            raise ConfigError(f"policy must be a network without adviser, got {settings.policy!r}")
+        self.policy = network_policy(self.whose.network, device=device)
+        critic = new_critic(settings.config, settings.options, settings.seed)
+        super().__init__(
+            critic, folder, settings=settings.to_dict() | {"network": self.policy.digest},
+            rounds=settings.iterations, rate=settings.rate, seed=settings.seed, device=device,
+        )  # fmt: skip
+
+    def learn(self, share: float, rng: np.random.Generator) -> Row:
+        """Play games, measure, then take steps over all positions."""
+        settings, critic = self.settings, self.network
+        played = tried_games(self.game, self.policy, critic, settings.games, settings.noise, rng)
+        trace = 1.0 if share < BLIND else settings.trace
+        row = errors(critic.values(played.positions), played.ahead, played.since)
+        points, lost = (
+            torch.from_numpy(x).float().to(self.device) for x in targets(critic, played, trace)
+        )
+        kept = torch.from_numpy(~played.lost[played.game]).to(self.device)
+        for _ in range(settings.epochs):
+            order = rng.permutation(len(played))
+            for start in range(0, len(order), settings.batch):
+                rows = order[start : start + settings.batch]
+                at = torch.from_numpy(rows).to(self.device)
+                said, logit = critic(played.positions.select(rows))
+                error = (said - points[at]) / (UNIT * self.game.config.max_score) * kept[at]
+                chance = functional.binary_cross_entropy_with_logits(logit, lost[at])
+                self.step((error**2).mean() + chance)
+        return row | {"positions": len(played), "score": float(played.scores.mean())}
+
+    def write(self, path: Path, record: dict[str, Any]) -> None:
+        save_network(
+            path, self.whose.network, self.whose.training,
+            critic=self.network, critic_training=record,
+        )  # fmt: skip
+
+
+def new_critic(config: HanabiConfig, options: dict[str, Any], seed: int) -> Critic:
+    """A critic with weights that follow from ``seed``. Raises ConfigError for bad options."""
+    require_options("a critic", Critic, options)
+    with seeded(seed):
+        return Critic(config, **options)
+
+
+def targets(critic: Critic, played: TriedGames, trace: float) -> tuple[FloatArray, FloatArray]:
+    """Points to come and the chance to lose that the critic is to say, [N] each.
+
+    TD(lambda) returns (Sutton and Barto, 12.2): the critic sees all hands, so from one position to
+    the next only what is drawn is chance, and its own word on the next one is worth more than how
+    one deck went on. ``trace`` is lambda.
+    """
+    score = played.positions.score
+    points, lost = critic.says(played.positions)
+    said = np.stack([score + points, lost], axis=1)
+    mix = np.stack([played.scores, played.lost], axis=1)  # [G, 2] what the next position tells
+    found = np.empty_like(said)
+    for turn in range(int(played.turn.max()), -1, -1):
+        rows = np.flatnonzero(played.turn == turn)
+        game = played.game[rows]
+        found[rows] = mix[game]
+        mix[game] = (1 - trace) * said[rows] + trace * found[rows]
+    return found[:, 0] - score, found[:, 1]
+
+
+def errors(said: FloatArray, ahead: FloatArray, since: IntArray) -> Row:
+    """By how much ``said`` misses what came after, root mean square, in score points.
+
+    By the names in ``WHERE``; elsewhere is what the policy has come to by itself.
+    """
+    return {
+        name: float(np.sqrt(((said - ahead)[rows] ** 2).mean()))
+        for name, rows in _groups(since).items()
+        if rows.any()
+    }
+
+
+def _groups(since: IntArray) -> dict[str, BoolArray]:
+    soon = (since > 0) & (since <= SOON)
+    return {"error": since == 0, "soon_error": soon, "own_error": (since < 0) | (since > SOON)}
+
+
+def measured(
+    game: HanabiGame, policy: NetworkPolicy, critic: Critic, games: int, noise: float, seed: int
+) -> dict[str, dict[str, Row]]:
+    """Errors in new games, "all" and those "kept", which were not lost; see ``errors``.
+
+    Of the "critic", of the mean of all seats' own "values", if they have any, and of the
+    "constant" that is best at each turn.
+    """
+    rng = np.random.default_rng([seed, 1])
+    ask = policy.network.values
+    played = tried_games(game, policy, critic, games, noise, rng, ask=ask)
+    told = {"critic": critic.values(played.positions), "constant": _best_constant(played)}
+    if ask:
+        told["values"] = played.said.mean(axis=1)
+    everywhere = np.ones(len(played), dtype=np.bool_)
+    return {
+        part: {
+            name: errors(said[rows], played.ahead[rows], played.since[rows])
+            for name, said in told.items()
+        }
+        for part, rows in (("all", everywhere), ("kept", played.ahead >= 0))
+    }
+
+
+def _best_constant(played: TriedGames) -> FloatArray:
+    """[N] the mean of what came after, at each turn."""
+    means = np.bincount(played.turn, played.ahead) / np.maximum(np.bincount(played.turn), 1)
+    return np.asarray(means[played.turn])

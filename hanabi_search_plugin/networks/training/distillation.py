@@ -1,0 +1,145 @@
+"""Distillation: a network learns to play as a compiled bot does, on the games it plays itself.
+
+Each iteration plays games (``collect``), first the bot's, then more and more the network's own, and
+learns from every decision in them (``lessons``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.require import require_integer, require_positive
+from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.networks.architectures import new_network, require_learner
+from hanabi_search_plugin.networks.checkpoint import save_network
+from hanabi_search_plugin.networks.modules import Network
+from hanabi_search_plugin.networks.policy_of_network import network_policy
+from hanabi_search_plugin.networks.starting_weights import begin_with
+from hanabi_search_plugin.networks.training.collect import collect
+from hanabi_search_plugin.networks.training.lessons import (
+    AUXILIARY_LOSS,
+    AUXILIARY_WEIGHT,
+    VALUE_LOSSES,
+    batches,
+    lesson,
+)
+from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
+from hanabi_search_plugin.registry import load_policy
+
+FORMAT = "hanabi-search-plugin training 1"
+BOT_UNTIL = 0.3  # share of a run after which the network plays all moves
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distillation:
+    """A run: who is imitated, in which game, by which network, for how long.
+
+    Raises ConfigError for numbers out of range, a policy that is not compiled, or an architecture
+    that is none of ``LEARNERS``; the run, for options that are not known.
+    """
+
+    policy: str = "smartbot"
+    config: HanabiConfig = field(default_factory=HanabiConfig)
+    architecture: str = "masks"
+    options: dict[str, Any] = field(default_factory=dict)
+    iterations: int = 200
+    games: int = 300  # an iteration
+    epochs: int = 2  # how often each decision is learned from
+    batch: int = 512  # decisions of a step
+    rate: float = 2e-3  # of learning, at first
+    value_weight: float = 2.0  # of the losses of values and Q beside the policy's
+    seed: int = 0
+    start: str = ""  # a network by file or name; it plays all moves from the first round
+
+    def __post_init__(self) -> None:
+        for name in ("iterations", "games", "epochs", "batch"):
+            require_integer(name, getattr(self, name), 1)
+        require_integer("seed", self.seed, 0)
+        require_learner(self.architecture)
+        for name in ("rate", "value_weight"):
+            require_positive(name, getattr(self, name))
+        if not isinstance(load_policy(self.policy, HanabiGame(self.config)), CompiledBot):
+            raise ConfigError(f"policy must be a compiled bot, got {self.policy!r}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return asdict(self) | {"config": self.config.to_dict()}
+
+
+class DistillationRun(TrainingRun):
+    """A run of ``Distillation`` in a folder; see ``TrainingRun``."""
+
+    form = FORMAT
+    network: Network
+
+    def __init__(self, settings: Distillation, folder: str | Path, *, device: str = "cpu") -> None:
+        self.settings = settings
+        self.game = HanabiGame(settings.config)
+        bot = load_policy(settings.policy, HanabiGame(settings.config))
+        assert isinstance(bot, CompiledBot)
+        self.bot = bot
+        network = new_network(
+            settings.architecture, settings.config, settings.options, settings.seed
+        )
+        self.start: dict[str, Any] = {}  # the record of the network it began with
+        if settings.start:
+            self.start = begin_with(network, settings.start)
+        super().__init__(
+            network, folder, settings=settings.to_dict(), rounds=settings.iterations,
+            rate=settings.rate, seed=settings.seed, device=device,
+        )  # fmt: skip
+
+    def learn(self, share: float, rng: np.random.Generator) -> Row:
+        """Play games, then take steps over all decisions in them."""
+        settings = self.settings
+        student = network_policy(self.network, device=self.device)
+        bot_share = 0.0 if settings.start else max(0.0, 1.0 - share / BOT_UNTIL)
+        games = collect(self.game, self.bot, student, settings.games, bot_share, rng)
+        own_share = 1.0 if settings.start else 0.5 + 0.5 * share
+        weights = dict.fromkeys(VALUE_LOSSES, settings.value_weight)
+        weights[AUXILIARY_LOSS] = AUXILIARY_WEIGHT
+        heard: dict[str, list[float]] = {}
+        self.network.train()
+        for rows in batches(self.network, games, settings.batch, settings.epochs, rng):
+            figures = lesson(self.network, games, rows, own_share, rng)
+            loss = sum(
+                weights.get(name, 1.0) * value
+                for name, value in figures.items()
+                if name.endswith("loss")
+            )
+            self.step(loss)
+            for name, value in figures.items():
+                heard.setdefault(name, []).append(float(value.detach()))
+        self.network.eval()
+        means = {name: sum(values) / len(values) for name, values in heard.items()}
+        return means | {
+            "steps": float(len(heard["policy_loss"])),
+            "decisions": len(games),
+            "bot_share": bot_share,
+            "score": float(games.scores.mean()),
+            "bombed": float(games.bombed.mean()),
+        }
+
+    def write(self, path: Path, record: dict[str, Any]) -> None:
+        save_network(path, self.network, record | {"start": self.start})
+
+
+def distill(
+    settings: Distillation,
+    folder: str | Path,
+    *,
+    device: str = "cpu",
+    on_iteration: Callable[[Row], None] | None = None,
+) -> Network:
+    """Run ``settings`` in ``folder`` to the end, from where it was stopped; the network."""
+    run = DistillationRun(settings, folder, device=device)
+    run.finish(on_iteration)
+    return run.network

@@ -1,0 +1,166 @@
+"""A training in a folder, which may be stopped at any moment and goes on as if it had not been.
+
+A round's randomness comes from the seed and its number alone, and all that lasts is in the state
+file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import save
+from torch import nn
+
+from hanabi_search_plugin.core.errors import CheckpointError, ConfigError
+from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+from hanabi_search_plugin.evaluation.journal import difference
+from hanabi_search_plugin.networks.checkpoint import read_file
+from hanabi_search_plugin.networks.modules import moved
+
+STATE, METRICS, MODEL = "state.safetensors", "metrics.jsonl", "model.safetensors"
+LAST_RATE = 0.03  # of the learning rate, at the end of its cosine
+LASTING = "lasting"  # of names in the state file
+CLIP = 1.0  # of the gradient's norm
+
+Tensor = Any  # torch.Tensor
+Row = dict[str, float]
+
+
+class TrainingRun(ABC):
+    """``network`` learns for ``rounds`` rounds, at a rate that falls by a cosine.
+
+    The folder gets the state, a line of metrics a round, and the network. ``settings``, plain JSON
+    types, are what the run was begun with. Raises ConfigError where the folder holds a run with
+    other settings, CheckpointError where its state is damaged.
+    """
+
+    form: str  # of the state file
+
+    def __init__(
+        self,
+        network: nn.Module,
+        folder: str | Path,
+        *,
+        settings: dict[str, Any],
+        rounds: int,
+        rate: float,
+        seed: int,
+        device: str,
+        optimizer: type[torch.optim.Adam | torch.optim.RMSprop] = torch.optim.Adam,
+    ) -> None:
+        self.folder, self.device = Path(folder), device
+        self.network = moved(network, device)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.optimizer = optimizer(self.network.parameters(), lr=rate)
+        self.done = 0  # rounds
+        self.seconds = 0.0  # CPU seconds of the process in finished rounds
+        self._settings = json.loads(json.dumps(settings))
+        self._rounds, self._rate, self._seed = rounds, rate, seed
+        if (self.folder / STATE).exists():
+            self._load()
+        self._cut_metrics()
+
+    @abstractmethod
+    def learn(self, share: float, rng: np.random.Generator) -> Row:
+        """One round, ``share`` of the run being done; returns what the line of metrics says."""
+
+    @abstractmethod
+    def write(self, path: Path, record: dict[str, Any]) -> None:
+        """Write the network and the record of its training."""
+
+    def lasting(self) -> dict[str, Tensor]:
+        """What a round leaves to the next one besides the network, by name."""
+        return {}
+
+    def go_on(self, lasting: dict[str, Tensor]) -> None:  # noqa: B027
+        """Go on from what ``lasting`` said; raises KeyError or ValueError for what does not fit."""
+
+    @property
+    def finished(self) -> bool:
+        return self.done >= self._rounds
+
+    def finish(self, on_round: Callable[[Row], None] | None = None) -> None:
+        """All rounds that are left; ``on_round`` hears the line of metrics of each."""
+        while not self.finished:
+            row = self.iterate()
+            if on_round is not None:
+                on_round(row)
+
+    def iterate(self) -> Row:
+        """A round, and write all that lasts. Returns the line of metrics."""
+        began, share = time.process_time(), self.done / self._rounds
+        falling = LAST_RATE + (1 - LAST_RATE) * 0.5 * (1 + math.cos(math.pi * share))
+        for group in self.optimizer.param_groups:
+            group["lr"] = falling * self._rate
+        row = self.learn(share, np.random.default_rng([self._seed, self.done]))
+        self.done += 1
+        seconds = time.process_time() - began
+        self.seconds += seconds
+        row |= {"iteration": self.done, "rate": falling * self._rate, "seconds": seconds}
+        with (self.folder / METRICS).open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+        self._save()
+        return row
+
+    def step(self, loss: Tensor) -> None:
+        """One step of the optimiser, its gradient clipped."""
+        self.optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), CLIP)
+        self.optimizer.step()
+
+    def _save(self) -> None:
+        """The network, then the state: what is newer than the state is made again after a stop."""
+        record = {"done": self.done, "cpu_seconds": round(self.seconds)}
+        self.write(self.folder / MODEL, self._settings | record)
+        names = {parameter: name for name, parameter in self.network.named_parameters()}
+        content = {f"model.{name}": x for name, x in self.network.state_dict().items()}
+        for parameter, state in self.optimizer.state.items():
+            content |= {f"{key}.{names[parameter]}": x for key, x in state.items()}
+        content |= {f"{LASTING}.{name}": x for name, x in self.lasting().items()}
+        about = {"settings": self._settings, "done": self.done, "seconds": self.seconds}
+        metadata = {"format": self.form, "about": json.dumps(about)}
+        tensors = {name: x.detach().cpu().contiguous() for name, x in content.items()}
+        with atomic_write(self.folder / STATE) as file:
+            file.write(save(tensors, metadata))
+
+    def _load(self) -> None:
+        path = self.folder / STATE
+        tensors, about = read_file(path, self.form)
+        other = difference(about.get("settings"), self._settings)
+        if other is not None:
+            name, there, here = other
+            raise ConfigError(
+                f"a run goes on with its settings: {name} is {json.dumps(there)} in {path}, "
+                f"{json.dumps(here)} here"
+            )
+        try:
+            parts: dict[str, dict[str, Any]] = {}
+            for name, x in tensors.items():
+                kind, _, rest = name.partition(".")
+                parts.setdefault(kind, {})[rest] = x.to(self.device)
+            self.network.load_state_dict(parts.pop("model"))
+            self.go_on(parts.pop(LASTING, {}))
+            for name, parameter in self.network.named_parameters():
+                state = {kind: named[name] for kind, named in parts.items() if name in named}
+                if state:
+                    state["step"] = state["step"].cpu()
+                    self.optimizer.state[parameter] = state
+            self.done, self.seconds = int(about["done"]), float(about["seconds"])
+        except (KeyError, TypeError, ValueError, RuntimeError):
+            raise CheckpointError(f"{path}: expected the whole state of a run") from None
+
+    def _cut_metrics(self) -> None:
+        """Drop the lines of rounds that are to be done again."""
+        path = self.folder / METRICS
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        with atomic_write(path) as file:
+            file.writelines(f"{line}\n".encode() for line in lines[: self.done])

@@ -1,0 +1,362 @@
+"""Any function or PyTorch module of observations and legal moves as a policy.
+
+``from_callable`` is the way in. Letters in shapes: B worlds in a batch, A actions.
+
+A recurrent function reads an observation when the seat gets it, not when it is asked to move: its
+output is kept in the memory, beside the state, until the move has been made. So each observation is
+read once, ``act`` only looks the output up, and the views that ``observe`` gets, which are those
+after an event, are enough.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.core.errors import (
+    ConfigError,
+    ContractError,
+    HanabiSearchError,
+    UnsupportedError,
+)
+from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View
+from hanabi_search_plugin.core.policy import Memory, Policy, sample_actions, take
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.policies.recurrent import (
+    Start,
+    State,
+    filled,
+    leaves_of,
+    like_leaf,
+    put,
+    require_fit,
+    structure,
+)
+from hanabi_search_plugin.policies.tensor_leaves import (
+    Leaf,
+    as_array,
+    contiguous,
+    copied,
+    home,
+    is_module,
+    load_torch,
+    move_axis,
+    run_module,
+    stack,
+)
+
+Returns = Literal["actions", "logits", "probabilities"]
+Sees = Literal["all", "own turns"]
+
+
+def from_callable(
+    f: Callable[..., Any],
+    *,
+    returns: Returns,
+    encoding: str | None = None,
+    initial_state: State | Callable[[int], State] = None,
+    state_axis: int = 0,
+    sees: Sees = "all",
+    batched: bool = True,
+    greedy: bool = False,
+    temperature: float = 1.0,
+) -> CallablePolicy:
+    """A policy that plays what ``f(obs, mask)`` says; ``f`` is kept, never copied.
+
+    ``obs`` [B, ...] is the seat's observation in ``encoding`` (by default the first one the game
+    has), ``mask`` bool [B, A] its legal moves. With ``batched=False`` both come without B, a world
+    at a time. What comes back, an array or a tensor:
+
+    * ``"actions"`` [B]: a deterministic policy;
+    * ``"logits"`` [B, A]: a stochastic one, the softmax over the legal moves of the logits divided
+      by ``temperature``;
+    * ``"probabilities"`` [B, A]: a stochastic one, too; illegal moves are left out and the rest is
+      scaled to sum 1. ``greedy`` plays the likeliest legal move instead, here and with logits.
+
+    With an ``initial_state`` the function is recurrent: ``f(obs, mask, state) -> (output, state)``.
+    A state is an array or a tensor, or tuples, lists and dicts of them, with the batch on
+    ``state_axis`` (1 for the states of ``torch.nn.LSTM``) and types that stay. ``initial_state`` is
+    that of one game, without the axis of the batch, or a function of the batch size. The state
+    advances over every observation that the seat gets, where others are to move with a ``mask`` of
+    nothing but False and an output that is not looked at. With ``sees="own turns"`` the function is
+    told of those alone at which the seat is to move.
+
+    A PyTorch module gets tensors on its device, observations in its dtype, and runs in evaluation
+    mode without gradients, one thread at a time. Its flags and the global generators are left as
+    they were. States in tensors stay tensors. The last digits of what networks return vary with the
+    batch: where ``greedy`` meets near ties, a belief with an ``epsilon`` of noise forgives that.
+
+    Raises ConfigError for options that do not fit together; the policy raises UnsupportedError
+    where a game lacks the encoding, and ContractError where ``f`` does not keep to the above.
+    """
+    _require_option("returns", returns, get_args(Returns))
+    _require_option("sees", sees, get_args(Sees))
+    if not callable(f):
+        raise ConfigError(f"f must be callable, got {type(f).__name__}")
+    if not (isinstance(temperature, (int, float)) and 0 < temperature < math.inf):
+        raise ConfigError(f"temperature must be a positive number, got {temperature!r}")
+    if temperature != 1.0 and returns != "logits":
+        raise ConfigError(f"temperature must be 1 where f returns {returns}, got {temperature}")
+    if greedy and returns == "actions":
+        raise ConfigError("greedy must be False where f returns actions, got True")
+    if not batched and (state_axis != 0 or callable(initial_state)):
+        raise ConfigError(
+            "batched must be True where the state has a state_axis or is a function of the batch "
+            "size, got False"
+        )
+    output = _Output(_name_of(f), returns, greedy, float(temperature))
+    call = _Call(f, _name_of(f), encoding, batched, state_axis)
+    if initial_state is None:
+        return CallablePolicy(call, output, None, sees)
+    return CallablePolicy(call, output, Start.of(f, initial_state, state_axis), sees)
+
+
+class CallablePolicy(Policy):
+    """A policy made by ``from_callable``.
+
+    Memory is None, or where the function is recurrent (output, leaves of the state), all of which
+    have a row a world.
+    """
+
+    def __init__(self, call: _Call, output: _Output, start: Start | None, sees: Sees) -> None:
+        self.deterministic = output.returns == "actions" or output.greedy
+        self._call = call
+        self._output = output
+        self._start = start
+        self._sees = sees
+
+    def __repr__(self) -> str:
+        return f"<CallablePolicy of {self._call.name}, which returns {self._output.returns}>"
+
+    def start(self, view: View) -> Memory:
+        if self._start is None:
+            return None
+        return self._read(view, self._output.blank(view), self._start.leaves(len(view)))
+
+    def observe(self, view: View, event: Event, memory: Memory) -> Memory:
+        return None if self._start is None else self._read(view, *memory)
+
+    def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
+        output = self._said(view, legal, memory)
+        if self._output.returns == "actions":
+            return self._output.actions(output, legal)
+        chance = self._output.chance(output, legal)
+        return chance.argmax(axis=1) if self._output.greedy else sample_actions(chance, rng)
+
+    def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
+        if self.deterministic:
+            return super().probabilities(view, legal, memory)
+        return self._output.chance(self._said(view, legal, memory), legal)
+
+    def preferences(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
+        if self._output.returns == "actions":
+            return super().preferences(view, legal, memory)
+        return self._output.chance(self._said(view, legal, memory), legal)
+
+    def _said(self, view: View, legal: BoolArray, memory: Memory) -> NDArray[Any]:
+        """The output at a decision [B] or [B, A]."""
+        expected = (len(view), view.game.num_actions)
+        if legal.shape != expected:
+            raise ContractError(f"legal moves must be of shape {expected}, got {legal.shape}")
+        if self._start is not None:
+            output: NDArray[Any] = memory[0]
+            return output
+        if len(view) == 0:
+            return self._output.blank(view)
+        return self._output.checked(self._call.plain(view, legal), view)
+
+    def _read(self, view: View, output: NDArray[Any], leaves: tuple[Leaf, ...]) -> Memory:
+        """The memory after the observations of ``view``, of which some may not be told."""
+        assert self._start is not None
+        told = np.arange(len(view))
+        if self._sees == "own turns":
+            told = np.flatnonzero(view.current_player == view.player)
+        if len(told) == 0:
+            return output, leaves
+        if len(told) < len(view):
+            view = view.select(told)
+        said, fresh = self._call.recurrent(view, self._start, take(leaves, told))
+        after = output.copy()
+        after[told] = self._output.checked(said, view)
+        return after, tuple(put(*pair, told) for pair in zip(leaves, fresh, strict=True))
+
+
+# ------------------------------------------------------------------------------ what is said
+
+
+@dataclass(frozen=True)
+class _Output:
+    """What the output of a function means."""
+
+    name: str
+    returns: Returns
+    greedy: bool
+    temperature: float
+
+    def blank(self, view: View) -> NDArray[Any]:
+        """Where nothing has been said yet."""
+        if self.returns == "actions":
+            return np.zeros(len(view), dtype=np.int64)
+        return np.zeros((len(view), view.game.num_actions))
+
+    def checked(self, output: Any, view: View) -> NDArray[Any]:
+        """An output of the right shape and type, as an array of its own."""
+        blank = self.blank(view)
+        letters = "[B]" if self.returns == "actions" else "[B, A]"
+        wanted = f"{self.name} must return {self.returns} {letters} of shape {blank.shape}"
+        if output is None or isinstance(output, (tuple, dict)):
+            hint = " (a state may come with it where there is an initial_state)"
+            raise ContractError(f"{wanted}, got {structure(output)}{hint}")
+        array = as_array(output)
+        if array.shape != blank.shape:
+            raise ContractError(f"{wanted}, got {array.shape}")
+        if array.dtype.kind not in ("iu" if self.returns == "actions" else "fiub"):
+            kind = "integers" if self.returns == "actions" else "numbers"
+            raise ContractError(f"{wanted} in {kind}, got {array.dtype}")
+        return array.astype(blank.dtype)
+
+    def actions(self, actions: IntArray, legal: BoolArray) -> IntArray:
+        """[B] as they are, where all are legal."""
+        known = (actions >= 0) & (actions < legal.shape[1])
+        fine = known & legal[np.arange(len(actions)), np.where(known, actions, 0)]
+        if not fine.all():
+            b = int(fine.argmin())
+            allowed = np.flatnonzero(legal[b]).tolist()
+            raise ContractError(
+                f"{self.name} must choose one of the legal actions {allowed}, got {actions[b]}"
+            )
+        return actions.copy()
+
+    def chance(self, output: FloatArray, legal: BoolArray) -> FloatArray:
+        """[B, A] probabilities: none for illegal moves, the others' sum is 1."""
+        if self.returns == "logits":
+            right = (output < np.inf).all(axis=1)  # neither inf nor NaN
+            right &= (legal & (output > -np.inf)).any(axis=1)
+            self._require(right, "finite for some legal move and never NaN or inf", output, legal)
+            score = np.where(legal, output, -np.inf)
+            with np.errstate(over="ignore"):  # to -inf, which is what it comes to
+                weight = np.exp((score - score.max(axis=1, keepdims=True)) / self.temperature)
+        else:
+            weight = np.where(legal, output, 0.0)
+            right = np.isfinite(output).all(axis=1) & (output >= 0).all(axis=1)
+            right &= (weight > 0).any(axis=1)
+            self._require(
+                right, "finite, not negative, and positive for some legal move", output, legal
+            )
+            weight /= weight.max(axis=1, keepdims=True)  # the smallest ones have no sum
+        return np.asarray(weight / weight.sum(axis=1, keepdims=True), dtype=np.float64)
+
+    def _require(self, right: Any, what: str, output: FloatArray, legal: BoolArray) -> None:
+        if not right.all():
+            b = int(right.argmin())
+            allowed = np.flatnonzero(legal[b]).tolist()
+            raise ContractError(
+                f"{self.name} must return {self.returns} that are {what}, got "
+                f"{output[b].tolist()} where the legal actions are {allowed}"
+            )
+
+
+# ------------------------------------------------------------------------------ who is asked
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A function and how it is called. Masks and states are its own: it may write on them."""
+
+    f: Callable[..., Any]
+    name: str
+    encoding: str | None
+    batched: bool
+    axis: int
+
+    def plain(self, view: View, legal: BoolArray) -> Any:
+        """The output of a function without a state."""
+        obs, mask = self._inputs(view, legal)
+        if self.batched:
+            return self._run(obs, mask)
+        outputs = [copied(as_array(self._run(obs[b], mask[b]))) for b in range(len(view))]
+        return stack(outputs, self.name)
+
+    def recurrent(self, view: View, start: Start, leaves: tuple[Leaf, ...]) -> tuple[Any, Any]:
+        """The output, and the leaves of the new state with the batch first."""
+        obs, mask = self._inputs(view, view.legal)
+        if self.batched:
+            moved = [contiguous(move_axis(leaf, 0, self.axis)) for leaf in leaves]
+            output, after = self._pair(self._run(obs, mask, filled(start.like, iter(moved))))
+            parts = leaves_of(start.like, after, f"the state of {self.name}")
+            pairs = zip(leaves, parts, strict=True)
+            fresh = [move_axis(like_leaf(*pair), self.axis, 0, self.name) for pair in pairs]
+        else:
+            outputs, states = [], []
+            for b in range(len(view)):
+                state = filled(start.like, (leaf[b] for leaf in leaves))
+                one, after = self._pair(self._run(obs[b], mask[b], state))
+                outputs.append(copied(as_array(one)))
+                parts = leaves_of(start.like, after, f"the state of {self.name}")
+                states.append(
+                    [copied(like_leaf(*pair)) for pair in zip(leaves, parts, strict=True)]
+                )
+            output = stack(outputs, self.name)
+            fresh = [stack(list(column), self.name) for column in zip(*states, strict=True)]
+        for leaf, new in zip(leaves, fresh, strict=True):
+            require_fit(leaf, new, self.axis, self.name)
+        return output, fresh
+
+    def _pair(self, result: Any) -> tuple[Any, Any]:
+        """Output and new state, checked to be both there."""
+        if not isinstance(result, (tuple, list)) or len(result) != 2 or result[1] is None:
+            several = isinstance(result, (tuple, list))
+            got = f"{len(result)} things" if several else f"a {type(result).__name__}"
+            if several and len(result) == 2:
+                got = "None for a state"
+            raise ContractError(
+                f"{self.name} has an initial_state and must return (output, state), got {got}"
+            )
+        return result[0], result[1]
+
+    def _inputs(self, view: View, legal: BoolArray) -> tuple[Any, Any]:
+        """Observations and legal moves, as tensors where a module takes them."""
+        names = view.game.encodings
+        encoding = self.encoding if self.encoding is not None else next(iter(names), "")
+        if encoding not in names:
+            raise UnsupportedError(
+                f"{self.name} reads the encoding {self.encoding!r}, but {view.game.name} has "
+                f"{', '.join(names) or 'none'}"
+            )
+        obs, mask = view.observation(encoding), legal.copy()
+        if not is_module(self.f):
+            return obs, mask
+        if obs.dtype.kind not in "fiub":
+            raise UnsupportedError(
+                f"{self.name} is a module and needs an encoding in numbers, got {encoding!r}"
+            )
+        torch, (device, dtype) = load_torch(), home(self.f)
+        return torch.from_numpy(obs).to(device, dtype), torch.from_numpy(mask).to(device)
+
+    def _run(self, *given: Any) -> Any:
+        try:
+            return run_module(self.f, given) if is_module(self.f) else self.f(*given)
+        except HanabiSearchError:
+            raise
+        except (TypeError, ValueError, RuntimeError) as error:  # above all shapes that do not fit
+            shapes = " and legal moves of shape ".join(str(tuple(a.shape)) for a in given[:2])
+            state = " with a state" if len(given) > 2 else ""
+            raise ContractError(
+                f"{self.name} must take {given[0].dtype} observations of shape {shapes}{state}, "
+                f"got {type(error).__name__}: {error}"
+            ) from error
+
+
+def _name_of(f: Any) -> str:
+    return str(getattr(f, "__qualname__", type(f).__name__))
+
+
+def _require_option(name: str, value: Any, options: tuple[str, ...]) -> None:
+    if value not in options:
+        listed = ", ".join(repr(option) for option in options)
+        raise ConfigError(f"{name} must be one of {listed}, got {value!r}")

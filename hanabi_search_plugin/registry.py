@@ -1,0 +1,263 @@
+"""Blueprints by name. A name stands for a function elsewhere, imported when it is asked for.
+
+A name may carry options: ``risky:threshold=0.6:strict`` is ``risky`` with a threshold of 0.6 and
+``strict`` set.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from hanabi_search_plugin import plugins
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.extras import require_extra
+from hanabi_search_plugin.core.game import Game, require_game
+from hanabi_search_plugin.core.policy import Blueprint, Policy, as_blueprint
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A policy that can be asked for by name."""
+
+    name: str
+    description: str  # one line
+    source: str  # who made it, where
+    load: Callable[..., Policy]  # (game, **options)
+    options: Mapping[str, str] = field(default_factory=dict)  # what each one is
+    any_game: bool = False  # else native Hanabi alone
+
+
+_entries: dict[str, Entry] = {}
+
+
+def register_policy(
+    name: str,
+    load: Callable[..., Policy],
+    *,
+    description: str,
+    source: str,
+    options: Mapping[str, str] | None = None,
+    any_game: bool = False,
+) -> None:
+    """Make ``load(game, **options)`` known as ``name``, wherever a policy may be a name.
+
+    ``options`` says in a few words what each option is that may follow the name; values arrive as
+    bool, int, float or str. ``any_game``: it plays other games than native Hanabi, too. Raises
+    ConfigError for a name that is taken or cannot be one.
+    """
+    if not name or not name.replace("-", "").replace("_", "").isalnum():
+        raise ConfigError(f"a policy's name must be of letters, digits, - and _, got {name!r}")
+    if name in _entries:
+        raise ConfigError(f"a policy's name must be new, got {name!r}, which is taken")
+    _entries[name] = Entry(name, description, source, load, dict(options or {}), any_game)
+
+
+def policies() -> tuple[Entry, ...]:
+    """Every policy of this package but for ``networks``, and every registered one."""
+    return tuple(_entries.values())
+
+
+@functools.cache
+def networks() -> tuple[Entry, ...]:
+    """Networks that ``load_policy`` knows; they need PyTorch, and each was trained for some games.
+
+    ``network`` loads a checkpoint of your own.
+    """
+    options = {"temperature": "0: the best move; else a softmax", "device": "as PyTorch names it"}
+    models = _named("hanabi_search_plugin.networks.catalogue:network_models")()
+    shipped = [
+        Entry(name, about["description"], about["source"], _network(name), options)
+        for name, about in models.items()
+    ]
+    own = Entry(
+        "network",
+        "a checkpoint of your own, or a public LSTM of SAD, OBL or JaxMARL",
+        "hanabi-search train",
+        _network(None),
+        {"file": "its path"} | options,
+    )
+    return (*shipped, own)
+
+
+def load_policy(name: str, game: Game | None = None) -> Policy:
+    """The policy of that name, with its options, for a game (default: 2-player Hanabi).
+
+    Names are those of ``policies()``, ``networks()`` and plugins. Raises ConfigError for an unknown
+    name, an unknown option, a bad value, or a game that the policy does not play; UnsupportedError
+    for what is no Game.
+    """
+    game = _named(_HANABI_GAME)() if game is None else game
+    require_game(game)
+    head, *words = name.split(":")
+    known = _entries | {entry.name: entry for entry in networks()}
+    plugin = plugins.find("policy", head, known)
+    if plugin is not None:
+        options = plugins.read_options(f"policy {head}", words, plugin.options)
+        policy: Policy = plugin.make(game, **options)
+        return policy
+    if head not in known:
+        names = plugins.names("policy", known)
+        raise ConfigError(f"policy must be one of {names}, got {head!r}")
+    entry = known[head]
+    options = plugins.read_options(f"policy {head}", words, entry.options)
+    if not (entry.any_game or isinstance(game, _named(_HANABI_GAME))):
+        raise ConfigError(f"policy {head} plays native Hanabi, got {game!r}")
+    return entry.load(game, **options)
+
+
+AnyPolicy = Policy | str
+"""A policy, or the name of one."""
+
+AnyBlueprint = AnyPolicy | Sequence[AnyPolicy]
+"""One for all seats, or one a seat."""
+
+
+def blueprint_of(policy: AnyBlueprint, game: Game) -> Blueprint:
+    """One policy a seat; names are loaded, each once.
+
+    Raises as ``load_policy`` and ``as_blueprint``.
+    """
+    parts = (policy,) if isinstance(policy, str | Policy) else policy
+    if not isinstance(parts, Sequence):
+        return as_blueprint(parts, game.num_players)  # says what is wrong
+    names = dict.fromkeys(part for part in parts if isinstance(part, str))
+    loaded = {name: load_policy(name, game) for name in names}
+    found = tuple(loaded[part] if isinstance(part, str) else part for part in parts)
+    whole = not isinstance(policy, str | Policy)
+    return as_blueprint(found if whole else found[0], game.num_players)
+
+
+MIXED_TRACK = (
+    *("random", "cautious", "iggi", "flawed", "piers", "risky2:threshold=0.6", "outer", "vdb"),
+    *("evalfn:rules=table-2", "evalfn-c:rules=table-2"),
+)
+"""The partners of Table VII of the RIS-MCTS paper, in its order."""
+
+
+def policy_names(names: str) -> tuple[str, ...]:
+    """Of a list "NAME,NAME...", or of "mixed-track"."""
+    return MIXED_TRACK if names == "mixed-track" else tuple(map(str.strip, names.split(",")))
+
+
+def load_policies(names: str, game: Game | None = None) -> tuple[Policy, ...]:
+    """The policies of ``policy_names``; see ``load_policy``."""
+    return tuple(load_policy(name, game) for name in policy_names(names))
+
+
+# ------------------------------------------------------------------------- those of this package
+
+_HANABI_GAME = "hanabi_search_plugin.hanabi.hanabi_game:HanabiGame"
+
+
+def _named(reference: str) -> Any:
+    """What "module:name" stands for, imported now."""
+    module, name = reference.split(":")
+    return getattr(import_module(module), name)
+
+
+def _built_in(reference: str, *arguments: str) -> Callable[..., Policy]:
+    def load(game: Game, **options: Any) -> Policy:
+        policy = _named(f"hanabi_search_plugin.{reference}")(*arguments, **options)
+        assert isinstance(policy, Policy)
+        return policy
+
+    return load
+
+
+def _network(name: str | None) -> Callable[..., Policy]:
+    def load(game: Game, **options: Any) -> Policy:
+        require_extra("torch", "a network", "torch", "safetensors")
+        loader = _named("hanabi_search_plugin.networks.shipped:load_network_policy")
+        policy: Policy = loader(name, game, **options)
+        return policy
+
+    return load
+
+
+_ODWYER = "Arthur O'Dwyer, github.com/Quuxplusone/Hanabi"
+_FOSSGALAXY = "github.com/fossgalaxy/hanabi v0.2.4"
+_GOODMAN = "J. Goodman, github.com/hopshackle/fireworks"
+_RIS_MCTS = "after J. Goodman, arXiv:1902.06075, section VI"
+_RULE_OPTIONS = {
+    "strict": "without the faults of the original; see docs/blueprints.md",
+    "convention": "a hint that touches one card says it scores: any-giver or previous-player",
+}
+_THRESHOLD = {"threshold": "play a card that scores with this probability"}
+
+
+def _register_rule_agent(
+    name: str, description: str, source: str = _FOSSGALAXY, options: Mapping[str, str] | None = None
+) -> None:
+    load = _built_in("hanabi.bots.rule_agents:rule_agent", name)
+    options = {**(options or {}), **_RULE_OPTIONS}
+    register_policy(name, load, description=description, source=source, options=options)
+
+
+register_policy(
+    "smartbot",
+    _built_in("hanabi.bots.compiled:SmartBot"),
+    description="hand-written conventions with public knowledge; the SPARTA paper's blueprint",
+    source=_ODWYER,
+)
+register_policy(
+    "hatbot",
+    _built_in("hanabi.bots.hats:HatBot"),
+    description="hat guessing: a hint tells every other player something; of the SPARTA paper",
+    source="WuTheFWasThat, hanabi.rs; in C++ by Arthur O'Dwyer (InfoBot)",
+)
+register_policy(
+    "hatbot-b",
+    _built_in("hanabi.bots.hats:HatBotB"),
+    description="the stronger hat-guessing bot of 2023: adaptive questions, telling discards",
+    source="WuTheFWasThat, hanabi.rs, ef77311; from a description of its behaviour",
+)
+_register_rule_agent("cautious", "rules: plays what is certain, tells of what scores")
+_register_rule_agent(
+    "iggi", "rules: cautious, but discards its oldest card", "Walton-Rivers et al."
+)
+_register_rule_agent("internal", "rules: knows only its own cards' hints and tells at random")
+_register_rule_agent("outer", "rules: tells the next player what it does not know yet", "Osawa")
+_register_rule_agent("piers", "rules: iggi that takes chances and tells of useless cards")
+_register_rule_agent("flawed", "rules: plays far too readily, for tests of adaptation")
+_register_rule_agent(
+    "risky", "rules: plays what probably scores; an unfinished list", options=_THRESHOLD
+)
+_register_rule_agent("risky2", "rules: risky with a finished list", _GOODMAN, options=_THRESHOLD)
+_register_rule_agent("vdb", "rules: the agent of Van den Bergh et al.; rollouts of RIS-MCTS")
+_register_rule_agent("iggi2", "rules: iggi that completes hints and takes chances", _GOODMAN)
+_register_rule_agent("clivej2", "rules: tells what is unknown, unblocks, never gambles", _GOODMAN)
+_EVALFN_OPTIONS = {
+    "network": "evalfn-1, evalfn-2 or evalfn-3, or a file of `hanabi-search train`",
+    "rules": "whose moves are valued: shipped-evaluation, table-2, ... or numbers as 2|3|9",
+}
+register_policy(
+    "evalfn",
+    _built_in("hanabi.bots.evalfn:evalfn", "off"),
+    description="rules propose moves, a small learned network picks one; trained here",
+    source=_RIS_MCTS,
+    options=_EVALFN_OPTIONS,
+)
+register_policy(
+    "evalfn-c",
+    _built_in("hanabi.bots.evalfn:evalfn", "any-giver"),
+    description="evalfn with the convention that a hint that touches one card says it scores",
+    source=_RIS_MCTS,
+    options=_EVALFN_OPTIONS,
+)
+register_policy(
+    "rule-classifier",
+    _built_in("hanabi.bots.evalfn:rule_classifier", "any-giver"),
+    description="a small learned network picks one of nine rules; with the same convention",
+    source=_RIS_MCTS,
+)
+register_policy(
+    "random",
+    _built_in("core.policy:UniformPolicy"),
+    description="uniformly random legal moves",
+    source="this package",
+    any_game=True,
+)

@@ -1,0 +1,130 @@
+"""How well beliefs know a hand: learned, grounded and exact, in the same games."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from hanabi_search_plugin.beliefs.belief_model import BeliefModel, Grounded
+from hanabi_search_plugin.beliefs.exact import private_belief
+from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.game import HIDDEN, Event, IntArray
+from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.evaluation.journal import Checkpoint
+from hanabi_search_plugin.evaluation.match import deal_game
+from hanabi_search_plugin.evaluation.playing import play_game
+from hanabi_search_plugin.evaluation.provenance import describe
+from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.networks.catalogue import load_belief_model
+from hanabi_search_plugin.registry import load_policy
+from hanabi_search_plugin.reproduce.measure import Effort, OnGame, average
+from hanabi_search_plugin.reproduce.plan import Run
+
+
+def qualities(run: Run, effort: Effort, on_game: OnGame) -> list[dict[str, Any]]:
+    """Cross entropies, nats a card, at the turns of the run's seat in games of its blueprint.
+
+    Lines of "game" and "turns": a list of {"turn", "learned", "grounded", "exact"}, None where the
+    exact belief was too large to hold.
+    """
+    game = HanabiGame(run.config)
+    policy = load_policy(run.policy, HanabiGame(run.config))
+    model = load_belief_model(run.belief or "", game)
+    parameters = {
+        "game": describe(game),
+        "policy": describe(policy),
+        "model": describe(model),
+        "kept": "beliefs",
+        "seed": effort.seed,
+    }
+    with Checkpoint(effort.kept(run, "-beliefs"), parameters) as checkpoint:
+        lines = {line["game"]: line for line in checkpoint.lines}
+        for index in range(effort.games):
+            if index not in lines:
+                turns = list(_turns(game, policy, model, run.seats[0], effort.seed, index))
+                lines[index] = {"game": index, "turns": turns}
+                checkpoint.append(lines[index])
+                on_game()
+    return [lines[index] for index in range(effort.games)]
+
+
+def by_turn(lines: list[dict[str, Any]], name: str) -> Iterator[dict[str, Any]]:
+    """The mean over games at each turn, of one of the three beliefs."""
+    values: dict[int, list[float]] = {}
+    for line in lines:
+        for turn in line["turns"]:
+            if turn[name] is not None:
+                values.setdefault(turn["turn"], []).append(turn[name])
+    for turn in sorted(values):
+        yield {"x": turn + 1, **average(values[turn])}
+
+
+LONGEST = 1_000
+RANGES = {  # of turns
+    "all": range(1, LONGEST), "1-10": range(1, 11), "11-25": range(11, 26),
+    "26-45": range(26, 46), "46-": range(46, LONGEST),
+}  # fmt: skip
+
+
+def by_range(lines: list[dict[str, Any]], name: str) -> Iterator[dict[str, Any]]:
+    """The mean over games of a game's mean in each range of turns, of one of the three beliefs.
+
+    "known" is how much less that is than the grounded belief's, at the same decisions.
+    """
+    for label, turns in RANGES.items():
+        means = []
+        for line in lines:
+            values = [
+                (turn[name], turn["grounded"] - turn[name])
+                for turn in line["turns"]
+                if turn["turn"] + 1 in turns and turn[name] is not None
+            ]
+            if values:
+                means.append(np.mean(values, axis=0))
+        if means:
+            told, known = np.transpose(means)
+            yield {"turns": label, **average(told), "known": average(known)}
+
+
+def _turns(
+    game: HanabiGame, policy: Policy, model: BeliefModel, seat: int, seed: int, index: int
+) -> Iterator[dict[str, Any]]:
+    worlds, stream = deal_game(game, seed, index)
+    blueprint = (policy,) * game.num_players
+    view = worlds.view(seat)
+    state, grounded = model.start(view), Grounded(game)
+    exact: Belief = private_belief(game, blueprint, view)
+    move: Event | None = None
+    for turn in play_game(worlds, blueprint, stream, ()):
+        if move is not None:
+            view = worlds.view(seat)
+            state = model.observe(view, move, state)
+            exact = exact.update(move, view)
+        if turn.seat == seat:
+            view, hand = worlds.view(seat), game.hidden_tokens(worlds, seat)
+            told = {
+                "learned": -model.log_likelihood(view, state, hand).sum(),
+                "grounded": -grounded.log_likelihood(view, None, hand).sum(),
+                "exact": _surprise(exact, hand[0]),
+            }
+            cards = int((hand != HIDDEN).sum())
+            yield {"turn": turn.number} | {
+                name: None if value is None else float(value / cards)
+                for name, value in told.items()
+            }
+        move = Event(np.array([turn.seat]), np.array([turn.action]))
+
+
+def _surprise(belief: Belief, hand: IntArray) -> float | None:
+    """Minus the log probability of a hand; None where the belief is a sample of the hands."""
+    assert isinstance(belief, HandBelief)
+    whole = belief.spelled_out()
+    if not whole.exact:
+        return None
+    weights = whole.weights()
+    packed = sum(int(card) << (5 * i) for i, card in enumerate(hand) if card != HIDDEN)
+    chance = weights[whole.hands == packed].sum() / weights.sum()
+    return float(-np.log(chance)) if chance > 0 else None

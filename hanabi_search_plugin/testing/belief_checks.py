@@ -1,0 +1,202 @@
+"""``check_belief``: against the truth, against samples, and against Bayes' rule done by hand."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable
+
+import numpy as np
+
+from hanabi_search_plugin.beliefs.exact import private_belief
+from hanabi_search_plugin.core.belief import Belief, ExplicitBelief
+from hanabi_search_plugin.core.capabilities import Enumerable
+from hanabi_search_plugin.core.game import Event, FloatArray, Game, View, Worlds
+from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy, as_blueprint, take
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.testing.check_tools import (
+    FREQUENCY_SAMPLES,
+    ONE,
+    TOLERANCE,
+    close_to,
+    joint,
+    random_legal,
+    require,
+    require_frequencies,
+)
+
+
+def check_belief(
+    game: Game,
+    blueprint: Policy | Blueprint,
+    *,
+    seed: int = 0,
+    games: int = 2,
+    epsilon: float = 0.0,
+    uncertainty: float = 0.0,
+) -> None:
+    """Check ``game.belief`` at every seat, the others playing ``blueprint``.
+
+    With the probability ``epsilon`` or ``uncertainty`` that the belief is told (one of the two, see
+    ``Game.belief``) they move at random instead.
+
+    The true world is always possible, weights sum to 1, samples have the right frequencies and show
+    what the seat sees, and an update leaves the old belief alone. On Enumerable games, the weights
+    equal Bayes' rule, worked out here world by world. The seat itself moves at random.
+    """
+    policies = as_blueprint(blueprint, game.num_players)
+    rng = np.random.default_rng(seed)
+    for seat in list(range(game.num_players)) * games:
+        worlds = game.deal(rng, 1)
+        view = worlds.view(seat).select(ONE)
+        belief = private_belief(game, policies, view, epsilon=epsilon, uncertainty=uncertainty)
+        memories = [policy.start(worlds.view(p)) for p, policy in enumerate(policies)]
+        bayes = None
+        if isinstance(game, Enumerable):
+            bayes = Bayes(game, policies, view, epsilon, uncertainty)
+        while True:
+            _check_support(game, belief, worlds, bayes, rng)
+            if worlds.terminal[0]:
+                break
+            mover = int(worlds.current_player[0])
+            action = random_legal(worlds.legal, rng)
+            if mover != seat and rng.random() >= epsilon + uncertainty:
+                at = worlds.view(mover)
+                action = policies[mover].act(at, at.legal, memories[mover], Streams.spawn(rng, 1))
+            event = worlds.step(action)
+            for p, policy in enumerate(policies):
+                memories[p] = policy.observe(worlds.view(p), event.seen_by(p, game), memories[p])
+            seen, view = event.seen_by(seat, game), worlds.view(seat).select(ONE)
+            before = distribution(belief)
+            after = belief.update(seen, view)
+            require(close_to(before, distribution(belief)), "an update changed the old belief")
+            belief = after
+            if bayes is not None:
+                bayes.update(seen, view)
+
+
+def _check_support(
+    game: Game, belief: Belief, truth: Worlds, bayes: Bayes | None, rng: np.random.Generator
+) -> None:
+    seat, true_key = belief.seat, joint(truth)[0]
+    require(belief.recovered == 0, "a belief had to recover though all played the blueprint")
+    weights = distribution(belief)
+    if isinstance(belief, ExplicitBelief):
+        total = sum(weights.values())
+        require(abs(total - 1) < TOLERANCE, f"a belief's weights must sum to 1, got {total}")
+        require(weights.get(true_key, 0) > 0, "a belief rules out the true world")
+        require(belief.size >= len(weights), "a belief's size must not be below its support")
+    if bayes is not None:
+        exact = bayes.distribution()
+        require(
+            not isinstance(belief, ExplicitBelief) or close_to(weights, exact),
+            f"a belief differs from Bayes' rule: {len(weights)} worlds, exactly {len(exact)}",
+        )
+        weights = exact
+    worlds, memories = belief.sample(rng, FREQUENCY_SAMPLES)
+    see, seen = truth.view(seat).keys()[0], worlds.view(seat).keys()
+    require(
+        all(key == see for key in seen),
+        "a belief samples worlds in which its seat sees something else",
+    )
+    keys = joint(worlds)
+    if weights:
+        names = list(weights | dict.fromkeys(keys, 0.0))
+        index = {key: i for i, key in enumerate(names)}
+        often = np.bincount([index[key] for key in keys], minlength=len(names)) / len(keys)
+        chance = np.array([weights.get(key, 0.0) for key in names])
+        require_frequencies(often, chance, len(keys), "a belief's samples differ from its weights")
+    mover = int(truth.current_player[0])
+    if bayes is not None and mover >= 0:
+        few = np.arange(20)
+        view = worlds.view(mover).select(few)
+        played = belief.blueprint[mover].probabilities(view, view.legal, take(memories[mover], few))
+        for key, chance in zip(keys, played, strict=False):
+            require(
+                any(np.allclose(chance, expected) for expected in bayes.next_moves(mover, key)),
+                f"a belief samples wrong memories for seat {mover}",
+            )
+
+
+class Bayes:
+    """Bayes' rule as the book has it: one world at a time, nothing shared with any belief."""
+
+    def __init__(
+        self,
+        game: Enumerable,
+        blueprint: Blueprint,
+        view: View,
+        epsilon: float,
+        uncertainty: float,
+    ) -> None:
+        self.game, self.blueprint = game, blueprint
+        self.epsilon, self.uncertainty = epsilon, uncertainty
+        worlds, chance = game.deals()
+        keys, see = worlds.view(view.player).keys(), view.keys()[0]
+        self.cases: list[tuple[Worlds, float, list[Memory]]] = []
+        for b in (b for b, key in enumerate(keys) if key == see):
+            world = worlds.select(np.array([b]))
+            memories = [policy.start(world.view(p)) for p, policy in enumerate(blueprint)]
+            self.cases.append((world, float(chance[b]), memories))
+
+    def update(self, event: Event, view: View) -> None:
+        actor, action, seat = int(event.player[0]), int(event.action[0]), view.player
+        see, cases = view.keys()[0], []
+        for world, weight, memories in self.cases:
+            if world.current_player[0] != actor:
+                continue
+            for move in np.flatnonzero(world.legal[0]) if action < 0 else [action]:
+                if not world.legal[0, move]:
+                    continue
+                evidence = 1.0 if actor == seat else self._chance(world, memories, actor)[move]
+                if evidence == 0:
+                    continue
+                played = np.array([move])
+                children, _, chance = self.game.branch(world, played)
+                for c in range(len(children)):
+                    child = children.select(np.array([c]))
+                    if child.view(seat).keys()[0] != see:
+                        continue
+                    grown = [
+                        policy.observe(
+                            child.view(p),
+                            Event(event.player, played).seen_by(p, self.game),
+                            memories[p],
+                        )
+                        for p, policy in enumerate(self.blueprint)
+                    ]
+                    cases.append((child, weight * float(evidence) * float(chance[c]), grown))
+        self.cases = cases
+
+    def distribution(self) -> dict[tuple[Hashable, ...], float]:
+        out: dict[tuple[Hashable, ...], float] = defaultdict(float)
+        total = sum(weight for _, weight, _ in self.cases)
+        for world, weight, _ in self.cases:
+            out[joint(world)[0]] += weight / total
+        return dict(out)
+
+    def next_moves(self, mover: int, key: tuple[Hashable, ...]) -> list[FloatArray]:
+        """The mover's probabilities in every case with this key."""
+        out = []
+        for world, _, memories in self.cases:
+            if joint(world)[0] == key:
+                view = world.view(mover)
+                policy = self.blueprint[mover]
+                out.append(policy.probabilities(view, view.legal, memories[mover])[0])
+        return out
+
+    def _chance(self, world: Worlds, memories: list[Memory], actor: int) -> FloatArray:
+        view = world.view(actor)
+        chance = self.blueprint[actor].probabilities(view, view.legal, memories[actor])[0]
+        uniform = view.legal[0] / view.legal[0].sum()
+        mixed = (1 - self.epsilon) * chance + self.epsilon * uniform
+        return np.asarray(mixed + self.uncertainty * (1 - mixed), dtype=np.float64)
+
+
+def distribution(belief: Belief) -> dict[tuple[Hashable, ...], float]:
+    """Probability of what all seats together see; empty for a belief without a list."""
+    out: dict[tuple[Hashable, ...], float] = defaultdict(float)
+    if isinstance(belief, ExplicitBelief):
+        worlds, weights = belief.support()
+        for key, weight in zip(joint(worlds), weights.tolist(), strict=True):
+            out[key] += weight
+    return dict(out)

@@ -1,0 +1,236 @@
+"""One player's view of native Hanabi as a Gymnasium environment, with any policies as partners.
+
+Importing this module registers ``HanabiSearch/Hanabi-v0``, for ``gymnasium.make`` and, thousands of
+games at a time (``gymnasium_vector``), ``gymnasium.make_vec``. Letters: P players, A actions.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Literal
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.core.agent import SearchAgent
+from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError
+from hanabi_search_plugin.core.game import Event
+from hanabi_search_plugin.core.policy import Memory, Policy
+from hanabi_search_plugin.core.result import SearchResult
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.engine.encoding import ENCODINGS, observation_size
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.text import describe, why_illegal
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.registry import load_policy
+
+ID = "HanabiSearch/Hanabi-v0"
+ILLEGAL_REWARD = -1.0  # as in PettingZoo's Hanabi
+
+Partner = str | Policy
+
+
+class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
+    """Hanabi at one ``seat``; the partners move within ``reset`` and ``step``.
+
+    ``partners`` is what every other seat plays: the name of a policy, a Policy or a SearchAgent; or
+    a tuple of P - 1 of them, in the order of the seats. ``encoding`` is one of "openspiel",
+    "packed" and "v0" (see ``HanabiGame.encodings``); other parameters are those of
+    ``HanabiConfig``. The reward is the change of the return since the seat's last turn.
+
+    ``info`` has the legal ``"action_mask"`` (int8 [A]; ``action_masks()`` gives it as bool) and
+    ``"searches"``: for every partner that has searched since, its seat and its SearchResult.
+    ``illegal="end"`` makes an illegal action end the game with -1 and a reason in ``info``,
+    ``"raise"`` makes it an IllegalActionError. All chance comes from ``reset(seed=...)``; pickle
+    and deepcopy keep the game and go on identically. Raises ConfigError for bad parameters.
+    """
+
+    metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012  # as Gymnasium does
+
+    def __init__(
+        self,
+        players: int = 2,
+        seat: int = 0,
+        partners: Partner | tuple[Partner, ...] = "smartbot",
+        encoding: str = "openspiel",
+        illegal: Literal["end", "raise"] = "end",
+        render_mode: str | None = None,
+        **parameters: Any,
+    ) -> None:
+        self.game = HanabiGame(players=players, **parameters)
+        check_parameters(self.game, seat, illegal)
+        if render_mode not in (None, "ansi"):
+            raise ConfigError(f"render_mode must be None or ansi, got {render_mode!r}")
+        self.seat, self.encoding, self.illegal = int(seat), encoding, illegal
+        self.render_mode = render_mode
+        self.partners = load_partners(partners, self.game, self.seat)
+        self.action_space = spaces.Discrete(self.game.num_actions)
+        self.observation_space = observation_space(self.game, encoding)
+        self._worlds: HanabiWorlds | None = None
+        self._streams = Streams(np.zeros(1, dtype=np.uint64))  # of the partners
+        self._memories: dict[int, Memory] = {}
+        self._searches: list[tuple[int, SearchResult]] = []
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
+        """Deal and let the partners move until it is this seat's turn.
+
+        ``options`` may have a ``"deck"``, the identities of all its cards, first dealt first.
+        """
+        super().reset(seed=seed)
+        self._searches = []
+        worlds = self.game.deal(self.np_random, 1)
+        self._streams = Streams.spawn(self.np_random, 1)
+        if options and "deck" in options:
+            worlds = self.game.from_decks([options["deck"]], int(worlds.current_player[0]))
+        self._worlds = worlds
+        self._memories = {p: policy.start(worlds.view(p)) for p, policy in self.partners.items()}
+        self._partners_move(worlds)
+        return self._observation(worlds), self._info(worlds)
+
+    def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
+        worlds = self._running()
+        self._searches = []
+        try:
+            chosen = operator.index(action)
+        except TypeError:
+            raise IllegalActionError(
+                f"an action must be from 0 to {self.game.num_actions - 1}, got {action!r}"
+            ) from None
+        mask = self.action_masks()
+        if not (0 <= chosen < len(mask) and mask[chosen]):
+            reason = f"action {chosen} is not legal: "
+            reason += why_illegal(self.game.config, worlds.rows[0], chosen)
+            if self.illegal == "raise" or not mask.any():
+                raise IllegalActionError(reason)
+            observation, info = self._observation(worlds), self._info(worlds)
+            self._worlds = None
+            return observation, ILLEGAL_REWARD, True, False, info | {"illegal": reason}
+        before = float(worlds.returns[0, self.seat])
+        self._play(worlds, chosen)
+        self._partners_move(worlds)
+        reward = float(worlds.returns[0, self.seat]) - before
+        over = bool(worlds.terminal[0])
+        return self._observation(worlds), reward, over, False, self._info(worlds)
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """[A] what this seat may do now, True = allowed; the name that sb3-contrib looks for."""
+        return np.array(self._running().view(self.seat).legal[0])
+
+    def render(self) -> Any:
+        """The board as this seat sees it, as a text; None without a render mode."""
+        if self.render_mode is None:
+            return None
+        return describe(self.game.config, self._running().view(self.seat).rows[0], self.seat)
+
+    def _partners_move(self, worlds: HanabiWorlds) -> None:
+        while (player := int(worlds.current_player[0])) >= 0 and player != self.seat:
+            policy, memory = self.partners[player], self._memories[player]
+            if isinstance(policy, SearchAgent):
+                self._streams.uniform()  # and its state is the seed, as in SearchAgent.act
+                seed = int(self._streams.state[0])
+                result = policy.decide(memory[0], np.random.default_rng(seed))
+                self._searches.append((player, result))
+                action = result.action
+            else:
+                view = worlds.view(player)
+                action = int(policy.act(view, view.legal, memory, self._streams)[0])
+            self._play(worlds, action)
+
+    def _play(self, worlds: HanabiWorlds, action: int) -> None:
+        event: Event = worlds.step(np.array([action]))
+        if not worlds.terminal[0]:
+            for p, policy in self.partners.items():
+                self._memories[p] = policy.observe(worlds.view(p), event, self._memories[p])
+
+    def _observation(self, worlds: HanabiWorlds) -> NDArray[Any]:
+        return np.array(worlds.view(self.seat).observation(self.encoding)[0])
+
+    def _info(self, worlds: HanabiWorlds) -> dict[str, Any]:
+        mask = worlds.view(self.seat).legal[0].astype(np.int8)
+        return {"action_mask": mask, "searches": tuple(self._searches)}
+
+    def _running(self) -> HanabiWorlds:
+        if self._worlds is None:
+            raise IllegalActionError("expected a running game: call reset() first")
+        return self._worlds
+
+
+class MaskInObservation(gymnasium.Wrapper[Any, Any, NDArray[Any], Any]):
+    """An environment whose observations are dicts of two: what is seen, and the legal actions.
+
+    For libraries that read masks there: ``keys`` ("observations", "action_mask") is what RLlib's
+    examples take, ("obs", "mask") what Tianshou does. The mask is int8 [A], that of ``info``.
+    """
+
+    def __init__(
+        self, env: gymnasium.Env[Any, Any], keys: tuple[str, str] = ("observation", "action_mask")
+    ) -> None:
+        super().__init__(env)
+        assert isinstance(env.action_space, spaces.Discrete)
+        self.keys = keys
+        mask = spaces.Box(0, 1, (int(env.action_space.n),), np.int8)
+        both = (env.observation_space, mask)
+        self.observation_space = spaces.Dict(dict(zip(keys, both, strict=True)))
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        observation, info = self.env.reset(seed=seed, options=options)
+        return self._both(observation, info), info
+
+    def step(self, action: Any) -> tuple[dict[str, Any], Any, bool, bool, dict[str, Any]]:
+        observation, reward, over, truncated, info = self.env.step(action)
+        return self._both(observation, info), reward, over, truncated, info
+
+    def _both(self, observation: Any, info: dict[str, Any]) -> dict[str, Any]:
+        return dict(zip(self.keys, (observation, info["action_mask"]), strict=True))
+
+
+def check_parameters(game: HanabiGame, seat: Any, illegal: Any) -> None:
+    """Raises ConfigError for what both environments refuse."""
+    if isinstance(seat, bool) or seat not in range(game.num_players):
+        raise ConfigError(f"seat must be from 0 to {game.num_players - 1}, got {seat!r}")
+    if illegal not in ("end", "raise"):
+        raise ConfigError(f"illegal must be end or raise, got {illegal!r}")
+
+
+def observation_space(game: HanabiGame, encoding: str) -> spaces.Box:
+    """Of one observation. Raises ConfigError for an unknown encoding."""
+    if encoding not in ENCODINGS:
+        raise ConfigError(f"encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
+    size = observation_size(game.config)
+    if encoding == "packed":
+        return spaces.Box(0, 255, ((size + 7) // 8,), np.uint8)
+    dtype: Any = np.float32 if encoding == "v0" else np.uint8
+    return spaces.Box(0, 1, (size,), dtype)
+
+
+def load_partners(
+    partners: Partner | tuple[Partner, ...], game: HanabiGame, seat: int
+) -> dict[int, Policy]:
+    """A policy for each other seat."""
+    others = [p for p in range(game.num_players) if p != seat]
+    each = partners if isinstance(partners, tuple | list) else (partners,) * len(others)
+    if len(each) != len(others):
+        raise ConfigError(f"partners must be one, or {len(others)} of them, got {len(each)}")
+    loaded = {}
+    for p, partner in zip(others, each, strict=True):
+        policy = load_policy(partner, game) if isinstance(partner, str) else partner
+        if not isinstance(policy, Policy):
+            raise ConfigError(f"a partner must be a name or a Policy, got {policy!r}")
+        if isinstance(policy, SearchAgent) and policy.game != game:
+            raise ConfigError(f"a searching partner must search {game!r}, got {policy.game!r}")
+        loaded[p] = policy
+    return loaded
+
+
+if ID not in gymnasium.registry:
+    gymnasium.register(
+        id=ID,
+        entry_point="hanabi_search_plugin.wrappers.gymnasium:HanabiEnv",
+        vector_entry_point="hanabi_search_plugin.wrappers.gymnasium_vector:HanabiVectorEnv",
+    )

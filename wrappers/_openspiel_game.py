@@ -1,0 +1,259 @@
+"""Any sequential ``pyspiel.Game`` behind the game contract.
+
+A batch is a list of ``pyspiel.State``, so this is for small games and few worlds: the native engine
+plays large Hanabi some hundred times faster. Letters: B worlds, A actions, P players.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyspiel
+
+from hanabi_search_plugin.beliefs.enumerated import MAX_WORLDS, consistent
+from hanabi_search_plugin.core.capabilities import Enumerable, Redeterminizes
+from hanabi_search_plugin.core.errors import (
+    ContractError,
+    IllegalActionError,
+    UnsupportedError,
+)
+from hanabi_search_plugin.core.game import (
+    Event,
+    FloatArray,
+    History,
+    IntArray,
+    View,
+    Worlds,
+)
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.wrappers._openspiel_rules import OpenSpielRules, State
+from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielView, OpenSpielWorlds, ours
+
+INFORMATION_SETS_KEPT = 256  # results of listing an information set that a game remembers
+
+
+class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
+    """A sequential OpenSpiel game, given as an object (kept, never reloaded) or as a string.
+
+    ``public_actions``: whether every player sees every action. By default true for games of perfect
+    information and those in ``PUBLIC_ACTIONS``; false is always safe (beliefs then consider every
+    action that fits what is seen) but slower. ``max_deals``: the most deals ``deals`` lists.
+
+    Raises ConfigError for an unknown game or parameter, UnsupportedError for a simultaneous game
+    and for one that draws its chance, or who begins, from a generator of its own.
+    """
+
+    def __init__(
+        self,
+        game: Any,
+        *,
+        public_actions: bool | None = None,
+        max_deals: int = MAX_WORLDS,
+    ) -> None:
+        super().__init__(game, public_actions=public_actions)
+        self.max_deals = max_deals
+        self._information_sets: dict[Hashable, tuple[list[State], FloatArray]] = {}
+
+    def __repr__(self) -> str:
+        return f"OpenSpielGame({self.name!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled by its OpenSpiel game: the observer cannot be, results kept need not be."""
+        compiled = type(self.spiel).__module__ == pyspiel.__name__
+        spiel = self.spiel if compiled else self.name  # what Python added to it would be lost
+        return _rebuild, (type(self), spiel, self.public_actions, self.max_deals)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> OpenSpielGame:
+        return self  # immutable
+
+    def deal(self, rng: np.random.Generator, n: int) -> OpenSpielWorlds:
+        states = [self.spiel.new_initial_state() for _ in range(n)]
+        return OpenSpielWorlds(self, states, Streams.spawn(rng, n))
+
+    def deal_scripts(self, scripts: Sequence[Sequence[int]]) -> OpenSpielWorlds:
+        """One world a script: its chance actions are those given, in order.
+
+        A step that meets a chance event past the end of its script raises IllegalActionError.
+        """
+        states = [self.spiel.new_initial_state() for _ in scripts]
+        streams = Streams(np.zeros(len(states), dtype=np.uint64))
+        return OpenSpielWorlds(self, states, streams, [tuple(map(int, s)) for s in scripts])
+
+    def worlds(self, states: Iterable[State], rng: np.random.Generator) -> OpenSpielWorlds:
+        """A batch of copies of the given states."""
+        copies = [state.clone() for state in states]
+        return OpenSpielWorlds(self, copies, Streams.spawn(rng, len(copies)))
+
+    def action_to_string(self, player: int, action: int) -> str:
+        return str(self.spiel.action_to_string(player, action))
+
+    def deals(self) -> tuple[OpenSpielWorlds, FloatArray]:
+        states: list[State] = []
+        chances: list[float] = []
+        for state, chance in _futures(self.spiel.new_initial_state(), 1.0):
+            if len(states) == self.max_deals:
+                raise UnsupportedError(
+                    f"{self.name} has more than max_deals={self.max_deals} deals to list"
+                )
+            states.append(state)
+            chances.append(chance)
+        streams = Streams(np.arange(len(states), dtype=np.uint64))
+        return OpenSpielWorlds(self, states, streams), np.array(chances)
+
+    def branch(
+        self, worlds: Worlds, actions: IntArray
+    ) -> tuple[OpenSpielWorlds, IntArray, FloatArray]:
+        batch = ours(worlds)
+        states, parents, chances = [], [], []
+        for b, (state, action) in enumerate(zip(batch.states, actions.tolist(), strict=True)):
+            if action not in state.legal_actions():
+                raise IllegalActionError(
+                    f"world {b} allows the actions {state.legal_actions()}, got {action}"
+                )
+            for child, chance in _futures(state.child(action), 1.0):
+                states.append(child)
+                parents.append(b)
+                chances.append(chance)
+        parent = np.array(parents, dtype=np.int64)
+        after = OpenSpielWorlds(self, states, batch.streams.select(parent))
+        return after, parent, np.array(chances, dtype=np.float64)
+
+    def concat(self, parts: Sequence[Worlds]) -> OpenSpielWorlds:
+        batches = [ours(part) for part in parts]
+        scripts = None
+        if any(part.scripts is not None for part in batches):
+            scripts = [s for part in batches for s in part.scripts or [None] * len(part)]
+        return OpenSpielWorlds(
+            self,
+            [state for part in batches for state in part.states],
+            Streams(np.concatenate([part.streams.state for part in batches])),
+            scripts,
+        )
+
+    def reseed(self, worlds: Worlds, rng: np.random.Generator) -> OpenSpielWorlds:
+        """See ``Enumerable.reseed``; the worlds lose their scripts. Takes B draws."""
+        return OpenSpielWorlds(self, ours(worlds).states, Streams.spawn(rng, len(worlds)))
+
+    def history(self, state: State, player: int) -> History:
+        """What ``player`` has seen on the way to ``state``, which is at a decision or an end."""
+        here = self.spiel.new_initial_state()
+        views: list[View] = []
+        events: list[Event] = []
+        for item in state.full_history():
+            if not here.is_chance_node():
+                views.append(OpenSpielView(self, player, [here.clone()]))
+                event = Event(np.array([item.player]), np.array([item.action]))
+                events.append(event.seen_by(player, self))
+            here.apply_action(item.action)
+        views.append(OpenSpielView(self, player, [here]))
+        return History(player, tuple(views), tuple(events))
+
+    def redeterminize(self, worlds: Worlds, player: int, rng: Streams) -> OpenSpielWorlds:
+        """See ``Redeterminizes``: lists the player's information set, so for small games.
+
+        Future chance is drawn anew, too. Takes two draws a world.
+        """
+        states = []
+        for state, u in zip(ours(worlds).states, rng.uniform().tolist(), strict=True):
+            candidates, cumulative = self._information_set(state, player)
+            drawn = np.searchsorted(cumulative, u * cumulative[-1], side="right")
+            states.append(candidates[int(drawn)])
+        return OpenSpielWorlds(self, states, rng.fork())
+
+    def restore(
+        self, worlds: Worlds, player: int, saved: Worlds, rng: Streams
+    ) -> OpenSpielWorlds | None:
+        """``saved`` with the player's last move and the chance after it played as in ``worlds``.
+
+        None where some move or outcome is not possible in the truth. Takes nothing from ``rng``.
+        """
+        states = []
+        for now, before in zip(ours(worlds).states, ours(saved).states, strict=True):
+            history = now.full_history()
+            own = [k for k, item in enumerate(history) if item.player == player]
+            if not own:
+                raise ContractError(f"player {player} has not moved, so nothing can be restored")
+            state = before.clone()
+            for item in history[own[-1] :]:
+                if state.is_terminal() or item.action not in state.legal_actions():
+                    return None
+                state.apply_action(item.action)
+            if state.is_chance_node():
+                return None
+            states.append(state)
+        return OpenSpielWorlds(self, states, ours(worlds).streams)
+
+    def hypothetical(self, state: State, player: int, seed: int = 0) -> State:
+        """A state that ``player`` may be in when the game is in ``state``, at a decision or an end.
+
+        Drawn from the player's information set by chance alone, with what the player has seen and
+        ``seed`` as the only randomness: all states of the set give the same one, so nothing hidden
+        passes. With perfect information it is ``state`` itself. Raises UnsupportedError where the
+        game has more than ``max_deals`` deals to list.
+        """
+        if self.perfect_information:
+            return state
+        candidates, cumulative = self._information_set(state, player)
+        u = digest(self.history(state, player), seed) * 2.0**-64
+        return candidates[int(np.searchsorted(cumulative, u * cumulative[-1], side="right"))]
+
+    def _information_set(self, state: State, player: int) -> tuple[list[State], FloatArray]:
+        """All states ``player`` may be in and their cumulative probability by chance alone."""
+        history = self.history(state, player)
+        key = information(history)
+        if key not in self._information_sets:
+            if len(self._information_sets) >= INFORMATION_SETS_KEPT:
+                self._information_sets.clear()
+            tracked = consistent(self, (), history)
+            found = (ours(tracked.worlds).states, np.cumsum(tracked.weights))
+            self._information_sets[key] = found
+        return self._information_sets[key]
+
+
+def information(history: History) -> tuple[Hashable, ...]:
+    """All that a seat has seen, as a key: equal exactly for equal histories."""
+    return (
+        history.seat,
+        tuple(view.keys()[0] for view in history.views),
+        tuple((int(e.player[0]), int(e.action[0])) for e in history.events),
+    )
+
+
+def digest(history: History, seed: int) -> int:
+    """64 bits that depend on all that a seat has seen and ``seed``, the same in every process."""
+    return digest_of((seed, information(history)))
+
+
+def digest_of(key: Hashable) -> int:
+    """64 bits of a key of numbers, strings and tuples, the same in every process."""
+    hashed = hashlib.blake2b(repr(key).encode(), digest_size=8).digest()
+    return int.from_bytes(hashed, "little")
+
+
+def same_spiel(a: Any, b: Any) -> bool:
+    """Are two games of OpenSpiel the same, with the same parameters, given or by default?"""
+    kinds = a.get_type(), b.get_type()
+    given = [
+        {**k.parameter_specification, **g.get_parameters()}
+        for k, g in zip(kinds, (a, b), strict=True)
+    ]
+    return kinds[0].short_name == kinds[1].short_name and given[0] == given[1]
+
+
+def _rebuild(kind: type[OpenSpielGame], spiel: Any, public: bool, deals: int) -> OpenSpielGame:
+    if kind is OpenSpielGame:
+        return kind(spiel, public_actions=public, max_deals=deals)
+    return kind(spiel, public_actions=public)
+
+
+def _futures(state: State, chance: float) -> Iterator[tuple[State, float]]:
+    """Every decision or end that chance can lead to from ``state``, with its probability."""
+    if not state.is_chance_node():
+        yield state, chance
+        return
+    for action, probability in state.chance_outcomes():
+        if probability > 0:
+            yield from _futures(state.child(action), chance * probability)

@@ -1,0 +1,139 @@
+"""What a ``pyspiel.Game`` declares, and what its players see of a state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyspiel
+from numpy.typing import NDArray
+from open_spiel.python.observation import make_observation
+
+from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.core.game import Game, Rewards
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+
+State = Any  # pyspiel.State
+
+# Games with hidden information in which every player sees every action (checked by hand).
+PUBLIC_ACTIONS = frozenset(
+    ["bridge", "hanabi", "kuhn_poker", "leduc_poker", "liars_dice", "tiny_bridge_2p",
+     "tiny_bridge_4p", "tiny_hanabi"]
+)  # fmt: skip
+
+HANABI_NAMES = {  # of HanabiConfig: OpenSpiel's
+    "information_tokens": "max_information_tokens",
+    "life_tokens": "max_life_tokens",
+    **{name: name for name in ("players", "colors", "ranks", "hand_size", "random_start_player")},
+}
+
+
+class OpenSpielRules(Game):
+    """A sequential ``pyspiel.Game`` as far as its worlds and views need it.
+
+    ``OpenSpielGame`` adds dealing, listing chance and drawing it anew, and is what users make.
+    """
+
+    def __init__(self, game: Any, *, public_actions: bool | None) -> None:
+        self.spiel = load_spiel(game)
+        _require_sequential(self.spiel)
+        kind = self.spiel.get_type()
+        self.name = str(self.spiel)
+        self.num_players = self.spiel.num_players()
+        self.num_actions = self.spiel.num_distinct_actions()
+        self.return_range = (self.spiel.min_utility(), self.spiel.max_utility())
+        self.max_length = self.spiel.max_game_length()
+        self.rewards = _rewards(kind)
+        self.scores_early = kind.reward_model == pyspiel.GameType.RewardModel.REWARDS
+        perfect = kind.information == pyspiel.GameType.Information.PERFECT_INFORMATION
+        self.perfect_information = perfect
+        known = perfect or kind.short_name in PUBLIC_ACTIONS
+        self.public_actions = known if public_actions is None else public_actions
+        self.remembers = kind.provides_information_state_string and not perfect
+        if not (self.remembers or kind.provides_observation_string):
+            raise UnsupportedError(f"{self.name} gives neither observation nor information state")
+        self._observation = _observer(self.spiel, self.remembers)
+        self.encodings = ("tensor", "string") if self._observation else ("string",)
+        self.tensor_shape = self._observation.tensor.shape if self._observation else ()
+
+    def tensor(self, state: State, player: int) -> NDArray[np.float32]:
+        """A copy of the tensor that ``player`` sees in one state."""
+        assert self._observation is not None
+        self._observation.set_from(state, player)
+        return np.array(self._observation.tensor, dtype=np.float32)
+
+    def string(self, state: State, player: int) -> str:
+        """The string that ``player`` sees in one state."""
+        if self.remembers:
+            return str(state.information_state_string(player))
+        return str(state.observation_string(player))
+
+
+def load_spiel(game: Any) -> Any:
+    """OpenSpiel's game of a string, or the ``pyspiel.Game`` that was given.
+
+    Raises ConfigError where it cannot be loaded, UnsupportedError for anything else.
+    """
+    if isinstance(game, pyspiel.Game):
+        return game
+    if not isinstance(game, str):
+        raise UnsupportedError(f"expected a pyspiel.Game or a string, got {type(game).__name__}")
+    return _loaded(game)
+
+
+def _loaded(text: str) -> Any:
+    try:
+        parameters = pyspiel.game_parameters_from_string(text)
+        if parameters.get("name") == "hanabi":
+            _check_hanabi(parameters)
+        return pyspiel.load_game(text)
+    except (pyspiel.SpielError, IndexError) as error:  # IndexError: a parameter that has no default
+        first = str(error).partition("\n")[0].removesuffix(" Available games are:")
+        raise ConfigError(f"OpenSpiel cannot load {text!r}: {first}") from error
+
+
+def _check_hanabi(parameters: Mapping[str, Any]) -> None:
+    """Parameters out of range would abort the process."""
+    names = HANABI_NAMES.items()
+    HanabiConfig(**{ours: parameters[theirs] for ours, theirs in names if theirs in parameters})
+
+
+def _require_sequential(spiel: Any) -> None:
+    kind = spiel.get_type()
+    if kind.dynamics == pyspiel.GameType.Dynamics.SIMULTANEOUS:
+        raise UnsupportedError(
+            f"expected a sequential game, got {kind.short_name}, which is simultaneous: "
+            "pyspiel.convert_to_turn_based(game) makes it one"
+        )
+    if kind.dynamics != pyspiel.GameType.Dynamics.SEQUENTIAL:
+        raise UnsupportedError(f"expected a sequential game, got {kind.short_name}, a mean field")
+    if kind.short_name == "hanabi" and spiel.get_parameters().get("random_start_player"):
+        raise UnsupportedError(
+            "hanabi with random_start_player draws who begins from a generator of its own: "
+            "load_game(game) plays it on the native engine"
+        )
+    if kind.chance_mode == pyspiel.GameType.ChanceMode.SAMPLED_STOCHASTIC:
+        raise UnsupportedError(
+            f"{kind.short_name} draws its chance from a generator of its own, so worlds cannot "
+            "meet the same chance twice"
+        )
+
+
+def _observer(spiel: Any, remembers: bool) -> Any:
+    """What fills tensors, of the information state or the observation; None where there is none."""
+    kind = spiel.get_type()
+    which = "information_state" if remembers else "observation"
+    if not getattr(kind, f"provides_{which}_tensor"):
+        return None
+    try:
+        recall = pyspiel.IIGObservationType(perfect_recall=True) if remembers else None
+        return make_observation(spiel, recall)
+    except pyspiel.SpielError:  # crossword says that it has a tensor
+        return None
+
+
+def _rewards(kind: Any) -> Rewards:
+    if kind.utility == pyspiel.GameType.Utility.IDENTICAL:
+        return "identical"
+    return "zero_sum" if kind.utility == pyspiel.GameType.Utility.ZERO_SUM else "general_sum"

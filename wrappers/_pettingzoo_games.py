@@ -1,0 +1,345 @@
+"""Other AEC environments as games to search in, by a small adapter that you write.
+
+A search has to try moves and take them back, which AEC environments cannot. Fill in an
+``AECAdapter`` (how to keep the state of your environment and how to put it back), and ``AECGame``
+does the rest:
+
+    class TicTacToe(AECAdapter):
+        def snapshot(self, env):
+            return list(env.board.squares), copy.deepcopy(env._agent_selector)
+
+        def restore(self, env, state):
+            squares, selector = state
+            env.board.squares, env._agent_selector = list(squares), copy.deepcopy(selector)
+
+    game = DeterministicAECGame(tictactoe_v3.env(), TicTacToe(), return_range=(-1, 1), max_length=9,
+                                rewards="zero_sum", public_actions=True)
+
+Then see that ``testing.check_game(game)`` passes. A world is a snapshot and a step one of the
+environment, so this is for small games. Letters: B worlds, A actions, P players.
+"""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from pettingzoo import AECEnv
+
+from hanabi_search_plugin.core.capabilities import Enumerable
+from hanabi_search_plugin.core.errors import (
+    ConfigError,
+    ContractError,
+    IllegalActionError,
+    UnsupportedError,
+)
+from hanabi_search_plugin.core.game import (
+    HIDDEN,
+    BoolArray,
+    Event,
+    FloatArray,
+    Game,
+    IntArray,
+    Rewards,
+    View,
+    Worlds,
+)
+
+BOOKKEEPING = ("agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations",
+               "truncations", "infos")  # fmt: skip
+
+
+class AECAdapter(ABC):
+    """What a search needs of an environment beyond ``AECEnv``. ``env`` is always the unwrapped one.
+
+    What every AEC environment has (``agents``, ``agent_selection``, rewards, terminations,
+    truncations and infos) is kept for you.
+    """
+
+    @abstractmethod
+    def snapshot(self, env: Any) -> Any:
+        """All else of its state that ``step`` and ``observe`` read, its random generator included.
+
+        Steps of the environment must not change it afterwards: copy what is mutable.
+        """
+
+    @abstractmethod
+    def restore(self, env: Any, state: Any) -> None:
+        """Put a snapshot back. It is used again: steps that follow must not change it."""
+
+    def observe(self, env: Any, agent: str) -> Any:
+        """What ``agent`` sees now, as an array: all of it, and no hidden part of the state."""
+        seen = env.observe(agent)
+        return seen["observation"] if isinstance(seen, Mapping) else seen
+
+    def mask(self, env: Any, agent: str) -> Any:
+        """[A] the legal actions of ``agent``, which is to move: of the observation or the infos."""
+        seen = env.observe(agent)
+        source = seen if isinstance(seen, Mapping) else env.infos[agent]
+        if "action_mask" not in source:
+            raise UnsupportedError(
+                f"{env} shows no action_mask in observation or infos: override AECAdapter.mask"
+            )
+        return source["action_mask"]
+
+
+@dataclass(frozen=True)
+class Position:
+    """One world: the environment's state and what can be asked of it, as of now."""
+
+    state: Any
+    mover: int  # HIDDEN where the game is over
+    returns: tuple[float, ...]  # [P]
+    legal: BoolArray  # [A] of the mover
+    seen: tuple[NDArray[Any], ...]  # [P]
+
+
+class AECView(View):
+    """What one player sees of a batch of positions; its one encoding is "observation"."""
+
+    def __init__(self, game: AECGame, player: int, positions: Sequence[Position]) -> None:
+        self.game: AECGame = game
+        self.player = player
+        self._positions = tuple(positions)
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def select(self, index: IntArray | BoolArray) -> AECView:
+        return AECView(self.game, self.player, [self._positions[i] for i in _rows(index)])
+
+    @property
+    def current_player(self) -> IntArray:
+        return _movers(self._positions)
+
+    @property
+    def legal(self) -> BoolArray:
+        mine = self.current_player == self.player
+        return np.asarray(_legal(self.game, self._positions) & mine[:, None])
+
+    def observation(self, encoding: str) -> NDArray[Any]:
+        if encoding not in self.game.encodings:
+            raise UnsupportedError(
+                f"{self.game.name} has the encodings {self.game.encodings}, got {encoding!r}"
+            )
+        seen = [position.seen[self.player] for position in self._positions]
+        return np.stack(seen) if seen else np.empty((0,))
+
+    def keys(self) -> Sequence[Hashable]:
+        return [
+            (
+                position.mover,
+                position.legal.tobytes() if position.mover == self.player else b"",
+                position.seen[self.player].tobytes(),
+            )
+            for position in self._positions
+        ]
+
+
+class AECWorlds(Worlds):
+    """A batch of positions. The chance stream of a world is the environment's own generator."""
+
+    def __init__(self, game: AECGame, positions: Sequence[Position]) -> None:
+        self.game: AECGame = game
+        self.positions = list(positions)
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @property
+    def current_player(self) -> IntArray:
+        return _movers(self.positions)
+
+    @property
+    def returns(self) -> FloatArray:
+        returns = [position.returns for position in self.positions]
+        return np.array(returns, dtype=np.float64).reshape(len(self), self.game.num_players)
+
+    @property
+    def legal(self) -> BoolArray:
+        return _legal(self.game, self.positions)
+
+    def step(self, actions: IntArray) -> Event:
+        actions = np.array(actions, dtype=np.int64)
+        if actions.shape != (len(self),):
+            raise IllegalActionError(f"expected {len(self)} actions, got shape {actions.shape}")
+        for b, (position, action) in enumerate(zip(self.positions, actions.tolist(), strict=True)):
+            if not (0 <= action < self.game.num_actions and position.legal[action]):
+                raise IllegalActionError(
+                    f"world {b} allows the actions {np.flatnonzero(position.legal).tolist()}, "
+                    f"got {action}"
+                )
+        event = Event(self.current_player, actions)
+        self.positions = [
+            self.game.after(position, action)
+            for position, action in zip(self.positions, actions.tolist(), strict=True)
+        ]
+        return event
+
+    def select(self, index: IntArray | BoolArray) -> AECWorlds:
+        return AECWorlds(self.game, [self.positions[i] for i in _rows(index)])
+
+    def view(self, player: int) -> AECView:
+        return AECView(self.game, player, self.positions)
+
+
+class AECGame(Game):
+    """An AEC environment behind the game contract; it is used as a place to try moves in.
+
+    ``env`` is the environment or a function that makes one. A copy of the game (agents are copied
+    and pickled in mid-game) makes its own with that function; without one it copies the
+    environment, which some environments do not survive: Shimmy's forget their ``config``.
+    ``return_range``: lowest and highest sum of rewards of a player; ``max_length``: moves of the
+    longest game; ``public_actions``: whether all players see all actions (false is always safe).
+    All actions must be ``Discrete`` and of one size, and all players must end together.
+    Raises UnsupportedError for another environment, ConfigError for bad parameters.
+    """
+
+    encodings = ("observation",)
+
+    def __init__(
+        self,
+        env: AECEnv[Any, Any, Any] | Callable[[], AECEnv[Any, Any, Any]],
+        adapter: AECAdapter,
+        *,
+        return_range: tuple[float, float],
+        max_length: int,
+        rewards: Rewards,
+        public_actions: bool,
+    ) -> None:
+        if not isinstance(adapter, AECAdapter):
+            raise ConfigError(f"expected an AECAdapter, got {adapter!r}")
+        if max_length < 1 or return_range[0] > return_range[1]:
+            raise ConfigError(
+                "max_length must be at least 1 and return_range in order, "
+                f"got {max_length} and {return_range}"
+            )
+        if rewards not in get_args(Rewards):
+            raise ConfigError(f"rewards must be one of {get_args(Rewards)}, got {rewards!r}")
+        self._make = None if isinstance(env, AECEnv) or not callable(env) else env
+        made = env if self._make is None else self._make()
+        if not isinstance(made, AECEnv):
+            raise ConfigError(f"expected an AECEnv or a function that makes one, got {env!r}")
+        self._env, self._adapter = made.unwrapped, adapter
+        self.players = tuple(self._env.possible_agents)
+        spaces_of = [self._env.action_space(agent) for agent in self.players]
+        first = spaces_of[0]
+        if not isinstance(first, spaces.Discrete) or first.start != 0:
+            raise UnsupportedError(f"actions must be Discrete from 0, got {first}")
+        if any(space != first for space in spaces_of):
+            raise UnsupportedError(f"all players must have the same actions, got {spaces_of}")
+        self.name = str(made)
+        self.num_players = len(self.players)
+        self.num_actions = int(first.n)
+        self.return_range = (float(return_range[0]), float(return_range[1]))
+        self.max_length = max_length
+        self.rewards = rewards
+        self.public_actions = public_actions
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        if self._make is not None:
+            del state["_env"]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self._make is not None:
+            self._env = self._make().unwrapped
+            self._env.reset(seed=0)  # a snapshot is put back into an environment that has begun
+
+    def deal(self, rng: np.random.Generator, n: int) -> AECWorlds:
+        """n games begun by ``env.reset(seed=...)``. Takes one draw a world from ``rng``."""
+        positions = []
+        for seed in rng.integers(0, 2**31, size=n).tolist():
+            self._env.reset(seed=seed)
+            positions.append(self._position((0.0,) * self.num_players))
+        return AECWorlds(self, positions)
+
+    def action_to_string(self, player: int, action: int) -> str:
+        return f"{self.players[player]} plays {action}"
+
+    def after(self, position: Position, action: int) -> Position:
+        """The position that a legal action leads to."""
+        kept, state = position.state
+        for name, value in copy.deepcopy(kept).items():
+            setattr(self._env, name, value)
+        self._adapter.restore(self._env, state)
+        self._env.step(action)
+        got = [float(self._env.rewards[agent]) for agent in self.players]
+        return self._position(tuple(a + b for a, b in zip(position.returns, got, strict=True)))
+
+    def _position(self, returns: tuple[float, ...]) -> Position:
+        """Where the environment is now."""
+        env = self._env
+        missing = [name for name in BOOKKEEPING if not hasattr(env, name)]
+        if missing:
+            raise UnsupportedError(
+                f"{self.name} must have what every AEC environment has after reset, "
+                f"got no {', '.join(missing)}"
+            )
+        ended = {env.terminations[agent] or env.truncations[agent] for agent in self.players}
+        if len(ended) > 1:
+            raise UnsupportedError(f"players of {self.name} do not end together")
+        legal = np.zeros(self.num_actions, dtype=np.bool_)
+        mover = HIDDEN
+        if not ended.pop():
+            mover = self.players.index(env.agent_selection)
+            mask = np.asarray(self._adapter.mask(env, env.agent_selection))
+            if mask.shape != legal.shape or not mask.any():
+                raise ContractError(
+                    f"the mask of {env.agent_selection} must have {self.num_actions} elements, "
+                    f"one of them true, got {mask!r}"
+                )
+            legal = np.asarray(mask, dtype=np.bool_)
+        kept = {name: copy.deepcopy(getattr(env, name)) for name in BOOKKEEPING}
+        seen = tuple(np.array(self._adapter.observe(env, agent)) for agent in self.players)
+        return Position((kept, self._adapter.snapshot(env)), mover, returns, legal, seen)
+
+
+class DeterministicAECGame(AECGame, Enumerable):
+    """An AEC environment without any chance: exact beliefs, and so any search, work at once."""
+
+    def deals(self) -> tuple[AECWorlds, FloatArray]:
+        return self.deal(np.random.default_rng(0), 1), np.ones(1)
+
+    def branch(self, worlds: Worlds, actions: IntArray) -> tuple[AECWorlds, IntArray, FloatArray]:
+        everything = np.arange(len(worlds))
+        after = _ours(worlds).select(everything)
+        after.step(actions)
+        return after, everything, np.ones(len(worlds))
+
+    def concat(self, parts: Sequence[Worlds]) -> AECWorlds:
+        return AECWorlds(self, [at for part in parts for at in _ours(part).positions])
+
+    def reseed(self, worlds: Worlds, rng: np.random.Generator) -> AECWorlds:
+        return _ours(worlds).select(np.arange(len(worlds)))
+
+
+def _ours(worlds: Worlds) -> AECWorlds:
+    if not isinstance(worlds, AECWorlds):
+        raise UnsupportedError(f"expected AECWorlds, got {type(worlds).__name__}")
+    return worlds
+
+
+def _rows(index: IntArray | BoolArray) -> list[int]:
+    rows = np.flatnonzero(index) if index.dtype == np.bool_ else index
+    return [int(row) for row in rows]
+
+
+def _movers(positions: Sequence[Position]) -> IntArray:
+    return np.fromiter((at.mover for at in positions), dtype=np.int64, count=len(positions))
+
+
+def _legal(game: AECGame, positions: Sequence[Position]) -> BoolArray:
+    legal = np.array([at.legal for at in positions], dtype=np.bool_)
+    return legal.reshape(len(positions), game.num_actions)

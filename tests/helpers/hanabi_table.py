@@ -35,7 +35,7 @@ from hanabi_search_plugin.hanabi.engine.layout import (
 )
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from tests.helpers.hanabi_play import random_legal
-from tests.smartbot_reference import Move, Position
+from tests.references.smartbot_reference import Move, Position
 
 
 class Table:

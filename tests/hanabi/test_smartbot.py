@@ -38,7 +38,7 @@ from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 from tests.helpers.hanabi_masks import check_recorded, compare, masks_of
 from tests.helpers.hanabi_play import random_legal
 from tests.helpers.hanabi_table import Table, any_config, hidden_shuffled, stacked
-from tests.smartbot_reference import ReferenceSmartBot
+from tests.references.smartbot_reference import ReferenceSmartBot
 
 STANDARD = [2, 3, 4, 5]
 BOT = SmartBot()

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from hanabi_search_plugin.hanabi.bots.rulebook import Convention
-from tests.rules_reference import Card, Held, Table
+from tests.references.rules_reference import Card, Held, Table
 
 Predicate = Callable[[Card], bool]
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.helpers.pettingzoo_hanabi import hanabi_v5
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "ecosystems.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "ecosystems.md"
 SECTIONS = PAGE.read_text(encoding="utf-8").split("\n## ")[1:]
 SNIPPETS = {
     section.partition("\n")[0]: code

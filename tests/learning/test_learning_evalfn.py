@@ -18,7 +18,7 @@ from hanabi_search_plugin.learning.evalfn_training import EvalfnTraining, Stage,
 from hanabi_search_plugin.learning.fit import fit
 from hanabi_search_plugin.learning.tree_examples import WatchedRisMcts, of_tree, play
 from hanabi_search_plugin.registry import load_policy
-from tests.test_ismcts import SMALL, decide, later_belief
+from tests.search.test_ismcts import SMALL, decide, later_belief
 
 GUIDE = RuleAgent(SHIPPED_EVALUATION, convention="any-giver")
 NINE = RuleAgent(TABLE_II, convention="any-giver")

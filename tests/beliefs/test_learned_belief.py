@@ -36,7 +36,7 @@ TINY = OpenSpielDealtGame("tiny_hanabi")
 PAYOFF = np.array(
     [float(x) for x in TINY.spiel.get_parameters()["payoff"].split(";")]
 ).reshape(2, 2, 3, 3)  # fmt: skip
-POMDP = runpy.run_path(str(Path(__file__).parents[1] / "examples" / "14_a_pomdp.py"))
+POMDP = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "14_a_pomdp.py"))
 
 
 @dataclass(frozen=True)

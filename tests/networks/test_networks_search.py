@@ -18,8 +18,8 @@ from hanabi_search_plugin.networks import network_policy as network_policies
 from hanabi_search_plugin.networks.nets import mask_on_cpu
 from hanabi_search_plugin.networks.policy_of_network import network_policy
 from tests.helpers.hanabi_play import random_legal
-from tests.test_hanabi_belief import assert_equal, chances, games
-from tests.test_networks import CONFIGS, NETWORKS, TINY, network_of
+from tests.hanabi.test_hanabi_belief import assert_equal, chances, games
+from tests.networks.test_networks import CONFIGS, NETWORKS, TINY, network_of
 
 SMALL = {
     2: HanabiConfig(colors=2, ranks=3, hand_size=3, life_tokens=9),

@@ -17,7 +17,7 @@ import pytest
 
 from hanabi_search_plugin.jit import kernel_sources
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PACKAGE = "hanabi_search_plugin"
 OUTSIDE = ("algorithms", "wrappers")
 """Packages that live at the top level of the repository and are installed inside the package."""

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "frameworks.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "frameworks.md"
 FIRST, *SECTIONS = PAGE.read_text(encoding="utf-8").split("\n## ")
 MODULES = {
     "Stable-Baselines3": "sb3_contrib",

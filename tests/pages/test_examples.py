@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SAYS = {
     "01_upgrade_smartbot.py": r"SmartBot alone (\d+\.\d+), upgraded (\d+\.\d+)\n$",
     "02_evaluate.py": r"(?s)game 3: .*gain: [+-]\d+\.\d+ \+- \d+\.\d+\nCPU seconds a game: \d",

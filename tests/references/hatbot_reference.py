@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tests.smartbot_reference import Mask, Move, Position
+from tests.references.smartbot_reference import Mask, Move, Position
 
 Masks = Sequence[Mask]  # of a hand
 Attribute = tuple[Literal["color", "rank"], int]

@@ -67,7 +67,7 @@ from hanabi_search_plugin.hanabi.search import compiled_rollouts
 from hanabi_search_plugin.testing import check_policy
 from tests.helpers.hanabi_play import random_legal
 from tests.helpers.hanabi_table import any_config
-from tests.rules_reference import Proposal, Reader, Table
+from tests.references.rules_reference import Proposal, Reader, Table
 
 CONVENTIONS: tuple[Convention, ...] = get_args(Convention)
 READINGS = list(product(CONVENTIONS, (False, True)))

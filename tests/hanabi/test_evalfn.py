@@ -40,11 +40,11 @@ from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.registry import load_policy
 from hanabi_search_plugin.testing import check_policy
 from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
-from tests.evalfn_reference import features
+from tests.references.evalfn_reference import features
 from tests.helpers.hanabi_table import any_config
 from tests.helpers.small_networks import random_network, tensors
-from tests.rules_reference import Table
-from tests.test_ismcts import (
+from tests.references.rules_reference import Table
+from tests.search.test_ismcts import (
     PAYOFF,
     SMALL,
     TINY,

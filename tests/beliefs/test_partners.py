@@ -47,7 +47,7 @@ from hanabi_search_plugin.wrappers._pettingzoo_env import env
 from hanabi_search_plugin.wrappers._pettingzoo_seats import RecordObservations, SeatAgent
 from tests.helpers.hanabi_bayes import Hashed, Record
 from tests.helpers.small_networks import random_network
-from tests.test_ismcts import arrays_as_dict, last, same_moves, spread
+from tests.search.test_ismcts import arrays_as_dict, last, same_moves, spread
 
 TWO = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3, life_tokens=2)
 THREE = HanabiGame(players=3, colors=2, ranks=3, hand_size=2, information_tokens=3, life_tokens=2)

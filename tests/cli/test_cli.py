@@ -18,7 +18,7 @@ from typer.testing import CliRunner, Result
 from hanabi_search_plugin.cli import app
 from hanabi_search_plugin.hanabi.files.records import read_games
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SMALL = ["--colors", "2", "--ranks", "2", "--hand-size", "2"]
 QUICK = [*SMALL, "--rollouts", "200", "--min-rollouts", "10"]
 

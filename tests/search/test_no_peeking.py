@@ -62,7 +62,7 @@ from hanabi_search_plugin.wrappers._pettingzoo_games import AECGame, Determinist
 from hanabi_search_plugin.wrappers._pettingzoo_seats import RecordObservations, SeatAgent
 from tests.helpers.pettingzoo_hanabi import theirs
 from tests.helpers.small_networks import random_network
-from tests.test_pettingzoo_games import OpenSpiel, TicTacToe
+from tests.wrappers.test_pettingzoo_games import OpenSpiel, TicTacToe
 
 TWO = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3, life_tokens=2)
 TINY = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, information_tokens=2, life_tokens=1)

@@ -6,11 +6,31 @@ from pathlib import Path
 
 import pytest
 
+REPOSITORY = Path(__file__).resolve().parents[1]
+
 
 @pytest.fixture(scope="session")
 def shared_golden() -> Path:
-    """The folder of recorded games of other programs, beside the repository; skips without it."""
-    folder = Path(__file__).resolve().parents[2] / "shared" / "golden"
+    """The larger set of recorded games, in ``shared/golden`` beside the repository; or skips."""
+    folder = REPOSITORY.parent / "shared" / "golden"
     if not folder.is_dir():
-        pytest.skip(f"recorded games of other programs are not here: {folder}")
+        pytest.skip("the larger set of recorded games, ../shared/golden, is not here")
     return folder
+
+
+@pytest.fixture(params=["repository", "larger_set"])
+def golden(request: pytest.FixtureRequest) -> Path:
+    """A folder of recorded games of the original bots: the repository's, then the larger set."""
+    if request.param == "repository":
+        return REPOSITORY / "tests" / "data" / "golden"
+    folder: Path = request.getfixturevalue("shared_golden")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def third_party_games(shared_golden: Path) -> Path:
+    """1,000 two-player games of others, which are not ours to ship; skips without them."""
+    path = shared_golden / "third_party_2p.jsonl.gz"
+    if not path.exists():
+        pytest.skip(f"the recorded games {path.name} are not here")
+    return path

@@ -389,20 +389,8 @@ def test_unknown_encodings_are_refused() -> None:
         view.observation("bits")
 
 
-def test_third_party_games_end_with_their_scores() -> None:
-    name = "third_party_2p.jsonl.gz"
-    here = Path(__file__).parent
-    path = next(
-        (
-            p
-            for p in (here / "golden" / name, here.parents[1] / "shared" / "golden" / name)
-            if p.exists()
-        ),
-        None,
-    )
-    if path is None:
-        pytest.skip(f"the recorded games {name} are not here")
-    with gzip.open(path, "rt") as file:
+def test_third_party_games_end_with_their_scores(third_party_games: Path) -> None:
+    with gzip.open(third_party_games, "rt") as file:
         records = [json.loads(line) for line in file]
     assert len(records) == 1000
     worlds = HanabiGame().from_decks([record["deck"] for record in records])

@@ -46,8 +46,8 @@ standard = pytest.mark.parametrize("players", STANDARD)
 
 @standard
 @versions
-def test_recorded_decisions_and_masks(shared_golden: Path, version: str, players: int) -> None:
-    check_recorded(BOTS[version], shared_golden, RECORDED[version], players)
+def test_recorded_decisions_and_masks(golden: Path, version: str, players: int) -> None:
+    check_recorded(BOTS[version], golden, RECORDED[version], players)
 
 
 # --------------------------------------------------------------------- against the plain version

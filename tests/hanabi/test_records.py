@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
@@ -181,8 +182,11 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.parametrize(
-    ("name", "games"), [("smartbot.jsonl", 81), ("third_party_2p.jsonl.gz", 1000)]
-)
-def test_recorded_games_of_other_programs(shared_golden: Path, name: str, games: int) -> None:
-    assert sum(1 for _ in read_games(shared_golden / name)) == games
+@pytest.mark.parametrize("name", ["smartbot", "hatbot", "hatbot_rs"])
+def test_recorded_games_of_the_original_bots(golden: Path, name: str) -> None:
+    games = Counter(game.config.players for game in read_games(golden / f"{name}.jsonl"))
+    assert sorted(games) == [2, 3, 4, 5] and min(games.values()) >= 10
+
+
+def test_recorded_games_of_others(third_party_games: Path) -> None:
+    assert sum(1 for _ in read_games(third_party_games)) == 1000

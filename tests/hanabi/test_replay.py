@@ -176,15 +176,18 @@ def test_unknown_rule() -> None:
         replay([], bomb="boom")  # type: ignore[arg-type]
 
 
-def test_smartbot_makes_every_recorded_move(shared_golden: Path) -> None:
-    report = replay(read_games(shared_golden / "smartbot.jsonl"), smartbots)
-    assert (report.games, report.decisions, report.agreement) == (81, 4817, 1.0)
+def test_smartbot_makes_every_recorded_move(golden: Path) -> None:
+    games = list(read_games(golden / "smartbot.jsonl"))
+    report = replay(games, smartbots)
+    assert report.games == len(games) >= 40
+    assert report.decisions == sum(len(game.actions) for game in games)
+    assert report.agreement == 1.0
     assert report.problems == []
     assert report.bomb == "keep"
 
 
-def test_third_party_games_have_their_scores(shared_golden: Path) -> None:
-    report = replay(read_games(shared_golden / "third_party_2p.jsonl.gz"), smartbots)
+def test_third_party_games_have_their_scores(third_party_games: Path) -> None:
+    report = replay(read_games(third_party_games), smartbots)
     assert report.games == 1000
     assert report.problems == []
     assert report.bomb == "zero"

@@ -59,8 +59,8 @@ def midgame(
 
 
 @pytest.mark.parametrize("players", STANDARD)
-def test_recorded_decisions_and_masks(shared_golden: Path, players: int) -> None:
-    check_recorded(BOT, shared_golden, "smartbot", players)
+def test_recorded_decisions_and_masks(golden: Path, players: int) -> None:
+    check_recorded(BOT, golden, "smartbot", players)
 
 
 # --------------------------------------------------------------------- against the plain version

@@ -127,7 +127,7 @@ class JointAgent(SearchAgent):
         default_factory=WeakValueDictionary, init=False, repr=False, compare=False
     )
 
-    together = True
+    searches_jointly = True
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in vars(self).items() if name != "_tables"}

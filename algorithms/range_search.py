@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hanabi_search_plugin.algorithms import sums
-from hanabi_search_plugin.core.game import HIDDEN, BoolArray, FloatArray, IntArray
+from hanabi_search_plugin.core.game import SKIP, BoolArray, FloatArray, IntArray
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.rollout import action_values
 from hanabi_search_plugin.core.streams import Streams
@@ -37,7 +37,7 @@ class Round:
 
 
 @dataclass
-class Contest:
+class RangeSearchState:
     """A search of E entries: sums over the returns of the moves, and over their gains.
 
     The gain of a move in a world is its return minus that of the blueprint's move there. Returns
@@ -98,7 +98,7 @@ class RangeSearch:
 
     def search(
         self, public: PublicBelief, player: int, entries: IntArray, seed: tuple[int, ...]
-    ) -> Contest:
+    ) -> RangeSearchState:
         """What the entries [E] of ``player``, which is to move and can hold each, would play.
 
         ``seed`` decides on all chance, whatever the entries.
@@ -150,7 +150,7 @@ class RangeSearch:
 
     def _begin(
         self, public: PublicBelief, player: int, entries: IntArray, seed: tuple[int, ...]
-    ) -> Contest:
+    ) -> RangeSearchState:
         rng = np.random.default_rng(seed)
         view = public.view_of(player, entries)
         legal = view.legal
@@ -165,14 +165,14 @@ class RangeSearch:
             done += n
         others = legal & (share > 0)[:, None]
         others[np.arange(len(base)), base] = False
-        return Contest(
+        return RangeSearchState(
             entries, legal, base, share, tuple(rounds), np.full((len(base), most), np.nan), others,
             np.zeros(legal.shape, dtype=np.bool_), np.zeros(legal.shape, dtype=np.int64),
             *(np.zeros(legal.shape) for _ in range(4)),
         )  # fmt: skip
 
     def _advance(
-        self, public: PublicBelief, player: int, contest: Contest, tried: BoolArray
+        self, public: PublicBelief, player: int, contest: RangeSearchState, tried: BoolArray
     ) -> None:
         """One more round for each of the moves [E, A] tried, which must be open."""
         for number, part in enumerate(contest.rounds):
@@ -190,7 +190,7 @@ class RangeSearch:
         self,
         public: PublicBelief,
         player: int,
-        contest: Contest,
+        contest: RangeSearchState,
         rows: IntArray,
         number: int,
         n: int,
@@ -207,7 +207,7 @@ class RangeSearch:
         worlds, memories = public.sample(
             player, contest.entries[rows], part.chance.select(np.arange(n))
         )
-        actions = np.where(needed[:, moves], moves, HIDDEN)
+        actions = np.where(needed[:, moves], moves, SKIP)
         values = action_values(
             worlds, np.repeat(actions, n, axis=0).T, public.blueprint, memories, player,
             Streams(np.tile(part.policies.state[:n], len(rows))), threads=self.threads,

@@ -18,11 +18,18 @@ import typer
 from rich.console import Console
 
 from benchmarks.pages import fill
-from hanabi_search_plugin import HanabiConfig, HanabiGame, load_policy
-from hanabi_search_plugin.beliefs.belief_model import BeliefModel, Grounded
+from hanabi_search_plugin import (
+    Grounded,
+    HanabiConfig,
+    HanabiGame,
+    Policy,
+    Worlds,
+    load_belief_model,
+    load_policy,
+)
+from hanabi_search_plugin.beliefs.belief_model import BeliefModel
 from hanabi_search_plugin.beliefs.learned_belief import LearnedBelief
-from hanabi_search_plugin.core.game import HIDDEN, Worlds
-from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.core import PAD
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.match import deal_game
 from hanabi_search_plugin.networks.belief_files import (
@@ -31,7 +38,7 @@ from hanabi_search_plugin.networks.belief_files import (
     load_belief,
     save_belief,
 )
-from hanabi_search_plugin.networks.catalogue import belief_models, load_belief_model
+from hanabi_search_plugin.networks.catalogue import belief_models
 from hanabi_search_plugin.networks.checkpoint import read_file
 from hanabi_search_plugin.networks.training.belief_training import measured
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL
@@ -144,7 +151,7 @@ def _told(
             explain.append(belief.explains(model.sample(view, belief.state, rng, DRAWS)).mean())
             known -= float(grounded.log_likelihood(view, None, hand).sum())
             said -= float(model.log_likelihood(view, belief.state, hand).sum())
-            cards += float((hand != HIDDEN).sum())
+            cards += float((hand != PAD).sum())
         event = worlds.step(np.array([action]))
         if not worlds.terminal[0]:
             belief = belief.update(event, worlds.view(seat))

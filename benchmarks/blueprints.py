@@ -20,12 +20,11 @@ import typer
 from rich.console import Console
 
 from benchmarks.pages import fill
-from hanabi_search_plugin import HanabiGame, Sparta, evaluate, load_policy, upgrade
+from hanabi_search_plugin import HanabiGame, Sparta, Streams, evaluate, load_policy, upgrade
+from hanabi_search_plugin.core import play_out
 from hanabi_search_plugin.core.rollout import start_memories
-from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.hanabi.bots.compiled import scripts_of
-from hanabi_search_plugin.hanabi.search.compiled_rollouts import play_out
 from hanabi_search_plugin.registry import policies
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -23,8 +23,7 @@ from rich.console import Console
 from benchmarks.blueprints import mean_and_error
 from benchmarks.networks import MODELS, RESULTS, ROOT
 from benchmarks.pages import fill
-from hanabi_search_plugin import HanabiGame, evaluate, load_policy
-from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin import HanabiGame, Policy, evaluate, load_policy
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.hanabi.files.searched_games import LOG, read_about
 from hanabi_search_plugin.networks.catalogue import network_models

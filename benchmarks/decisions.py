@@ -27,20 +27,22 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from hanabi_search_plugin import HanabiGame, load_policy
-from hanabi_search_plugin.algorithms.lbs import Lbs
-from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.beliefs.learned_belief import Learned
-from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.game import FloatArray
-from hanabi_search_plugin.core.policy import Policy
-from hanabi_search_plugin.core.rollout import action_values
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin import (
+    Belief,
+    HanabiGame,
+    Lbs,
+    Learned,
+    Policy,
+    Sparta,
+    Streams,
+    load_belief_model,
+    load_policy,
+)
+from hanabi_search_plugin.core import FloatArray, action_values
 from hanabi_search_plugin.evaluation.journal import Checkpoint
 from hanabi_search_plugin.evaluation.match import Match, deal_game
 from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.jit import compile_seconds
-from hanabi_search_plugin.networks.catalogue import load_belief_model
 from hanabi_search_plugin.reproduce.lbs_paper import BUDGET
 
 SEAT = 1

@@ -13,8 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hanabi_search_plugin import HanabiGame, upgrade
-from hanabi_search_plugin.algorithms import RisMcts
+from hanabi_search_plugin import HanabiGame, RisMcts, upgrade
 from hanabi_search_plugin.core.rollout import observe_all, start_memories
 from hanabi_search_plugin.evaluation.match import SEARCHES, deal_game
 from hanabi_search_plugin.hanabi.bots.evalfn import EvalFn, shipped

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin import HanabiConfig
 
 Hand = tuple[int, ...]  # cards, ranks * colour + rank, the oldest first
 Pair = tuple[Hand, Hand]  # of player 0 and of player 1

@@ -18,16 +18,22 @@ from open_spiel.python.algorithms import ismcts, mcts
 from rich.console import Console
 from rich.table import Table
 
-from hanabi_search_plugin import HanabiGame, UniformPolicy, load_policy, upgrade
-from hanabi_search_plugin.algorithms import MoIsmcts, RisMcts
+from hanabi_search_plugin import (
+    Belief,
+    HanabiGame,
+    MoIsmcts,
+    RisMcts,
+    RuleAgent,
+    Streams,
+    UniformPolicy,
+    load_policy,
+    private_belief,
+    upgrade,
+)
 from hanabi_search_plugin.algorithms.ismcts import TreeSearch
-from hanabi_search_plugin.beliefs.exact import private_belief
-from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
-from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
-from hanabi_search_plugin.hanabi.bots.rulebook import TABLE_II
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.hanabi import TABLE_II
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 GAMES = ("kuhn_poker", "leduc_poker", "leduc_poker(players=3)")
 C = 2.0  # score points

@@ -19,15 +19,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from hanabi_search_plugin import HanabiGame, load_policy
-from hanabi_search_plugin.core.rollout import (
-    choose,
-    likelihood,
-    observe_all,
-    rollout,
-    start_memories,
-)
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin import HanabiGame, Streams, load_policy
+from hanabi_search_plugin.core import likelihood
+from hanabi_search_plugin.core.rollout import choose, observe_all, rollout, start_memories
 from hanabi_search_plugin.evaluation.match import deal_game
 from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
 from hanabi_search_plugin.networks.nets.mask_net import MaskNet

@@ -18,16 +18,20 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from hanabi_search_plugin import HanabiConfig, HanabiGame, Sparta, UniformPolicy
+from hanabi_search_plugin import (
+    Belief,
+    HanabiConfig,
+    HanabiGame,
+    History,
+    Sparta,
+    UniformPolicy,
+    private_belief,
+)
 from hanabi_search_plugin.beliefs.enumerated import Tracked
-from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.beliefs.particles import ParticleBelief
-from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.game import History
 from hanabi_search_plugin.core.rollout import start_memories
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
-from hanabi_search_plugin.wrappers._openspiel_hanabi import sorted_deck
 from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielWorlds
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, sorted_deck
 
 SMALL = "hanabi(players=2,colors=2,ranks=3,hand_size=2)"
 FULL = "hanabi"

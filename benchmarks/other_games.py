@@ -32,20 +32,21 @@ from benchmarks.other_games_blueprints import (
     q_learning,
 )
 from hanabi_search_plugin import (
+    Game,
     HanabiGame,
     Sparta,
     UniformPolicy,
+    View,
     evaluate,
     load_policy,
     upgrade,
 )
 from hanabi_search_plugin.beliefs.particles import ParticleBelief
-from hanabi_search_plugin.core.agent import MakeBelief
-from hanabi_search_plugin.core.game import Game, View
-from hanabi_search_plugin.core.policy import Blueprint, as_blueprint
+from hanabi_search_plugin.core import Blueprint, MakeBelief
+from hanabi_search_plugin.core.policy import as_blueprint
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.provenance import describe, versions
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "other-games.json"

@@ -7,13 +7,11 @@ from open_spiel.python import rl_environment
 from open_spiel.python.algorithms.tabular_qlearner import QLearner
 
 from benchmarks.hanabi_optimum import Optimum, Public
-from hanabi_search_plugin.core.game import BoolArray, Event, IntArray, View
-from hanabi_search_plugin.core.policy import Memory, Policy
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin import Event, Policy, Streams, View
+from hanabi_search_plugin.core import BoolArray, IntArray, Memory
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView
 from hanabi_search_plugin.hanabi.engine.layout import HANDS, LAST_CARD, LAST_TOUCHED
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
-from hanabi_search_plugin.wrappers._openspiel_policies import as_policy
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, as_policy
 
 STAY, FORWARD = 3, 2  # of coop_box_pushing
 

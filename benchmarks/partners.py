@@ -26,17 +26,15 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin import HanabiGame, Policy, load_policy, upgrade
 from hanabi_search_plugin.beliefs.unknown_partners import PartnersBelief
 from hanabi_search_plugin.cli.searches import make_search
 from hanabi_search_plugin.cli.shared import partners_of
-from hanabi_search_plugin.core.agent import MakeBelief
-from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.core import MakeBelief
 from hanabi_search_plugin.evaluation.journal import Checkpoint
 from hanabi_search_plugin.evaluation.match import SEARCHES, deal_game
 from hanabi_search_plugin.evaluation.playing import play_game
-from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-from hanabi_search_plugin.registry import load_policies, load_policy, policy_names
+from hanabi_search_plugin.registry import load_policies, policy_names
 
 app = typer.Typer(add_completion=False, help=__doc__)
 console = Console(highlight=False)

@@ -16,11 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin import HanabiGame, SmartBot, upgrade
-from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
+from hanabi_search_plugin import HanabiGame, JointSparta, SmartBot, upgrade
 from hanabi_search_plugin.algorithms.range_search import RangeSearch
-from hanabi_search_plugin.core.game import BoolArray, IntArray
-from hanabi_search_plugin.core.public_belief import PublicBelief
+from hanabi_search_plugin.core import BoolArray, IntArray, PublicBelief
 from hanabi_search_plugin.evaluation.match import deal_game
 from hanabi_search_plugin.evaluation.playing import play_game
 

@@ -17,7 +17,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from hanabi_search_plugin.wrappers._gymnasium_env import ID
+from hanabi_search_plugin.wrappers.gymnasium import ID
 
 ROUNDS = 5
 GAMES = 4096

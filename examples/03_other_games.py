@@ -1,7 +1,7 @@
 """The same search on any sequential game of OpenSpiel; here, uniform play of tiny_hanabi."""
 
 from hanabi_search_plugin import Sparta, UniformPolicy, evaluate, upgrade
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 game = OpenSpielGame("tiny_hanabi")
 blueprint = UniformPolicy()

@@ -1,11 +1,8 @@
 """A bot of your own in thirty lines: compiled, registered, at the engine's speed, searched over."""
 
-from hanabi_search_plugin import HanabiGame, Sparta, evaluate, load_policy, upgrade
-from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot, Routines
-from hanabi_search_plugin.hanabi.engine import layout as at
-from hanabi_search_plugin.hanabi.engine.rules import hint_action, legal_mask
-from hanabi_search_plugin.jit import routine
-from hanabi_search_plugin.registry import register_policy
+from hanabi_search_plugin import HanabiGame, Sparta, evaluate, load_policy, register_policy, upgrade
+from hanabi_search_plugin.hanabi import CompiledBot, Routines, hint_action, legal_mask, routine
+from hanabi_search_plugin.hanabi import layout as at
 
 
 @routine

@@ -6,9 +6,8 @@ recurrent one with its ``initial_state``.
 
 import numpy as np
 
-from hanabi_search_plugin import HanabiGame, Sparta, evaluate, upgrade
-from hanabi_search_plugin.hanabi.engine.encoding import observation_size
-from hanabi_search_plugin.policies.callables import from_callable
+from hanabi_search_plugin import HanabiGame, Sparta, evaluate, from_callable, upgrade
+from hanabi_search_plugin.hanabi import observation_size
 
 game = HanabiGame(players=2, colors=2, ranks=3, hand_size=3, bomb="keep")
 inputs = observation_size(game.config)

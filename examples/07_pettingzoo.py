@@ -3,11 +3,7 @@
 from pettingzoo.classic import hanabi_v5
 
 from hanabi_search_plugin import HanabiGame, Policy, SmartBot, Sparta, upgrade
-from hanabi_search_plugin.wrappers._pettingzoo_seats import (
-    RecordObservations,
-    SeatAgent,
-    hanabi_config,
-)
+from hanabi_search_plugin.wrappers.pettingzoo import RecordObservations, SeatAgent, hanabi_config
 
 GAMES = 20
 small = {"colors": 2, "hand_size": 2, "max_information_tokens": 3, "max_life_tokens": 1}

@@ -3,9 +3,7 @@
 import pyspiel
 
 from hanabi_search_plugin import Sparta, upgrade
-from hanabi_search_plugin.wrappers._openspiel_agents import as_bot
-from hanabi_search_plugin.wrappers._openspiel_hanabi import load_game
-from hanabi_search_plugin.wrappers._openspiel_policies import as_policy
+from hanabi_search_plugin.wrappers.openspiel import as_bot, as_policy, load_game
 
 spiel = pyspiel.load_game("hanabi(players=2,colors=2,ranks=2,hand_size=2,max_information_tokens=2)")
 PLAY_OLDEST = 2  # after a discard of each card

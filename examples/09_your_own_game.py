@@ -4,9 +4,8 @@ A number from 0 to 8 is drawn. Player 0 sees it and says one of three words; pla
 it is odd, hears the word and guesses: 1 point for both if that is right.
 """
 
-from hanabi_search_plugin import Policy, Sparta, evaluate, upgrade
-from hanabi_search_plugin.core.game import HIDDEN
-from hanabi_search_plugin.core.plain_game import PlainGame
+from hanabi_search_plugin import PlainGame, Policy, Sparta, evaluate, upgrade
+from hanabi_search_plugin.core import NOBODY
 from hanabi_search_plugin.testing import check_game
 
 
@@ -15,24 +14,24 @@ class Guess(PlainGame):
 
     name, num_players, num_actions, return_range, max_length = "guess", 2, 9, (0.0, 1.0), 2
 
-    def starts(self):
+    def initial_states(self):
         return [((number, None, None), 1 / 9) for number in range(9)]
 
-    def mover(self, state):
-        return (0, 1, HIDDEN)[2 - state.count(None)]
+    def current_player(self, state):
+        return (0, 1, NOBODY)[2 - state.count(None)]
 
-    def moves(self, state):
-        return range(3) if self.mover(state) == 0 else range(9)
+    def legal_actions(self, state):
+        return range(3) if self.current_player(state) == 0 else range(9)
 
-    def after(self, state, action):
+    def next_states(self, state, action):
         number, word, _ = state
         return [((number, action, None) if word is None else (number, word, action), 1.0)]
 
-    def paid(self, state):
+    def returns(self, state):
         number, _, guess = state
         return [float(number == guess)] * 2
 
-    def seen(self, state, player):
+    def observation(self, state, player):
         number, word, _ = state
         return [number if player == 0 else number % 2, -1 if word is None else word]
 

@@ -13,8 +13,7 @@ from open_spiel.python.pytorch.dqn import DQN
 from open_spiel.python.rl_environment import ChanceEventSampler, Environment
 
 from hanabi_search_plugin import Sparta, UniformPolicy, evaluate, upgrade
-from hanabi_search_plugin.wrappers._openspiel_hanabi import load_game
-from hanabi_search_plugin.wrappers._openspiel_policies import as_policy
+from hanabi_search_plugin.wrappers.openspiel import as_policy, load_game
 
 torch.set_num_threads(1)  # small networks: more of them only wait for each other
 EPISODES = int(sys.argv[1]) if len(sys.argv) > 1 else 600

@@ -1,9 +1,7 @@
 """A tree search over Van den Bergh's agents, restricted to nine rules: everybody searches."""
 
-from hanabi_search_plugin import HanabiGame, evaluate, load_policy, upgrade
-from hanabi_search_plugin.algorithms import RisMcts
-from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
-from hanabi_search_plugin.hanabi.bots.rulebook import TABLE_II
+from hanabi_search_plugin import HanabiGame, RisMcts, RuleAgent, evaluate, load_policy, upgrade
+from hanabi_search_plugin.hanabi import TABLE_II
 
 game = HanabiGame(players=4, bomb="keep")
 rules = RuleAgent(TABLE_II, convention="any-giver")

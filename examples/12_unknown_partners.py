@@ -2,9 +2,7 @@
 
 import numpy as np
 
-from hanabi_search_plugin import HanabiGame, Sparta, load_policy, upgrade
-from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin import HanabiGame, Sparta, Streams, UnknownPartners, load_policy, upgrade
 from hanabi_search_plugin.evaluation.playing import play_game
 
 game = HanabiGame(players=3, colors=4, hand_size=3, bomb="keep")

@@ -11,9 +11,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from hanabi_search_plugin import HanabiGame, evaluate, load_policy
-from hanabi_search_plugin.policies.callables import from_callable
-from hanabi_search_plugin.wrappers._gymnasium_env import ID
+from hanabi_search_plugin import HanabiGame, evaluate, from_callable, load_policy
+from hanabi_search_plugin.wrappers.gymnasium import ID
 
 torch.set_num_threads(1)  # small networks: more of them only wait for each other
 torch.manual_seed(0)

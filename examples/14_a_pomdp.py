@@ -7,13 +7,9 @@ tiger more often at the other; a search that knows how much it knows listens aga
 
 import numpy as np
 
-from hanabi_search_plugin import Policy, evaluate, upgrade
-from hanabi_search_plugin.algorithms.lbs import Lbs
+from hanabi_search_plugin import Lbs, Learned, PlainGame, Policy, evaluate, upgrade
 from hanabi_search_plugin.beliefs.belief_model import BeliefModel, draw
-from hanabi_search_plugin.beliefs.learned_belief import Learned
-from hanabi_search_plugin.core.capabilities import PrivateTokens
-from hanabi_search_plugin.core.game import HIDDEN
-from hanabi_search_plugin.core.plain_game import PlainGame
+from hanabi_search_plugin.core import NOBODY, PrivateTokens
 
 LISTEN, OPEN_LEFT, OPEN_RIGHT = range(3)
 RIGHT_EAR = 0.85
@@ -28,27 +24,27 @@ class Tiger(PlainGame, PrivateTokens):
     num_factors, token_length, vocabulary = 1, 1, 2  # the one hidden thing is the tiger's door
     visible = np.zeros((1, 1), dtype=bool)
 
-    def starts(self):
+    def initial_states(self):
         return [((door, (), None), 0.5) for door in range(2)]
 
-    def mover(self, state):
-        return 0 if state[2] is None else HIDDEN
+    def current_player(self, state):
+        return 0 if state[2] is None else NOBODY
 
-    def moves(self, state):
+    def legal_actions(self, state):
         return range(3) if len(state[1]) < LONGEST else (OPEN_LEFT, OPEN_RIGHT)
 
-    def after(self, state, action):
+    def next_states(self, state, action):
         door, heard, _ = state
         if action != LISTEN:
             return [((door, heard, action - OPEN_LEFT), 1.0)]
         odds = ((door, RIGHT_EAR), (1 - door, 1 - RIGHT_EAR))
         return [((door, (*heard, side), None), chance) for side, chance in odds]
 
-    def paid(self, state):
+    def returns(self, state):
         door, heard, opened = state
         return [(0.0 if opened is None else -100.0 if opened == door else 10.0) - len(heard)]
 
-    def seen(self, state, player):
+    def observation(self, state, player):
         """How often it has listened, and what it heard last: -1 left, 1 right."""
         heard = state[1]
         return [len(heard), 2 * heard[-1] - 1 if heard else 0]

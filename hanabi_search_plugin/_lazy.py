@@ -13,14 +13,16 @@ def lazily(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a package that offers ``homes[module]`` of its modules.
 
-    Modules are named relative to the package. A submodule that is not imported yet is found, too.
+    A module is named relative to the package: ``".jit"`` is one beside it. A name may be that of a
+    submodule.
     """
     module_of = {name: module for module, names in homes.items() for name in names}
 
     def load(name: str) -> Any:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(f"{package}.{module_of[name]}"), name)
+        home = import_module(f".{module_of[name]}", package)
+        value = getattr(home, name, None) or import_module(f"{home.__name__}.{name}")
         vars(sys.modules[package])[name] = value
         return value
 

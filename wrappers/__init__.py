@@ -1,1 +1,5 @@
-"""Adapters of other frameworks. Each is a module of its own, so that none loads another's."""
+"""Adapters of other frameworks, each loaded by itself.
+
+``openspiel``, ``pettingzoo`` and ``gymnasium``; models of ``stable_baselines3``, ``rllib`` and
+``tianshou``.
+"""

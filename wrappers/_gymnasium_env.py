@@ -226,11 +226,3 @@ def load_partners(
             raise ConfigError(f"a searching partner must search {game!r}, got {policy.game!r}")
         loaded[p] = policy
     return loaded
-
-
-if ID not in gymnasium.registry:
-    gymnasium.register(
-        id=ID,
-        entry_point="hanabi_search_plugin.wrappers.gymnasium:HanabiEnv",
-        vector_entry_point="hanabi_search_plugin.wrappers.gymnasium_vector:HanabiVectorEnv",
-    )

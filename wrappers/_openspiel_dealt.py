@@ -8,7 +8,7 @@ import numpy as np
 
 from hanabi_search_plugin.core.capabilities import PrivateTokens
 from hanabi_search_plugin.core.errors import UnsupportedError
-from hanabi_search_plugin.core.game import HIDDEN, BoolArray, FloatArray, IntArray, View, Worlds
+from hanabi_search_plugin.core.game import UNSEEN, BoolArray, FloatArray, IntArray, View, Worlds
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielView, OpenSpielWorlds, ours
@@ -31,11 +31,11 @@ class OpenSpielDealtGame(OpenSpielGame, PrivateTokens):
         self.vocabulary = 1 + max(max(state.history(), default=0) for state in worlds.states)
         for p in range(self.num_players):
             pairs = {
-                (state.history()[p] if len(state.history()) == self.num_players else HIDDEN, key)
+                (state.history()[p] if len(state.history()) == self.num_players else UNSEEN, key)
                 for state, key in zip(worlds.states, worlds.view(p).keys(), strict=True)
             }
             dealt, seen = {d for d, _ in pairs}, {k for _, k in pairs}
-            if HIDDEN in dealt or not len(dealt) == len(seen) == len(pairs):
+            if UNSEEN in dealt or not len(dealt) == len(seen) == len(pairs):
                 raise UnsupportedError(
                     f"{self.name} does not deal one private chance action to each player at its "
                     "start"

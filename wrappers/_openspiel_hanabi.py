@@ -16,7 +16,7 @@ import numpy as np
 import pyspiel
 
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
-from hanabi_search_plugin.core.game import HIDDEN, History, View
+from hanabi_search_plugin.core.game import NOBODY, UNSEEN, History, View
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView, HanabiWorlds
@@ -170,7 +170,7 @@ class HistoryRecord:
     seat: int
     first: int  # who began
     actions: tuple[int, ...]
-    deck: tuple[int, ...]  # cards dealt so far, HIDDEN where the seat does not know them
+    deck: tuple[int, ...]  # cards dealt so far, UNSEEN where the seat does not know them
     slots: tuple[tuple[int, ...], ...]  # where in the deck each hand's cards lie, oldest first
     told: tuple[int, ...]  # hint knowledge of the own cards, as in a row
 
@@ -186,7 +186,7 @@ class HistoryRecord:
         assert isinstance(game, HanabiGame)
         hand, p = game.config.hand_size, game.num_players
         dealt = row[HANDS : HANDS + p * hand].tolist()
-        deck = tuple(HIDDEN if card == HIDDEN_CARD else card for card in dealt)
+        deck = tuple(UNSEEN if card == HIDDEN_CARD else card for card in dealt)
         slots = tuple(tuple(range(q * hand, (q + 1) * hand)) for q in range(p))
         return cls(game, seat, int(row[TURN]), (), deck, slots, (_unknown(game),) * hand)
 
@@ -203,7 +203,7 @@ class HistoryRecord:
             if row[LAST_FLAGS] & DREW:
                 card = int(row[HANDS + (mover + 1) * config.hand_size - 1])
                 hand.append(len(deck))
-                deck.append(HIDDEN if card == HIDDEN_CARD else card)
+                deck.append(UNSEEN if card == HIDDEN_CARD else card)
                 if mover == self.seat:
                     told.append(_unknown(self.game))
         elif (mover + what["target"]) % config.players == self.seat:
@@ -242,10 +242,10 @@ class HistoryRecord:
         told = hand + game.num_players * game.config.hand_size
         undealt = len(row) - game.config.deck_size + int(row[DECK_NEXT])
         left = Counter(sorted_deck(game))
-        left.subtract(card for card in self.deck if card != HIDDEN)
+        left.subtract(card for card in self.deck if card != UNSEEN)
         unseen = list(left.elements())
         for i, (at, word) in enumerate(zip(self.slots[self.seat], self.told, strict=True)):
-            row[hand + i] = unseen.pop() if self.deck[at] == HIDDEN else self.deck[at]
+            row[hand + i] = unseen.pop() if self.deck[at] == UNSEEN else self.deck[at]
             row[told + i] = word
         row[undealt:] = unseen
         stream = Streams(np.array([self.digest(seed)], dtype=np.uint64))
@@ -286,14 +286,14 @@ def _played(state: State) -> tuple[list[int], list[int], int]:
         raise UnsupportedError(
             "expected a state at a decision or an end, got one at a chance node: a card is due"
         )
-    deck, actions, first = [], [], HIDDEN
+    deck, actions, first = [], [], NOBODY
     for item in state.full_history():
         if item.player == pyspiel.PlayerId.CHANCE:
             deck.append(item.action)
         else:
             actions.append(item.action)
-            first = item.player if first == HIDDEN else first
-    return deck, actions, state.current_player() if first == HIDDEN else first
+            first = item.player if first == NOBODY else first
+    return deck, actions, state.current_player() if first == NOBODY else first
 
 
 def _dealt(

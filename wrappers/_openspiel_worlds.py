@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import (
-    HIDDEN,
+    NOBODY,
     BoolArray,
     Event,
     FloatArray,
@@ -94,7 +94,7 @@ class OpenSpielView(View):
 
     @property
     def current_player(self) -> IntArray:
-        return np.maximum(self._states.players, HIDDEN)
+        return np.maximum(self._states.players, NOBODY)
 
     @property
     def legal(self) -> BoolArray:
@@ -155,7 +155,7 @@ class OpenSpielWorlds(Worlds):
 
     @property
     def current_player(self) -> IntArray:
-        return np.maximum(self.states.players, HIDDEN)
+        return np.maximum(self.states.players, NOBODY)
 
     @property
     def returns(self) -> FloatArray:

@@ -40,7 +40,7 @@ from hanabi_search_plugin.core.errors import (
     UnsupportedError,
 )
 from hanabi_search_plugin.core.game import (
-    HIDDEN,
+    NOBODY,
     BoolArray,
     Event,
     FloatArray,
@@ -94,7 +94,7 @@ class Position:
     """One world: the environment's state and what can be asked of it, as of now."""
 
     state: Any
-    mover: int  # HIDDEN where the game is over
+    mover: int  # NOBODY where the game is over
     returns: tuple[float, ...]  # [P]
     legal: BoolArray  # [A] of the mover
     seen: tuple[NDArray[Any], ...]  # [P]
@@ -291,7 +291,7 @@ class AECGame(Game):
         if len(ended) > 1:
             raise UnsupportedError(f"players of {self.name} do not end together")
         legal = np.zeros(self.num_actions, dtype=np.bool_)
-        mover = HIDDEN
+        mover = NOBODY
         if not ended.pop():
             mover = self.players.index(env.agent_selection)
             mask = np.asarray(self._adapter.mask(env, env.agent_selection))

@@ -11,7 +11,7 @@ import numpy as np
 
 from hanabi_search_plugin.core.capabilities import PrivateTokens
 from hanabi_search_plugin.core.errors import UnsupportedError
-from hanabi_search_plugin.core.game import HIDDEN, Event, FloatArray, Game, IntArray, View
+from hanabi_search_plugin.core.game import PAD, Event, FloatArray, Game, IntArray, View
 from hanabi_search_plugin.core.policy import Memory
 
 
@@ -33,7 +33,7 @@ class BeliefModel(ABC):
 
     @abstractmethod
     def sample(self, view: View, state: Memory, rng: np.random.Generator, n: int) -> IntArray:
-        """[n, K] draws for one view; HIDDEN past the end of a factor. Takes n K doubles."""
+        """[n, K] draws for one view; PAD past the end of a factor. Takes n K doubles."""
 
     @abstractmethod
     def log_likelihood(self, view: View, state: Memory, tokens: IntArray) -> FloatArray:
@@ -64,7 +64,7 @@ class Grounded(BeliefModel):
         chance = np.ones(tokens.shape)
         for j in range(tokens.shape[1]):
             weights = self.game.token_weights(view, tokens[:, :j])
-            there = np.flatnonzero(tokens[:, j] != HIDDEN)
+            there = np.flatnonzero(tokens[:, j] != PAD)
             right = weights[there, tokens[there, j]]
             chance[there, j] = right / np.maximum(weights[there].sum(axis=1), 1e-300)
         with np.errstate(divide="ignore"):
@@ -83,10 +83,10 @@ def weights_along(game: PrivateTokens, view: View, tokens: IntArray) -> FloatArr
 
 
 def draw(weights: FloatArray, u: FloatArray) -> IntArray:
-    """[n] tokens drawn by weights [n, V] with numbers in [0, 1); HIDDEN where all are 0."""
+    """[n] tokens drawn by weights [n, V] with numbers in [0, 1); PAD where all are 0."""
     cumulative = np.cumsum(weights, axis=1)
     drawn = (cumulative > (u * cumulative[:, -1])[:, None]).argmax(axis=1)
-    return np.where(cumulative[:, -1] > 0, drawn, HIDDEN)
+    return np.where(cumulative[:, -1] > 0, drawn, PAD)
 
 
 def require_tokens(game: Game) -> PrivateTokens:

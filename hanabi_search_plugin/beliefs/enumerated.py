@@ -12,7 +12,7 @@ from hanabi_search_plugin.core.belief import ExplicitBelief
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import (
-    HIDDEN,
+    UNSEEN,
     BoolArray,
     Event,
     FloatArray,
@@ -106,7 +106,7 @@ def follow(
         part = before.select(rows)
         to_move = part.worlds.current_player == actor
         possible = part.worlds.legal & to_move[:, None]  # [B, A]
-        if action != HIDDEN:
+        if action != UNSEEN:
             possible &= np.arange(game.num_actions) == action
         row, action_of = np.nonzero(possible)
         chance = np.ones(len(row))

@@ -16,7 +16,8 @@ from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.capabilities import PrivateTokens, Replays
 from hanabi_search_plugin.core.errors import ContractError, TooFewWorldsError, UnsupportedError
 from hanabi_search_plugin.core.game import (
-    HIDDEN,
+    PAD,
+    UNSEEN,
     BoolArray,
     Event,
     FloatArray,
@@ -240,7 +241,7 @@ class LearnedBelief(Belief):
             if len(row) + len(ended) > self.listed:
                 return None
             begun = np.concatenate([row, ended])
-            last = np.concatenate([token, np.full(len(ended), HIDDEN)])
+            last = np.concatenate([token, np.full(len(ended), PAD)])
             chance = np.concatenate([follows[row, token], np.ones(len(ended))])
             tokens, weights = np.column_stack([tokens[begun], last]), weights[begun] * chance
         explained = self._evidence_listed(tokens)
@@ -257,7 +258,7 @@ class LearnedBelief(Belief):
             return self.evidence(tokens)
         assert isinstance(self.game, Replays)
         turn = self.before.turn
-        explained = self.before.evidence(self.game.earlier(self.history, tokens, turn))
+        explained = self.before.evidence(self.game.tokens_at(self.history, tokens, turn))
         left = np.flatnonzero(explained)
         explained[left] *= self.evidence(tokens[left], turn)
         return explained
@@ -322,7 +323,7 @@ class LearnedBelief(Belief):
             moves = {
                 t: int(event.action[0])
                 for t, event in enumerate(self.history.events)
-                if t >= since and event.player[0] == p and event.action[0] != HIDDEN
+                if t >= since and event.player[0] == p and event.action[0] != UNSEEN
             }
             ask = self._chances_at_once if p in self.public else self._chances_replayed
             left = sorted(moves, reverse=True)
@@ -341,7 +342,7 @@ class LearnedBelief(Belief):
         turns, actions = np.array(list(moves)), np.array(list(moves.values()))
         n, move = len(tokens), np.repeat(np.arange(len(moves)), len(tokens))
         each = np.tile(tokens, (len(moves), 1))
-        view = self.game.moments(self.history, player, each, turns[move])
+        view = self.game.views_at(self.history, player, each, turns[move])
         memory = take(join([self.then[t] for t in turns]), move)
         chance = self.blueprint[player].probabilities(view, view.legal, memory)
         made = chance[np.arange(len(move)), actions[move]]

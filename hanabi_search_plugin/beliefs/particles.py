@@ -18,7 +18,7 @@ from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import (
-    HIDDEN,
+    UNSEEN,
     BoolArray,
     Event,
     FloatArray,
@@ -183,7 +183,7 @@ class ParticleBelief(Belief):
         """``_advance`` by the particles' own chance."""
         actor, action = int(event.player[0]), int(event.action[0])
         able = before.worlds.current_player == actor
-        if action != HIDDEN:
+        if action != UNSEEN:
             able &= before.worlds.legal[:, action]
         part = before.select(np.flatnonzero(able))
         if len(part) == 0:
@@ -192,7 +192,7 @@ class ParticleBelief(Belief):
         actions = np.full(len(part), action)
         legal = part.worlds.legal
         uniform = legal / legal.sum(axis=1, keepdims=True)
-        if action == HIDDEN:
+        if action == UNSEEN:
             chance = uniform
             if evidence:
                 policy, at = self.blueprint[actor], part.worlds.view(actor)

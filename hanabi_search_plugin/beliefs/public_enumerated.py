@@ -18,7 +18,7 @@ from hanabi_search_plugin.beliefs.enumerated import (
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ContractError
 from hanabi_search_plugin.core.game import (
-    HIDDEN,
+    UNSEEN,
     BoolArray,
     Event,
     FloatArray,
@@ -118,7 +118,7 @@ class EnumeratedPublicBelief(PublicBelief):
     ) -> EnumeratedPublicBelief:
         game, view = self.game, view.select(np.array([0]))
         actor, own = int(event.player[0]), int(event.action[0])
-        shown = event if game.public_actions else Event(event.player, np.array([HIDDEN]))
+        shown = event if game.public_actions else Event(event.player, np.array([UNSEEN]))
         step = follow(
             game, self.blueprint, self._tracked, shown, None, epsilon=self.epsilon,
             evidence=by_blueprint, max_worlds=self.max_worlds,
@@ -297,7 +297,7 @@ def _number(things: Iterable[Hashable]) -> IntArray:
 
 
 def _listed(actions: IntArray | None, like: IntArray) -> list[int]:
-    return [HIDDEN] * len(like) if actions is None else [int(a) for a in actions]
+    return [UNSEEN] * len(like) if actions is None else [int(a) for a in actions]
 
 
 def _component(entries: tuple[IntArray, ...], observer: int, seen: int) -> IntArray:

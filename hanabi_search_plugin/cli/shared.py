@@ -84,7 +84,9 @@ def line_up(
     if named != NONE:
         search = make_search(named, settings, search_threads)
         agent = _agent(tuple(policies), game, search, settings)
-        searching = _searching(settings["search_seats"], game.num_players, together=agent.together)
+        searching = _searching(
+            settings["search_seats"], game.num_players, together=agent.searches_jointly
+        )
         for seat in searching:
             if seat in people:
                 raise ConfigError(f"search-seats must leave out seat {seat}, a person's")

@@ -66,12 +66,12 @@ class SearchAgent(Policy):
 
     deterministic = False  # it takes its randomness from the stream it is given
 
-    together = False  # do its seats reckon with each other's search?
+    searches_jointly = False  # do its seats reckon with each other's search?
 
     @property
     def assumes_blueprint(self) -> bool:
         """Do its beliefs take the others to play the blueprint?"""
-        return not self.together
+        return not self.searches_jointly
 
     @abstractmethod
     def decide(self, memory: Any, rng: np.random.Generator) -> SearchResult:

@@ -16,7 +16,7 @@ import numpy as np
 
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.game import (
-    HIDDEN,
+    PAD,
     BoolArray,
     FloatArray,
     Game,
@@ -78,12 +78,12 @@ class PrivateTokens(Game):
 
     Enables enumeration by factor, public beliefs and auto-regressive learned beliefs. What a player
     does not see is one sequence of K tokens: those of its ``hidden`` factors in order, each
-    HIDDEN-padded to L.
+    PAD-padded to L.
     """
 
     num_factors: int
     token_length: int  # most tokens in a factor, L
-    vocabulary: int  # V; tokens are 0 .. vocabulary - 1, HIDDEN past the end of a factor
+    vocabulary: int  # V; tokens are 0 .. vocabulary - 1, PAD past the end of a factor
     visible: BoolArray  # [P, F] does player p see factor f? (Hanabi: all hands but its own)
     # Is the product of ``token_weights`` along a sequence its chance by all that its player saw but
     # the others' moves?
@@ -91,7 +91,7 @@ class PrivateTokens(Game):
 
     @abstractmethod
     def private_tokens(self, worlds: Worlds, factor: int) -> IntArray:
-        """[B, L] tokens of a factor, HIDDEN-padded."""
+        """[B, L] tokens of a factor, PAD-padded."""
 
     @abstractmethod
     def with_private(
@@ -142,7 +142,7 @@ class PrivateTokens(Game):
         token = tokens[:, j]
         known = (token >= 0) & (token < self.vocabulary)
         there = weights[np.arange(len(tokens)), np.where(known, token, 0)] > 0
-        ended = (token == HIDDEN) & (weights == 0).all(axis=1)
+        ended = (token == PAD) & (weights == 0).all(axis=1)
         return np.asarray((known & there) | ended)
 
 
@@ -158,14 +158,14 @@ class Replays(Game):
         """
 
     @abstractmethod
-    def moments(self, history: History, player: int, tokens: IntArray, turns: IntArray) -> View:
+    def views_at(self, history: History, player: int, tokens: IntArray, turns: IntArray) -> View:
         """[B] ``player``'s view at ``turns[b]`` had the observer not seen tokens[b] today.
 
         Row b of the view that ``replay`` has there.
         """
 
     @abstractmethod
-    def earlier(self, history: History, tokens: IntArray, turn: int) -> IntArray:
+    def tokens_at(self, history: History, tokens: IntArray, turn: int) -> IntArray:
         """[B, K] what the observer of ``history`` did not see at ``turn``, had it not seen tokens
         [B, K] today."""
 

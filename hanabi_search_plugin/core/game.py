@@ -25,7 +25,10 @@ BoolArray = NDArray[np.bool_]
 
 Rewards = Literal["identical", "zero_sum", "general_sum"]
 
-HIDDEN = -1  # an action the observer does not see; also "nobody" as a player
+UNSEEN = -1  # an action that the observer does not see
+NOBODY = -1  # the player to move where the game is over
+PAD = -1  # fills what is shorter than the array: tokens of a factor, moves of a game
+SKIP = -1  # an action that is not to be tried
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,7 @@ class Event:
     """One move in each world of a batch, as one observer sees it."""
 
     player: IntArray  # [B] who moved
-    action: IntArray  # [B] the action's id, HIDDEN where the observer does not see it
+    action: IntArray  # [B] the action's id, UNSEEN where the observer does not see it
 
     def __len__(self) -> int:
         return len(self.player)
@@ -45,7 +48,7 @@ class Event:
         """The event as ``player`` sees it: others' actions only where the game shows them."""
         if game.public_actions:
             return self
-        return Event(self.player, np.where(self.player == player, self.action, HIDDEN))
+        return Event(self.player, np.where(self.player == player, self.action, UNSEEN))
 
 
 class View(ABC):
@@ -66,7 +69,7 @@ class View(ABC):
     @property
     @abstractmethod
     def current_player(self) -> IntArray:
-        """[B] whose turn it is, HIDDEN where the game is over."""
+        """[B] whose turn it is, NOBODY where the game is over."""
 
     @property
     @abstractmethod
@@ -100,12 +103,12 @@ class Worlds(ABC):
     @property
     @abstractmethod
     def current_player(self) -> IntArray:
-        """[B] whose turn it is, HIDDEN where the game is over."""
+        """[B] whose turn it is, NOBODY where the game is over."""
 
     @property
     def terminal(self) -> BoolArray:
         """[B]"""
-        return np.asarray(self.current_player == HIDDEN)
+        return np.asarray(self.current_player == NOBODY)
 
     @property
     @abstractmethod

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import (
-    HIDDEN,
+    NOBODY,
     BoolArray,
     Event,
     FloatArray,
@@ -36,49 +36,49 @@ class PlainGame(Enumerable):
     the six methods below, and see that ``testing.check_game`` passes.
 
     Where the players are not paid the same, set ``rewards``; where they do not see each other's
-    actions, ``public_actions``. The one encoding, "seen", is what ``seen`` gives.
+    actions, ``public_actions``. The one encoding, "observation", is what ``observation`` gives.
     """
 
     rewards: Literal["identical", "zero_sum", "general_sum"] = "identical"
     public_actions = True
-    encodings = ("seen",)
+    encodings = ("observation",)
 
     @abstractmethod
-    def starts(self) -> Outcomes:
+    def initial_states(self) -> Outcomes:
         """Every state at the first decision."""
 
     @abstractmethod
-    def mover(self, state: State) -> int:
-        """Whose turn it is, HIDDEN where the game is over."""
+    def current_player(self, state: State) -> int:
+        """Whose turn it is, NOBODY where the game is over."""
 
     @abstractmethod
-    def moves(self, state: State) -> Sequence[int]:
+    def legal_actions(self, state: State) -> Sequence[int]:
         """The legal actions of a state that is not over."""
 
     @abstractmethod
-    def after(self, state: State, action: int) -> Outcomes:
+    def next_states(self, state: State, action: int) -> Outcomes:
         """Every state that a legal action can lead to, at its next decision or end."""
 
     @abstractmethod
-    def paid(self, state: State) -> Sequence[float]:
+    def returns(self, state: State) -> Sequence[float]:
         """[P] score points so far."""
 
     @abstractmethod
-    def seen(self, state: State, player: int) -> Sequence[float]:
+    def observation(self, state: State, player: int) -> Sequence[float]:
         """[K] all that a player sees now, but for whose turn it is and its own legal moves."""
 
     # ------------------------------------------------------------------------------ the contract
 
     def deal(self, rng: np.random.Generator, n: int) -> PlainWorlds:
         """Takes one 64-bit draw a world from ``rng``, and one of the world's own stream."""
-        streams, starts = Streams.spawn(rng, n), self.starts()
+        streams, starts = Streams.spawn(rng, n), self.initial_states()
         return PlainWorlds(self, [_drawn(starts, u) for u in streams.uniform().tolist()], streams)
 
     def action_to_string(self, player: int, action: int) -> str:
         return f"player {player} plays {action}"
 
     def deals(self) -> tuple[PlainWorlds, FloatArray]:
-        states, chance = zip(*self.starts(), strict=True)
+        states, chance = zip(*self.initial_states(), strict=True)
         return PlainWorlds(self, states, _streams(len(states))), np.array(chance, dtype=float)
 
     def branch(self, worlds: Worlds, actions: IntArray) -> tuple[PlainWorlds, IntArray, FloatArray]:
@@ -86,7 +86,7 @@ class PlainGame(Enumerable):
         for b, (state, action) in enumerate(
             zip(_ours(worlds).states, actions.tolist(), strict=True)
         ):
-            for following, chance in self.after(state, action):
+            for following, chance in self.next_states(state, action):
                 parents.append(b)
                 states.append(following)
                 chances.append(chance)
@@ -130,7 +130,7 @@ class PlainView(View):
             raise UnsupportedError(
                 f"{self.game.name} has the encodings {self.game.encodings}, got {encoding!r}"
             )
-        seen = [tuple(self.game.seen(state, self.player)) for state in self._states]
+        seen = [tuple(self.game.observation(state, self.player)) for state in self._states]
         lengths = {len(each) for each in seen}
         if len(lengths) > 1:
             raise ContractError(
@@ -141,7 +141,7 @@ class PlainView(View):
 
     def keys(self) -> Sequence[Hashable]:
         return [
-            (mover, legal.tobytes(), tuple(self.game.seen(state, self.player)))
+            (mover, legal.tobytes(), tuple(self.game.observation(state, self.player)))
             for mover, legal, state in zip(
                 self.current_player.tolist(), self.legal, self._states, strict=True
             )
@@ -165,7 +165,7 @@ class PlainWorlds(Worlds):
 
     @property
     def returns(self) -> FloatArray:
-        paid = np.array([self.game.paid(state) for state in self.states], dtype=np.float64)
+        paid = np.array([self.game.returns(state) for state in self.states], dtype=np.float64)
         return paid.reshape(len(self), self.game.num_players)
 
     @property
@@ -185,7 +185,7 @@ class PlainWorlds(Worlds):
                 )
         streams = self.streams.select(np.arange(len(self)))
         self.states = tuple(
-            _drawn(self.game.after(state, action), u)
+            _drawn(self.game.next_states(state, action), u)
             for state, action, u in zip(
                 self.states, actions.tolist(), streams.uniform().tolist(), strict=True
             )
@@ -225,14 +225,14 @@ def _at(states: tuple[State, ...], index: IntArray | BoolArray) -> list[State]:
 
 
 def _movers(game: PlainGame, states: Sequence[State]) -> IntArray:
-    return np.fromiter((game.mover(s) for s in states), dtype=np.int64, count=len(states))
+    return np.fromiter((game.current_player(s) for s in states), dtype=np.int64, count=len(states))
 
 
 def _legal(game: PlainGame, states: Sequence[State], shown: BoolArray) -> BoolArray:
     legal = np.zeros((len(states), game.num_actions), dtype=np.bool_)
     for b, state in enumerate(states):
-        if shown[b] and game.mover(state) != HIDDEN:
-            moves = list(game.moves(state))
+        if shown[b] and game.current_player(state) != NOBODY:
+            moves = list(game.legal_actions(state))
             if not all(move in range(game.num_actions) for move in moves):
                 raise ContractError(
                     f"{game.name} must have moves from 0 to {game.num_actions - 1}, got {moves}"

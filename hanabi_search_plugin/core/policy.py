@@ -135,14 +135,15 @@ class Value(ABC):
         """[B] expected remaining return in score points."""
 
     @property
-    def critic(self) -> str:
+    def critic_id(self) -> str:
         """What tells its critic from others; "" where it has none."""
         return ""
 
     def world_value(self, worlds: Worlds, memories: tuple[Memory, ...], seat: int) -> FloatArray:
-        """[B] what ``seat`` may expect of worlds that are shown whole, for one with a ``critic``.
+        """[B] what ``seat`` may expect of worlds that are shown whole, by the critic.
 
-        Everybody plays this policy. For worlds that a search has drawn, never for an agent's own.
+        Everybody plays this policy, which has a ``critic_id``. For worlds that a search has drawn,
+        never for an agent's own.
         """
         raise UnsupportedError(f"{self!r} has no critic")
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from hanabi_search_plugin.core.capabilities import CompilesRollouts
 from hanabi_search_plugin.core.errors import UnsupportedError
-from hanabi_search_plugin.core.game import HIDDEN, Event, FloatArray, IntArray, Worlds
+from hanabi_search_plugin.core.game import SKIP, Event, FloatArray, IntArray, Worlds
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy, Value, take
 from hanabi_search_plugin.core.streams import Streams
 
@@ -215,7 +215,7 @@ def plain_action_values(
     for first in range(0, len(actions), together):
         part = [np.broadcast_to(action, size) for action in actions[first : first + together]]
         played = np.stack(part)
-        move, row = np.nonzero(played != HIDDEN)
+        move, row = np.nonzero(played != SKIP)
         if len(row) == 0:
             continue
         branch, tried = worlds.select(row), played[move, row]
@@ -242,7 +242,7 @@ def still_to_come(
     """
     combine = combination(blueprint)
     policy = blueprint[seat]
-    if isinstance(policy, Value) and policy.critic and all(each is policy for each in blueprint):
+    if isinstance(policy, Value) and policy.critic_id and all(each is policy for each in blueprint):
         return policy.world_value(worlds, memories, seat)
     asked = [seat] if combine == "central" else range(len(blueprint))
     values = [

@@ -204,7 +204,7 @@ def critics(policies: Blueprint) -> list[str] | None:
         and isinstance(agent.search, CutsRollouts)
         and agent.search.depth is not None
     ]
-    asked = [each.critic for blueprint in cut for each in blueprint if isinstance(each, Value)]
+    asked = [each.critic_id for blueprint in cut for each in blueprint if isinstance(each, Value)]
     return asked if any(asked) else None
 
 

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from hanabi_search_plugin.core.agent import SearchAgent
-from hanabi_search_plugin.core.game import HIDDEN, Game, IntArray, Worlds
+from hanabi_search_plugin.core.game import PAD, Game, IntArray, Worlds
 from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
@@ -165,7 +165,7 @@ class Match:
                 game=int(i),
                 score=float(played.returns[row, self.seat]),
                 lives_left=_lives_left(played.outcome, row),
-                actions=tuple(a for a in played.actions[row].tolist() if a != HIDDEN),
+                actions=tuple(a for a in played.actions[row].tolist() if a != PAD),
             )
             for row, i in enumerate(games)
         ]

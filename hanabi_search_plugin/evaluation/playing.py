@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hanabi_search_plugin.core.agent import SearchAgent
-from hanabi_search_plugin.core.game import HIDDEN, FloatArray, IntArray, Worlds
+from hanabi_search_plugin.core.game import PAD, FloatArray, IntArray, Worlds
 from hanabi_search_plugin.core.policy import Blueprint, take
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
@@ -23,7 +23,7 @@ class Played:
     """Finished games."""
 
     returns: FloatArray  # [B, P] score points
-    actions: IntArray  # [B, T] the moves, HIDDEN past the end
+    actions: IntArray  # [B, T] the moves, PAD past the end
     outcome: Mapping[str, IntArray]  # [B] each; see ``Game.outcome``
 
 
@@ -54,7 +54,7 @@ def self_play(worlds: Worlds, blueprint: Blueprint, rng: Streams) -> Played:
     while len(alive):
         actors = worlds.current_player
         actions = choose(worlds, blueprint, memories, rng)
-        moves.append(np.full(games, HIDDEN))
+        moves.append(np.full(games, PAD))
         moves[-1][alive] = actions
         worlds.step(actions)
         ended = worlds.terminal

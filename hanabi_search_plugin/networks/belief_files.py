@@ -20,7 +20,7 @@ from hanabi_search_plugin.beliefs.belief_model import (
     weights_along,
 )
 from hanabi_search_plugin.core.errors import CheckpointError, HanabiSearchError
-from hanabi_search_plugin.core.game import HIDDEN, Event, FloatArray, Game, IntArray, View
+from hanabi_search_plugin.core.game import PAD, Event, FloatArray, Game, IntArray, View
 from hanabi_search_plugin.core.policy import Memory
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.journal import difference
@@ -69,7 +69,7 @@ class NetworkBelief(BeliefModel):
     def sample(self, view: View, state: Memory, rng: np.random.Generator, n: int) -> IntArray:
         many, network = view.select(np.zeros(n, dtype=np.int64)), self.network
         tokens = np.zeros((n, 0), dtype=np.int64)
-        last = torch.full((n,), HIDDEN, device=self.device)
+        last = torch.full((n,), PAD, device=self.device)
         with torch.inference_mode():
             context, seen = self._given(view, state)
             decoder: Any = None
@@ -80,7 +80,7 @@ class NetworkBelief(BeliefModel):
                 if self.mask:
                     logits = masked(logits, weights)
                 drawn = draw(torch.softmax(logits.double(), 1).cpu().numpy(), rng.random(n))
-                drawn[(known == 0).all(axis=1)] = HIDDEN
+                drawn[(known == 0).all(axis=1)] = PAD
                 tokens = np.append(tokens, drawn[:, None], axis=1)
                 last = as_tensor(drawn, self.device)
         return tokens

@@ -51,12 +51,12 @@ class QHead(nn.Module):
     def forward(self, hidden: Tensor) -> Output:
         every = self.advantage(hidden)
         advantage, rest = every[:, : self.actions], every[:, self.actions :]
-        value, waiting = torch.zeros_like(every[:, 0]), None
+        value, off_turn_value = torch.zeros_like(every[:, 0]), None
         if self.value is not None:
             value = self.value(hidden).squeeze(-1)
         if rest.shape[1]:  # where it alone is legal
-            waiting = value + rest[:, 0] * (1 - 1 / every.shape[1])
-        return Output(advantage, advantage, value, waiting)
+            off_turn_value = value + rest[:, 0] * (1 - 1 / every.shape[1])
+        return Output(advantage, advantage, value, off_turn_value)
 
 
 class PublicQ(PublicLSTM):

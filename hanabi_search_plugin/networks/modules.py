@@ -62,16 +62,17 @@ class Output:
     logits: Tensor  # [B, A] of the policy, before illegal moves are left out
     advantage: Tensor  # [B, A]
     value: Tensor  # [B]
-    waiting: Tensor | None = None  # [B] the value where the seat is not to move, if another
+    off_turn_value: Tensor | None = None  # [B] the value where the seat is not to move, if another
 
     def q(self, legal: Tensor) -> Tensor:
         """[B, A] duelling: the value plus the advantage less the legal advantages' mean over A.
 
-        The value alone where nothing is legal. A no-op, from which ``waiting`` comes, counts in A.
+        The value alone where nothing is legal. A no-op, from which ``off_turn_value`` comes,
+        counts in A.
         """
         advantage, value, actions = self.advantage * legal, self.value, legal.shape[1]
-        if self.waiting is not None:
-            value, actions = torch.where(legal.any(1), value, self.waiting), actions + 1
+        if self.off_turn_value is not None:
+            value, actions = torch.where(legal.any(1), value, self.off_turn_value), actions + 1
         return value.unsqueeze(1) + advantage - advantage.sum(1, keepdim=True) / actions
 
 

@@ -120,7 +120,7 @@ class NetworkPolicy(DevicePolicy, Value, PlaysOn):
         return np.where(view.current_player < 0, 0.0, self._decide(view, memory, read))
 
     @property
-    def critic(self) -> str:
+    def critic_id(self) -> str:
         return self._critics_digest
 
     def world_value(self, worlds: Worlds, memories: tuple[Memory, ...], seat: int) -> FloatArray:

@@ -16,7 +16,7 @@ from hanabi_search_plugin.evaluation.match import GameResult, Match
 from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.reproduce.plan import Row, Run
 
-MORE = 100  # times as many games where nobody searches: they cost next to nothing
+UNSEARCHED_FACTOR = 100  # times as many games where nobody searches: they cost next to nothing
 TURNS = 40  # of a "turns" figure (the paper's)
 
 OnGame = Callable[[], None]
@@ -38,7 +38,7 @@ class Effort:
 def total(run: Run, effort: Effort, *, predictions: bool = False) -> int:
     """Games of one measurement, with those of the baseline."""
     if run.search is None:
-        return MORE * effort.games
+        return UNSEARCHED_FACTOR * effort.games
     return effort.games if predictions else 2 * effort.games
 
 

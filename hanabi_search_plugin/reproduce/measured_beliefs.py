@@ -10,7 +10,7 @@ import numpy as np
 from hanabi_search_plugin.beliefs.belief_model import BeliefModel, Grounded
 from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.game import HIDDEN, Event, IntArray
+from hanabi_search_plugin.core.game import PAD, Event, IntArray
 from hanabi_search_plugin.core.policy import Policy
 from hanabi_search_plugin.evaluation.journal import Checkpoint
 from hanabi_search_plugin.evaluation.match import deal_game
@@ -110,7 +110,7 @@ def _turns(
                 "grounded": -grounded.log_likelihood(view, None, hand).sum(),
                 "exact": _surprise(exact, hand[0]),
             }
-            cards = int((hand != HIDDEN).sum())
+            cards = int((hand != PAD).sum())
             yield {"turn": turn.number} | {
                 name: None if value is None else float(value / cards)
                 for name, value in told.items()
@@ -125,6 +125,6 @@ def _surprise(belief: Belief, hand: IntArray) -> float | None:
     if not whole.exact:
         return None
     weights = whole.weights()
-    packed = sum(int(card) << (5 * i) for i, card in enumerate(hand) if card != HIDDEN)
+    packed = sum(int(card) << (5 * i) for i, card in enumerate(hand) if card != PAD)
     chance = weights[whole.hands == packed].sum() / weights.sum()
     return float(-np.log(chance)) if chance > 0 else None

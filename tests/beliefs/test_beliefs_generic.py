@@ -15,7 +15,7 @@ from hanabi_search_plugin.core.rollout import start_memories
 from hanabi_search_plugin.testing import check_belief
 from hanabi_search_plugin.testing.belief_checks import distribution
 from hanabi_search_plugin.testing.check_tools import joint
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 SMALL_HANABI = "hanabi(players=2,colors=2,ranks=2,hand_size=2)"
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3))"

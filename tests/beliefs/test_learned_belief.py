@@ -21,14 +21,14 @@ from hanabi_search_plugin.beliefs.belief_model import BeliefModel, Grounded
 from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.beliefs.learned_belief import MOST_DRAWS, Learned, LearnedBelief
 from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError, UnsupportedError
-from hanabi_search_plugin.core.game import HIDDEN, Event, History
+from hanabi_search_plugin.core.game import PAD, Event, History
 from hanabi_search_plugin.core.policy import Value, memory_from
 from hanabi_search_plugin.core.rollout import action_values, start_memories
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.playing import play_game
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.testing import check_agent, check_game
-from hanabi_search_plugin.wrappers._openspiel_dealt import OpenSpielDealtGame
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielDealtGame
 
 TWO = HanabiGame(players=2, colors=2, ranks=3, hand_size=3, information_tokens=4, life_tokens=2)
 THREE = HanabiGame(players=3, colors=2, ranks=3, hand_size=2, information_tokens=4)
@@ -97,7 +97,7 @@ def test_token_weights_leave_exactly_the_possible_hands(seed, game):
     view, truth = worlds.view(seat), game.hidden_tokens(worlds, seat)
     held = int((truth >= 0).sum())
     hands = list(itertools.product(range(game.vocabulary), repeat=held))
-    tokens = np.full((len(hands), game.token_length), HIDDEN)
+    tokens = np.full((len(hands), game.token_length), PAD)
     tokens[:, :held] = hands
     streams = Streams.spawn(rng, len(hands))
     many = worlds.select(np.zeros(len(hands), dtype=np.int64))
@@ -108,7 +108,7 @@ def test_token_weights_leave_exactly_the_possible_hands(seed, game):
         # A token has weight exactly where a possible hand goes on so.
         begun = possible & (tokens[:, :j] == truth[:, :j]).all(axis=1)
         weights = game.token_weights(view, truth[:, :j])[0]
-        assert set(np.flatnonzero(weights)) == set(tokens[begun, j].tolist()) - {HIDDEN}
+        assert set(np.flatnonzero(weights)) == set(tokens[begun, j].tolist()) - {PAD}
     if held:
         drawn = Grounded(game).sample(view, None, rng, 50)
         assert game.agrees(view.select(np.zeros(50, dtype=np.int64)), drawn).all()
@@ -329,7 +329,7 @@ def every_hand(game, view):
     """All token sequences that agree with the view."""
     held = game.token_length
     hands = list(itertools.product(range(game.vocabulary), repeat=held))
-    tokens = [hand[:k] + (HIDDEN,) * (held - k) for hand in hands for k in range(held + 1)]
+    tokens = [hand[:k] + (PAD,) * (held - k) for hand in hands for k in range(held + 1)]
     tokens = np.array(sorted(set(tokens)))
     return tokens[game.agrees(view.select(np.zeros(len(tokens), dtype=np.int64)), tokens)]
 

@@ -19,7 +19,7 @@ from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.testing.check_tools import joint
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from tests.helpers.hanabi_bayes import Hashed
 
 SMALL_HANABI = "hanabi(players=2,colors=2,ranks=2,hand_size=2)"

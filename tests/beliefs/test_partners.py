@@ -40,11 +40,8 @@ from hanabi_search_plugin.hanabi.bots.compiled import table_of
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.registry import load_policy
 from hanabi_search_plugin.testing import check_belief, check_policy
-from hanabi_search_plugin.wrappers._openspiel_agents import as_bot
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
-from hanabi_search_plugin.wrappers._openspiel_hanabi import load_game
-from hanabi_search_plugin.wrappers._pettingzoo_env import env
-from hanabi_search_plugin.wrappers._pettingzoo_seats import RecordObservations, SeatAgent
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, as_bot, load_game
+from hanabi_search_plugin.wrappers.pettingzoo import RecordObservations, SeatAgent, env
 from tests.helpers.hanabi_bayes import Hashed, Record
 from tests.helpers.small_networks import random_network
 from tests.search.test_ismcts import arrays_as_dict, last, same_moves, spread

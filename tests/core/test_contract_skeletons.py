@@ -15,7 +15,7 @@ from hanabi_search_plugin.beliefs.public_enumerated import EnumeratedPublicBelie
 from hanabi_search_plugin.core.policy import Policy, UniformPolicy, Value
 from hanabi_search_plugin.core.rollout import action_values, observe_all, rollout, start_memories
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.wrappers._openspiel_dealt import OpenSpielDealtGame
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielDealtGame
 
 GAME = OpenSpielDealtGame("tiny_hanabi")
 PAYOFF = np.array(

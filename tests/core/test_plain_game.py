@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hanabi_search_plugin import EnumeratedBelief, Sparta, UniformPolicy, upgrade
+from hanabi_search_plugin import Sparta, UniformPolicy, upgrade
+from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
-from hanabi_search_plugin.core.game import HIDDEN
+from hanabi_search_plugin.core.game import NOBODY, PAD
 from hanabi_search_plugin.core.plain_game import Outcomes, PlainGame
 from hanabi_search_plugin.testing import check_agent, check_game
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 
 class TinyHanabi(PlainGame):
@@ -26,24 +27,24 @@ class TinyHanabi(PlainGame):
         OpenSpielGame("tiny_hanabi").spiel.get_parameters()["payoff"].split(";"), dtype=float
     ).reshape(2, 2, 3, 3)
 
-    def starts(self) -> Outcomes:
+    def initial_states(self) -> Outcomes:
         return [((a, b, ()), 0.25) for a in range(2) for b in range(2)]
 
-    def mover(self, state: Any) -> int:
-        return (0, 1, HIDDEN)[len(state[2])]
+    def current_player(self, state: Any) -> int:
+        return (0, 1, NOBODY)[len(state[2])]
 
-    def moves(self, state: Any) -> Sequence[int]:
+    def legal_actions(self, state: Any) -> Sequence[int]:
         return range(3)
 
-    def after(self, state: Any, action: int) -> Outcomes:
+    def next_states(self, state: Any, action: int) -> Outcomes:
         return [((*state[:2], (*state[2], action)), 1.0)]
 
-    def paid(self, state: Any) -> Sequence[float]:
+    def returns(self, state: Any) -> Sequence[float]:
         over = len(state[2]) == 2
         return [self.payoff[(*state[:2], *state[2])] if over else 0.0] * 2
 
-    def seen(self, state: Any, player: int) -> Sequence[float]:
-        return [state[player], *state[2], *[HIDDEN] * (2 - len(state[2]))]
+    def observation(self, state: Any, player: int) -> Sequence[float]:
+        return [state[player], *state[2], *[PAD] * (2 - len(state[2]))]
 
 
 class Dice(PlainGame):
@@ -54,22 +55,22 @@ class Dice(PlainGame):
     rewards = "zero_sum"
     public_actions = False
 
-    def starts(self) -> Outcomes:
+    def initial_states(self) -> Outcomes:
         return [((), 1.0)]
 
-    def mover(self, state: Any) -> int:
-        return (0, 1, HIDDEN)[len(state)]
+    def current_player(self, state: Any) -> int:
+        return (0, 1, NOBODY)[len(state)]
 
-    def moves(self, state: Any) -> Sequence[int]:
+    def legal_actions(self, state: Any) -> Sequence[int]:
         return range(2) if sum(state) < 2 else [1]
 
-    def after(self, state: Any, action: int) -> Outcomes:
+    def next_states(self, state: Any, action: int) -> Outcomes:
         return [((*state, 1), (0.5, 0.1)[action]), ((*state, 2), (0.5, 0.9)[action])]
 
-    def paid(self, state: Any) -> Sequence[float]:
+    def returns(self, state: Any) -> Sequence[float]:
         return [sum(state), -sum(state)]
 
-    def seen(self, state: Any, player: int) -> Sequence[float]:
+    def observation(self, state: Any, player: int) -> Sequence[float]:
         return [*state, *[0] * (2 - len(state))]
 
 
@@ -126,7 +127,7 @@ def test_bad_input_says_what_was_expected() -> None:
         game.reseed(OpenSpielGame("tiny_hanabi").deals()[0], np.random.default_rng(0))
 
     class Ragged(Dice):
-        def seen(self, state: Any, player: int) -> Sequence[float]:
+        def observation(self, state: Any, player: int) -> Sequence[float]:
             return list(state)
 
     worlds = Ragged().concat([worlds, worlds.select(np.array([0]))])
@@ -138,7 +139,7 @@ def test_bad_input_says_what_was_expected() -> None:
 @pytest.mark.parametrize("moves", [[0, 2], [-1]])
 def test_moves_out_of_range_are_named(moves: list[int]) -> None:
     class Wrong(Dice):
-        def moves(self, state: Any) -> Sequence[int]:
+        def legal_actions(self, state: Any) -> Sequence[int]:
             return moves
 
     worlds = Wrong().deal(np.random.default_rng(0), 1)

@@ -11,9 +11,8 @@ from hanabi_search_plugin.core.game import FloatArray, Worlds
 from hanabi_search_plugin.core.policy import Policy, UniformPolicy
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.testing import check_agent, check_belief, check_game, check_policy
-from hanabi_search_plugin.wrappers._openspiel_dealt import OpenSpielDealtGame
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielView, OpenSpielWorlds
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielDealtGame, OpenSpielGame
 
 SMALL_HANABI = "hanabi(players=2,colors=2,ranks=2,hand_size=2)"
 

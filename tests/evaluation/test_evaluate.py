@@ -318,7 +318,7 @@ def test_one_game_has_no_standard_error() -> None:
 
 
 def test_a_search_of_another_game() -> None:
-    from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+    from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
     game = OpenSpielGame("tiny_hanabi")
     agent = upgrade(UniformPolicy(), game, Sparta(rollouts=60, min_rollouts=10, round_size=10))

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.agent import MakeBelief
-from hanabi_search_plugin.belief import Belief
-from hanabi_search_plugin.game import Game
-from hanabi_search_plugin.policy import Blueprint
-from hanabi_search_plugin.result import SearchResult
-from hanabi_search_plugin.selfplay import play_game
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.core.agent import MakeBelief
+from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.policy import Blueprint
+from hanabi_search_plugin.core.result import SearchResult
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.playing import play_game
 
 FOLDER = Path(__file__).parents[1] / "data" / "golden"
 EXACT = 1e-12  # relative; compiled code and NumPy

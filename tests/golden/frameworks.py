@@ -8,23 +8,27 @@ from typing import Any
 import numpy as np
 from open_spiel.python import rl_environment
 
-from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.predictor import Predictor
-from hanabi_search_plugin.belief_model import Grounded
-from hanabi_search_plugin.blueprints.registry import load_policies
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.learned_belief import Learned
-from hanabi_search_plugin.policy import Policy, UniformPolicy
-from hanabi_search_plugin.unknown_partners import UnknownPartners
-from hanabi_search_plugin.wrappers.gymnasium import HanabiEnv
-from hanabi_search_plugin.wrappers.gymnasium_vector import HanabiVectorEnv
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
-from hanabi_search_plugin.wrappers.openspiel_agents import as_bot, as_rl_agent, as_spiel_policy
-from hanabi_search_plugin.wrappers.openspiel_hanabi import sorted_deck, spiel_of, to_state
-from hanabi_search_plugin.wrappers.pettingzoo import env
-from hanabi_search_plugin.wrappers.pettingzoo_agents import RecordObservations, SeatAgent
+from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.beliefs.belief_model import Grounded
+from hanabi_search_plugin.beliefs.learned_belief import Learned
+from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners
+from hanabi_search_plugin.core.policy import Policy, UniformPolicy
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.registry import load_policies
+from hanabi_search_plugin.wrappers.gymnasium import HanabiEnv, HanabiVectorEnv
+from hanabi_search_plugin.wrappers.openspiel import (
+    OpenSpielGame,
+    as_bot,
+    as_rl_agent,
+    as_spiel_policy,
+    sorted_deck,
+    spiel_of,
+    to_state,
+)
+from hanabi_search_plugin.wrappers.pettingzoo import RecordObservations, SeatAgent, env
 from tests.golden.cases import Cases, Found, decision
 from tests.golden.native import SMARTBOT, THREE, TINY, TWO, sparta
 from tests.helpers.pettingzoo_hanabi import hanabi_v5
@@ -36,7 +40,7 @@ LEDUC = OpenSpielGame("leduc_poker")
 
 def agents(game: HanabiGame) -> dict[str, Policy]:
     """One of every kind that plays native Hanabi."""
-    candidates = load_policies("vdb,smartbot", game.config)
+    candidates = load_policies("vdb,smartbot", game)
     learned, unknown = Learned(Grounded(game), listed=None), UnknownPartners(candidates)
     lbs = Lbs(rollouts=60, min_rollouts=5, depth=None)
     joint = JointSparta(rollouts=60, min_rollouts=5, round_size=10, max_range=30)

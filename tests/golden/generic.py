@@ -12,24 +12,26 @@ from open_spiel.python import policy as spiel_policy
 from open_spiel.python.bots import uniform_random
 from shimmy import OpenSpielCompatibilityV0
 
-from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, SoIsmcts
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.predictor import Predictor
-from hanabi_search_plugin.belief_model import Grounded
-from hanabi_search_plugin.callables import from_callable
-from hanabi_search_plugin.game import HIDDEN, Game
-from hanabi_search_plugin.learned_belief import Learned
-from hanabi_search_plugin.particles import ParticleBelief
-from hanabi_search_plugin.plain_game import PlainGame
-from hanabi_search_plugin.policy import Policy, UniformPolicy
-from hanabi_search_plugin.unknown_partners import UnknownPartners
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
-from hanabi_search_plugin.wrappers.openspiel_dealt import OpenSpielDealtGame
-from hanabi_search_plugin.wrappers.openspiel_hanabi import load_game
-from hanabi_search_plugin.wrappers.openspiel_policies import as_policy
-from hanabi_search_plugin.wrappers.pettingzoo_games import AECAdapter, AECGame, DeterministicAECGame
+from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.beliefs.belief_model import Grounded
+from hanabi_search_plugin.beliefs.learned_belief import Learned
+from hanabi_search_plugin.beliefs.particles import ParticleBelief
+from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners
+from hanabi_search_plugin.core.game import NOBODY, Game
+from hanabi_search_plugin.core.plain_game import PlainGame
+from hanabi_search_plugin.core.policy import Policy, UniformPolicy
+from hanabi_search_plugin.policies.callables import from_callable
+from hanabi_search_plugin.wrappers.openspiel import (
+    OpenSpielDealtGame,
+    OpenSpielGame,
+    as_policy,
+    load_game,
+)
+from hanabi_search_plugin.wrappers.pettingzoo import AECAdapter, AECGame, DeterministicAECGame
 from tests.golden.cases import Cases, Found, searched
 from tests.golden.native import plain, remembering, second, sparta
 from tests.golden.trees import SEARCHES
@@ -42,24 +44,24 @@ class Guess(PlainGame):
 
     name, num_players, num_actions, return_range, max_length = "guess", 2, 9, (0.0, 1.0), 2
 
-    def starts(self) -> Iterable[tuple[Any, float]]:
+    def initial_states(self) -> Iterable[tuple[Any, float]]:
         return [((number, None, None), 1 / 9) for number in range(9)]
 
-    def mover(self, state: Any) -> int:
-        return (0, 1, HIDDEN)[2 - state.count(None)]
+    def current_player(self, state: Any) -> int:
+        return (0, 1, NOBODY)[2 - state.count(None)]
 
-    def moves(self, state: Any) -> Iterable[int]:
-        return range(3) if self.mover(state) == 0 else range(9)
+    def legal_actions(self, state: Any) -> Iterable[int]:
+        return range(3) if self.current_player(state) == 0 else range(9)
 
-    def after(self, state: Any, action: int) -> Iterable[tuple[Any, float]]:
+    def next_states(self, state: Any, action: int) -> Iterable[tuple[Any, float]]:
         number, word, _ = state
         return [((number, action, None) if word is None else (number, word, action), 1.0)]
 
-    def paid(self, state: Any) -> list[float]:
+    def returns(self, state: Any) -> list[float]:
         number, _, guess = state
         return [float(number == guess)] * 2
 
-    def seen(self, state: Any, player: int) -> list[int]:
+    def observation(self, state: Any, player: int) -> list[int]:
         number, word, _ = state
         return [number if player == 0 else number % 2, -1 if word is None else word]
 

@@ -7,10 +7,10 @@ from typing import Any
 import gymnasium
 import numpy as np
 
-from hanabi_search_plugin.agent import upgrade
-from hanabi_search_plugin.callables import from_callable
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.policy import Policy
+from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.policies.callables import from_callable
 from hanabi_search_plugin.wrappers.gymnasium import HanabiEnv
 from tests.golden.cases import TENSORS, Cases, Found, searched
 from tests.golden.native import second, sparta

@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.agent import SearchAgent, upgrade
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.blueprints.compiled import SmartBot
-from hanabi_search_plugin.blueprints.registry import load_policy
-from hanabi_search_plugin.callables import from_callable
-from hanabi_search_plugin.game import Game
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.particles import ParticleBelief
-from hanabi_search_plugin.policy import Policy, UniformPolicy
+from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.beliefs.particles import ParticleBelief
+from hanabi_search_plugin.core.agent import SearchAgent
+from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.policy import Policy, UniformPolicy
+from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.policies.callables import from_callable
+from hanabi_search_plugin.registry import load_policy
 from tests.golden.cases import Cases, Found, searched
 
 CASES = Cases()
@@ -43,7 +44,7 @@ def second(game: Game, policy: Policy, agent: SearchAgent) -> tuple[Policy, ...]
 def of_policy(
     name: str, game: HanabiGame, search: Sparta, skip: int, keep: int = 1, **options: Any
 ) -> Found:
-    policy = load_policy(name, game.config)
+    policy = load_policy(name, game)
     agent = upgrade(policy, game, search, **options)
     return searched(game, second(game, policy, agent), skip=skip, keep=keep)
 

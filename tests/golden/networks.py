@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.predictor import Predictor
-from hanabi_search_plugin.belief_model import Grounded
-from hanabi_search_plugin.belief_names import load_belief_model
-from hanabi_search_plugin.blueprints.registry import load_policies, load_policy
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.learned_belief import Learned
-from hanabi_search_plugin.policy import Policy
-from hanabi_search_plugin.unknown_partners import UnknownPartners
+from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.beliefs.belief_model import Grounded
+from hanabi_search_plugin.beliefs.learned_belief import Learned
+from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners
+from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.networks.catalogue import load_belief_model
+from hanabi_search_plugin.registry import load_policies, load_policy
 from tests.golden.cases import TENSORS, Cases, Found, searched
 from tests.golden.native import THREE, TINY, TWO, Echo, second, sparta
 
@@ -70,7 +70,7 @@ def grounded_python() -> Found:
 def over(
     name: str, search: Any, *, game: HanabiGame = FULL, skip: int = 2, **options: Any
 ) -> Found:
-    policy = load_policy(name, game.config)
+    policy = load_policy(name, game)
     agent = upgrade(policy, game, search, **options)
     return searched(game, second(game, policy, agent), skip=skip, keep=1)
 
@@ -145,8 +145,8 @@ def untrained(kind: str, game: HanabiGame, critic: bool) -> Policy:
     import torch
 
     from hanabi_search_plugin.networks.architectures import make_network
-    from hanabi_search_plugin.networks.nets.critic import Critic
-    from hanabi_search_plugin.networks.policy import network_policy
+    from hanabi_search_plugin.networks.nets.critic_net import Critic
+    from hanabi_search_plugin.networks.policy_of_network import network_policy
 
     torch.manual_seed(0)
     network = make_network(kind, game.config, {"hidden": 8})

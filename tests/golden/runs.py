@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.ismcts import RisMcts
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
-from hanabi_search_plugin.blueprints.registry import load_policies, load_policy
-from hanabi_search_plugin.evaluation import evaluate
-from hanabi_search_plugin.game import HIDDEN, Game
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.match import GameResult
-from hanabi_search_plugin.policy import UniformPolicy
-from hanabi_search_plugin.records import RecordedGame
-from hanabi_search_plugin.replay import replay
-from hanabi_search_plugin.searched_games import read_searched, record_games
-from hanabi_search_plugin.selfplay import self_play
-from hanabi_search_plugin.streams import Streams
+from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.core.game import PAD, Game
+from hanabi_search_plugin.core.policy import UniformPolicy
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.evaluate import evaluate
+from hanabi_search_plugin.evaluation.match import GameResult
+from hanabi_search_plugin.evaluation.playing import self_play
+from hanabi_search_plugin.hanabi.files.records import RecordedGame
+from hanabi_search_plugin.hanabi.files.replay import replay
+from hanabi_search_plugin.hanabi.files.searched_games import read_searched, record_games
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.registry import load_policies, load_policy
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from tests.golden.cases import Cases, Found
 from tests.golden.native import SMARTBOT, THREE, TWO, second, sparta
@@ -88,14 +88,14 @@ def evaluate_tiny_hanabi() -> Found:
 
 def played(game: HanabiGame, names: str, games: int = 6) -> Found:
     """Games without search, in lockstep: moves, returns and lives."""
-    line_up = load_policies(names, game.config)
+    line_up = load_policies(names, game)
     rng = np.random.default_rng(3)
     worlds = game.deal(rng, games)
     result = self_play(worlds, line_up * game.num_players, Streams.spawn(rng, games))
     assert result.lives is not None
     rows = zip(result.actions, result.returns, result.lives, strict=True)
     return [
-        [moves[moves != HIDDEN].tolist(), returns.tolist(), int(lives)]
+        [moves[moves != PAD].tolist(), returns.tolist(), int(lives)]
         for moves, returns, lives in rows
     ]
 
@@ -139,6 +139,8 @@ def replayed() -> Found:
     ]  # fmt: skip
     compared = ("iggi", "smartbot", "vdb", "random")
     return [
-        replay(games, lambda config, name=name: (load_policy(name, config),) * 3).to_dict()
+        replay(
+            games, lambda config, name=name: (load_policy(name, HanabiGame(config)),) * 3
+        ).to_dict()
         for name in compared
     ]

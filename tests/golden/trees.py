@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from hanabi_search_plugin.agent import upgrade
 from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, SoIsmcts, TreeSearch
 from hanabi_search_plugin.algorithms.predictor import Predictor
-from hanabi_search_plugin.blueprints.agents import RuleAgent
-from hanabi_search_plugin.blueprints.learned_partners import LearnedPartners, shipped_recogniser
-from hanabi_search_plugin.blueprints.registry import load_policies, load_policy
-from hanabi_search_plugin.blueprints.rulebook import TABLE_II
-from hanabi_search_plugin.hanabi.game import HanabiGame
-from hanabi_search_plugin.unknown_partners import UnknownPartners, favouring
+from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners, favouring
+from hanabi_search_plugin.hanabi.beliefs.learned_partners import LearnedPartners, shipped_recogniser
+from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
+from hanabi_search_plugin.hanabi.bots.rulebook import TABLE_II
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.registry import load_policies, load_policy
 from tests.golden.cases import Cases, Found, beliefs_along, searched
 from tests.golden.native import THREE, TWO, second, sparta
 
@@ -43,7 +43,7 @@ def of_tree(
     kind: str, game: HanabiGame, iterations: int = 60, policy: str = "vdb", **options: Any
 ) -> Found:
     search = SEARCHES[kind](iterations=iterations, **options)
-    blueprint = load_policy(policy, game.config)
+    blueprint = load_policy(policy, game)
     agent = upgrade(blueprint, game, search)
     return searched(game, second(game, blueprint, agent), skip=1, keep=1)
 
@@ -87,7 +87,7 @@ NAMES = ("vdb", "smartbot", "cautious", "random")
 
 def adapting(game: HanabiGame, search: Any, **options: Any) -> Found:
     """The partners are SmartBots, and the agent finds out; with what it believes."""
-    candidates = load_policies(",".join(NAMES), game.config)
+    candidates = load_policies(",".join(NAMES), game)
     agent = upgrade(candidates[0], game, search, belief=UnknownPartners(candidates, **options))
     return searched(game, second(game, candidates[1], agent), skip=1, keep=1)
 

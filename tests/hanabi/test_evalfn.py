@@ -39,10 +39,10 @@ from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.registry import load_policy
 from hanabi_search_plugin.testing import check_policy
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
-from tests.references.evalfn_reference import features
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from tests.helpers.hanabi_table import any_config
 from tests.helpers.small_networks import random_network, tensors
+from tests.references.evalfn_reference import features
 from tests.references.rules_reference import Table
 from tests.search.test_ismcts import (
     PAYOFF,

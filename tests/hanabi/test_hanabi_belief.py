@@ -13,7 +13,7 @@ from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.policy import Policy, Shared, UniformPolicy, as_blueprint
 from hanabi_search_plugin.core.rollout import action_values, observe_all, start_memories
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.hanabi.beliefs import hand_range, partners
+from hanabi_search_plugin.hanabi.beliefs import hand_range, partner_kinds, partners
 from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
 from hanabi_search_plugin.hanabi.bots.hats import HatBot, HatBotB
 from hanabi_search_plugin.hanabi.bots.rule_agents import rule_agent
@@ -22,7 +22,7 @@ from hanabi_search_plugin.hanabi.engine.layout import DECK_NEXT
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.testing import check_belief
 from hanabi_search_plugin.testing.belief_checks import distribution
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from tests.helpers.hanabi_bayes import Hashed, Record, hands_of
 from tests.helpers.openspiel_hanabi import load
 
@@ -144,7 +144,7 @@ def test_an_unexplained_move_leaves_a_world_a_share_of_its_weight(config, policy
             assert_equal(chances(belief), expected)
             assert belief.recovered == 0 and belief.exact
             if epsilon == 0.0:
-                seen |= set(np.round(belief.likes, 9).tolist())
+                seen |= set(np.round(belief.likelihood, 9).tolist())
     assert policy == NOISY_NAME or {0.3, 1.0} <= seen
 
 
@@ -512,7 +512,7 @@ def tight(monkeypatch):
 
     def limit(kept, tested=1 << 24, walked=1 << 28):
         monkeypatch.setattr(partners, "MAX_STORED", kept)
-        monkeypatch.setattr(partners, "MAX_ASKED", kept)
+        monkeypatch.setattr(partner_kinds, "MAX_ASKED", kept)
         monkeypatch.setattr(hand_range, "MAX_TESTED", tested)
         monkeypatch.setattr(hand_range, "MAX_WALKED", walked)
 

@@ -362,14 +362,14 @@ def test_replay_rebuilds_another_seats_views() -> None:
         for seat in range(3):
             held = game.hidden_tokens(worlds, seat)
             for turn, then in enumerate(hands):
-                assert np.array_equal(game.earlier(histories[seat], held, turn), then[seat])
+                assert np.array_equal(game.tokens_at(histories[seat], held, turn), then[seat])
             for player in range(3):
                 found = game.replay(histories[seat], player, held)
                 assert found.seat == player and found.events is histories[seat].events
                 for mine, true in zip(found.views, histories[player].views, strict=True):
                     assert isinstance(mine, HanabiView) and mine.keys() == true.keys()
                 turns = rng.integers(0, len(found.views), 5)
-                many = game.moments(histories[seat], player, held.repeat(5, axis=0), turns)
+                many = game.views_at(histories[seat], player, held.repeat(5, axis=0), turns)
                 keys = [histories[player].views[t].keys()[0] for t in turns]
                 assert many.player == player and list(many.keys()) == keys
 

@@ -26,10 +26,10 @@ from hanabi_search_plugin.hanabi.engine.layout import ALL, HANDS, LEFT0, NO_CARD
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.hanabi.search import compiled_rollouts
 from hanabi_search_plugin.testing import check_policy
-from tests.references.hatbot_reference import ReferenceHatBot, ReferenceHatBotB
 from tests.helpers.hanabi_masks import check_recorded, compare, masks_of
 from tests.helpers.hanabi_play import random_legal
 from tests.helpers.hanabi_table import Table, any_config, hidden_shuffled, stacked
+from tests.references.hatbot_reference import ReferenceHatBot, ReferenceHatBotB
 
 STANDARD = [2, 3, 4, 5]
 SMALL = {"players": 3, "colors": 2, "ranks": 3, "hand_size": 2, "information_tokens": 4}

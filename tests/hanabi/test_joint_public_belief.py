@@ -16,7 +16,7 @@ from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
 from hanabi_search_plugin.hanabi.bots.rule_agents import rule_agent
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from tests.helpers.hanabi_bayes import Hashed, hands_of
 from tests.helpers.hanabi_decks import AllDecks
 from tests.helpers.openspiel_hanabi import load

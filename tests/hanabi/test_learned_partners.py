@@ -38,7 +38,7 @@ from hanabi_search_plugin.learning.partner_training import (
     train,
 )
 from hanabi_search_plugin.registry import MIXED_TRACK, load_policies, load_policy
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from tests.helpers.small_networks import random_network
 
 TWO = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3, life_tokens=2)

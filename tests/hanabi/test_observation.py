@@ -17,7 +17,11 @@ from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.text import COLOR_LETTERS, action_to_dict
-from hanabi_search_plugin.hanabi.files.observation import SeenGame, configuration_of, read
+from hanabi_search_plugin.hanabi.files.observation import (
+    SeenGame,
+    configuration_of,
+    read_observation,
+)
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from tests.helpers.hanabi_play import play_on
 from tests.helpers.openspiel_hanabi import random_config
@@ -96,9 +100,9 @@ def test_nothing_of_a_vector_is_lost(seed: int) -> None:
         shown = worlds.view(seat)
         bits, packed = shown.observation("openspiel"), shown.observation("packed")
         for vector, octets in zip(bits, packed, strict=True):
-            view = read(config, vector, seat=seat)
+            view = read_observation(config, vector, seat=seat)
             assert np.array_equal(written(view), vector)
-            assert read(config, octets, seat=seat, encoding="packed") == view
+            assert read_observation(config, octets, seat=seat, encoding="packed") == view
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -107,8 +111,8 @@ def test_v0_says_the_same_but_for_identities_that_are_all_gone(seed: int) -> Non
     worlds = positions(config, seed)
     view = worlds.view(config.players - 1)
     for vector, floats in zip(view.observation("openspiel"), view.observation("v0"), strict=True):
-        expected = read(config, vector, seat=config.players - 1)
-        found = read(config, floats, seat=config.players - 1, encoding="v0")
+        expected = read_observation(config, vector, seat=config.players - 1)
+        found = read_observation(config, floats, seat=config.players - 1, encoding="v0")
         for name in ("fireworks", "hints", "lives", "deck", "discards", "last_move"):
             assert getattr(found, name) == getattr(expected, name)
         for hand, other in zip(found.hands, expected.hands, strict=True):
@@ -125,7 +129,7 @@ def test_a_known_position() -> None:
     worlds = HanabiGame(config).from_decks([[0, 4, 0, 3, 2, 3, 3, 0, 1, 1, 4, 5]])
     for action in (4, 2, 3):  # red to P1; P1 plays R1; P0 plays Y2
         worlds.step(np.array([action]))
-    view = read(config, worlds.view(1).observation("openspiel")[0], seat=1)
+    view = read_observation(config, worlds.view(1).observation("openspiel")[0], seat=1)
     assert (view.fireworks, view.hints, view.lives, view.deck) == ((1, 0), 2, 2, 6)
     assert view.discards == ("Y2",) and [card.card for card in view.hands[0]] == ["R1", "Y1"]
     assert view.last_move is not None
@@ -152,20 +156,20 @@ def test_what_fits_several_or_none_is_refused() -> None:
     bits = positions(config, 0).view(0).observation("openspiel")
     vector = bits[0]
     with pytest.raises(ConfigError, match="that no such game shows"):
-        read(config, 1 - vector)
+        read_observation(config, 1 - vector)
     with pytest.raises(ConfigError, match="must be of shape"):
-        read(config, vector[:-1], encoding="v0")
+        read_observation(config, vector[:-1], encoding="v0")
     with pytest.raises(ConfigError, match="whole numbers from 0 to 255"):
-        read(config, np.full(83, 0.5), encoding="packed")
+        read_observation(config, np.full(83, 0.5), encoding="packed")
     floats = positions(config, 0).view(0).observation("v0")[0]
     with pytest.raises(ConfigError, match="got what none shows"):
-        read(config, floats / 2 + (floats == 1) / 2, encoding="v0")
+        read_observation(config, floats / 2 + (floats == 1) / 2, encoding="v0")
     with pytest.raises(ConfigError, match="seat must be from 0 to 1"):
-        read(config, vector, seat=2)
+        read_observation(config, vector, seat=2)
     with pytest.raises(ConfigError, match="encoding must be one of"):
-        read(config, vector, encoding="bits")
+        read_observation(config, vector, encoding="bits")
     with pytest.raises(ConfigError, match="must be numbers"):
-        read(config, ["one", "two"])
+        read_observation(config, ["one", "two"])
 
 
 def test_cards_that_were_told_outright_look_like_a_seers() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from hanabi_search_plugin.core.errors import ConfigError
-from hanabi_search_plugin.core.game import HIDDEN
+from hanabi_search_plugin.core.game import PAD
 from hanabi_search_plugin.core.policy import Blueprint, Policy, UniformPolicy
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.playing import self_play
@@ -35,7 +35,7 @@ def played(config: HanabiConfig, policy: Policy, games: int, seed: int = 5) -> l
             config=config,
             game=i,
             deck=tuple(worlds.rows[i, -config.deck_size :].tolist()),
-            actions=tuple(a for a in result.actions[i].tolist() if a != HIDDEN),
+            actions=tuple(a for a in result.actions[i].tolist() if a != PAD),
             first_player=int(worlds.rows[i, TURN]),
             score=int(result.returns[i, 0]),
             lives_left=int(result.outcome["lives_left"][i]),

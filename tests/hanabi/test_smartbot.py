@@ -34,7 +34,7 @@ from hanabi_search_plugin.hanabi.engine.layout import (
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.hanabi.search import compiled_rollouts
 from hanabi_search_plugin.testing import check_policy
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from tests.helpers.hanabi_masks import check_recorded, compare, masks_of
 from tests.helpers.hanabi_play import random_legal
 from tests.helpers.hanabi_table import Table, any_config, hidden_shuffled, stacked

@@ -30,8 +30,7 @@ from hanabi_search_plugin.networks.nets.belief_net import BeliefNet
 from hanabi_search_plugin.networks.training.belief_games import batch_of, collect
 from hanabi_search_plugin.networks.training.belief_training import BeliefRun, BeliefSettings, lesson
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
-from hanabi_search_plugin.wrappers._openspiel_dealt import OpenSpielDealtGame
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielDealtGame, OpenSpielGame
 
 SMALL = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3)
 THREE = HanabiGame(players=3, colors=2, ranks=2, hand_size=2, information_tokens=3)

@@ -161,9 +161,9 @@ def test_a_cut_rollout_ends_in_the_critics_word_where_its_policy_plays_all_seats
 
 def test_play_by_chance_has_no_critic_nor_has_a_network_without_one() -> None:
     critic = Constant(TINY)
-    assert network_policy(network(), critic=critic).critic != ""
+    assert network_policy(network(), critic=critic).critic_id != ""
     by_chance = network_policy(network(), critic=critic, temperature=0.5)
-    assert by_chance.critic == network_policy(network()).critic == ""
+    assert by_chance.critic_id == network_policy(network()).critic_id == ""
     with pytest.raises(UnsupportedError, match="has no critic"):
         by_chance.world_value(positions(TINY), (None, None), 0)
 
@@ -176,8 +176,8 @@ def test_games_say_which_critic_they_asked_and_only_then(tmp_path: Path) -> None
         agent = upgrade(policy, game, search)
         result = evaluate(game, (policy, agent), games=1, seed=0)
         told.append(result.parameters["critics"])
-    assert told == [None, [policy.critic] * 2]
-    assert policy.critic not in json.dumps(result.parameters["policies"])
+    assert told == [None, [policy.critic_id] * 2]
+    assert policy.critic_id not in json.dumps(result.parameters["policies"])
 
 
 # ---------------------------------------------------------------------------- what it learns from
@@ -272,7 +272,7 @@ def test_a_critic_learns_and_the_policy_stays_as_it_is(whose: Path, tmp_path: Pa
     for name, tensor in before.network.state_dict().items():
         assert torch.equal(loaded.network.state_dict()[name], tensor)
     policy = load_policy(f"network:file={tmp_path / MODEL}", HanabiGame(TINY))
-    assert isinstance(policy, NetworkPolicy) and policy.critic
+    assert isinstance(policy, NetworkPolicy) and policy.critic_id
     assert policy.digest == load_policy(f"network:file={whose}", HanabiGame(TINY)).digest
     found = measured(HanabiGame(TINY), policy, loaded.critic, 400, 0.02, 9)["all"]
     for name in ("error", "soon_error", "own_error"):

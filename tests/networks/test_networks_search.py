@@ -13,12 +13,12 @@ from hanabi_search_plugin import HanabiConfig, HanabiGame, Sparta
 from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.core import rollout as lockstep
 from hanabi_search_plugin.core.policy import as_blueprint
-from hanabi_search_plugin.hanabi.beliefs import partners
+from hanabi_search_plugin.hanabi.beliefs import partner_kinds, partners
 from hanabi_search_plugin.networks import network_policy as network_policies
 from hanabi_search_plugin.networks.nets import mask_on_cpu
 from hanabi_search_plugin.networks.policy_of_network import network_policy
-from tests.helpers.hanabi_play import random_legal
 from tests.hanabi.test_hanabi_belief import assert_equal, chances, games
+from tests.helpers.hanabi_play import random_legal
 from tests.networks.test_networks import CONFIGS, NETWORKS, TINY, network_of
 
 SMALL = {
@@ -112,7 +112,7 @@ def _hands(worlds: Any) -> list[list[int]]:
 def test_a_public_memory_is_kept_once_and_asked_about_every_hand(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(partners, "MAX_ASKED", 100)
+    monkeypatch.setattr(partner_kinds, "MAX_ASKED", 100)
     game = HanabiGame(players=2, colors=3, ranks=3, hand_size=4)
     public = network_policy(network_of("masks", NETWORKS[0][1], game.config))
     private = network_policy(network_of("recurrent", NETWORKS[4][1], game.config))

@@ -16,7 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from hanabi_search_plugin import HanabiConfig, HanabiGame, UnsupportedError
 from hanabi_search_plugin.core import rollout as lockstep
 from hanabi_search_plugin.core.errors import IllegalActionError
-from hanabi_search_plugin.core.game import HIDDEN, Event
+from hanabi_search_plugin.core.game import SKIP, Event
 from hanabi_search_plugin.core.policy import UniformPolicy, as_blueprint
 from hanabi_search_plugin.core.rollout import action_values, rollout, start_memories
 from hanabi_search_plugin.core.streams import Streams
@@ -368,7 +368,7 @@ def test_a_search_plays_on_where_the_networks_are(
     assert team[0].at_once == (0 if device == "cpu" else ON_GPU)
     worlds, streams = play_on(game.deal(rng, 20), rng, 2), Streams.spawn(rng, 20)
     memories = start_memories(worlds, team)
-    actions = np.where(worlds.legal.T, np.arange(TINY.num_actions)[:, None], HIDDEN)
+    actions = np.where(worlds.legal.T, np.arange(TINY.num_actions)[:, None], SKIP)
     batches = []
     deal = TensorWorlds.of.__func__
 

@@ -23,7 +23,7 @@ from hanabi_search_plugin.evaluation.evaluate import evaluate
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.policies.callables import from_callable
 from hanabi_search_plugin.testing import check_agent, check_policy
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from tests.helpers.hanabi_bayes import Record, hands_of
 
 WIDTH = 6  # of the states

@@ -26,12 +26,9 @@ from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
 from hanabi_search_plugin.hanabi.bots.rulebook import TABLE_II, PlayIfCertain, TellRandomly
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.registry import load_policy
-from hanabi_search_plugin.wrappers._openspiel_agents import as_bot
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
-from hanabi_search_plugin.wrappers._openspiel_hanabi import load_game
 from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielWorlds
-from hanabi_search_plugin.wrappers._pettingzoo_env import env
-from hanabi_search_plugin.wrappers._pettingzoo_seats import RecordObservations, SeatAgent
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, as_bot, load_game
+from hanabi_search_plugin.wrappers.pettingzoo import RecordObservations, SeatAgent, env
 
 SMALL = HanabiGame(players=3, colors=3, ranks=3, hand_size=2, information_tokens=4, bomb="keep")
 TINY = OpenSpielGame("tiny_hanabi")

@@ -14,8 +14,8 @@ from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.core.policy import UniformPolicy
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielWorlds
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 SIMULATIONS = 60
 REPEATS = 60

@@ -14,7 +14,7 @@ from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.rollout import observe_all, start_memories
 from hanabi_search_plugin.evaluation.evaluate import evaluate
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 SMALL = {"players": 2, "colors": 2, "ranks": 3, "hand_size": 3}
 SEARCH = {"max_range": 12, "rollouts": 300, "min_rollouts": 10, "round_size": 10}

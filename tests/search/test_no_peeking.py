@@ -45,10 +45,13 @@ from hanabi_search_plugin.policies.callables import from_callable
 from hanabi_search_plugin.registry import load_policy, policies
 from hanabi_search_plugin.testing import check_agent
 from hanabi_search_plugin.wrappers import _pettingzoo_env as native
-from hanabi_search_plugin.wrappers._gymnasium_env import HanabiEnv
-from hanabi_search_plugin.wrappers._openspiel_agents import as_bot, as_rl_agent, as_spiel_policy
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
-from hanabi_search_plugin.wrappers._openspiel_hanabi import (
+from hanabi_search_plugin.wrappers.gymnasium import HanabiEnv
+from hanabi_search_plugin.wrappers.openspiel import (
+    OpenSpielGame,
+    as_bot,
+    as_policy,
+    as_rl_agent,
+    as_spiel_policy,
     history_of,
     hypothetical_state,
     initial_state,
@@ -57,9 +60,12 @@ from hanabi_search_plugin.wrappers._openspiel_hanabi import (
     spiel_of,
     to_state,
 )
-from hanabi_search_plugin.wrappers._openspiel_policies import as_policy
-from hanabi_search_plugin.wrappers._pettingzoo_games import AECGame, DeterministicAECGame
-from hanabi_search_plugin.wrappers._pettingzoo_seats import RecordObservations, SeatAgent
+from hanabi_search_plugin.wrappers.pettingzoo import (
+    AECGame,
+    DeterministicAECGame,
+    RecordObservations,
+    SeatAgent,
+)
 from tests.helpers.pettingzoo_hanabi import theirs
 from tests.helpers.small_networks import random_network
 from tests.wrappers.test_pettingzoo_games import OpenSpiel, TicTacToe

@@ -15,7 +15,7 @@ from hanabi_search_plugin.core import rollout as rollouts
 from hanabi_search_plugin.core.rollout import action_values, rollout, start_memories
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.testing import check_agent, check_game
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 benchmarks = pytest.importorskip("benchmarks.other_games")
 

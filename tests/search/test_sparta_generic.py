@@ -16,7 +16,7 @@ from hanabi_search_plugin.core.rollout import rollout, start_memories
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.policies.callables import from_callable
 from hanabi_search_plugin.testing import check_agent
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 TINY = OpenSpielGame("tiny_hanabi")
 PAYOFF = np.array(

@@ -27,7 +27,7 @@ from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.layout import DECK_NEXT
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from tests.helpers.hanabi_bayes import Hashed
 
 SMALL = HanabiGame(players=2, colors=1, ranks=3, hand_size=2, information_tokens=2, life_tokens=2)

@@ -25,7 +25,7 @@ from hanabi_search_plugin.core.policy import Policy, memory_from
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.policies.callables import from_callable
 from hanabi_search_plugin.testing import check_agent, check_policy
-from hanabi_search_plugin.wrappers._gymnasium_env import ID, MaskInObservation
+from hanabi_search_plugin.wrappers.gymnasium import ID, MaskInObservation
 
 SMALL: dict[str, Any] = {"colors": 2, "ranks": 3, "hand_size": 2, "information_tokens": 4}
 SMALL |= {"bomb": "keep"}

@@ -15,7 +15,7 @@ from gymnasium.utils.env_checker import check_env
 from hanabi_search_plugin import SearchAgent, SmartBot, Sparta, Streams, UniformPolicy, upgrade
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-from hanabi_search_plugin.wrappers._gymnasium_env import ID, HanabiEnv
+from hanabi_search_plugin.wrappers.gymnasium import ID, HanabiEnv
 
 SMALL: dict[str, Any] = {
     "colors": 2,

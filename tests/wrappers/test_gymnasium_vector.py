@@ -18,8 +18,8 @@ from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.hanabi.search.seat_tables import LockstepTables
 from hanabi_search_plugin.policies.callables import from_callable
-from hanabi_search_plugin.wrappers._gymnasium_env import ID, HanabiEnv
-from hanabi_search_plugin.wrappers._gymnasium_vector import DRAWN_AT_ONCE, HanabiVectorEnv
+from hanabi_search_plugin.wrappers._gymnasium_vector import DRAWN_AT_ONCE
+from hanabi_search_plugin.wrappers.gymnasium import ID, HanabiEnv, HanabiVectorEnv
 
 SMALL: dict[str, Any] = {"colors": 2, "ranks": 3, "hand_size": 2, "information_tokens": 3}
 MODES = list(AutoresetMode)

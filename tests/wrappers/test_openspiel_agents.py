@@ -25,16 +25,18 @@ from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.policy import UniformPolicy
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.registry import load_policy
-from hanabi_search_plugin.wrappers._openspiel_agents import as_bot, as_rl_agent, as_spiel_policy
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
-from hanabi_search_plugin.wrappers._openspiel_hanabi import (
+from hanabi_search_plugin.wrappers.openspiel import (
+    OpenSpielGame,
+    as_bot,
+    as_policy,
+    as_rl_agent,
+    as_spiel_policy,
     history_of,
     hypothetical_state,
     load_game,
     spiel_of,
     to_state,
 )
-from hanabi_search_plugin.wrappers._openspiel_policies import as_policy
 
 TINY = OpenSpielGame("tiny_hanabi")
 KUHN = OpenSpielGame("kuhn_poker")

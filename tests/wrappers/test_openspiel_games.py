@@ -9,12 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
-from hanabi_search_plugin.core.game import HIDDEN
+from hanabi_search_plugin.core.game import UNSEEN
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.testing import check_game
-from hanabi_search_plugin.wrappers._openspiel_dealt import OpenSpielDealtGame
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
-from hanabi_search_plugin.wrappers._openspiel_hanabi import load_game
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielDealtGame, OpenSpielGame, load_game
 
 SMALL_HANABI = "hanabi(players=2,colors=2,ranks=2,hand_size=2)"
 GOOFSPIEL = "turn_based_simultaneous_game(game=goofspiel(num_cards=3))"
@@ -161,7 +159,7 @@ def test_simultaneous_moves_stay_hidden():
     assert not game.public_actions
     event = game.deal(np.random.default_rng(0), 1).step(np.array([2]))
     assert event.seen_by(0, game).action[0] == 2
-    assert event.seen_by(1, game).action[0] == HIDDEN
+    assert event.seen_by(1, game).action[0] == UNSEEN
 
 
 def test_the_kth_chance_event_takes_the_kth_number():

@@ -5,14 +5,14 @@ import pyspiel
 import pytest
 
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
-from hanabi_search_plugin.core.game import HIDDEN
+from hanabi_search_plugin.core.game import UNSEEN
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.layout import HANDS, HIDDEN_CARD, NO_CARD
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.testing import check_game
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
-from hanabi_search_plugin.wrappers._openspiel_hanabi import (
-    HistoryRecord,
+from hanabi_search_plugin.wrappers._openspiel_hanabi import HistoryRecord
+from hanabi_search_plugin.wrappers.openspiel import (
+    OpenSpielGame,
     config_of,
     from_state,
     history_of,
@@ -151,7 +151,7 @@ def test_hypothetical_hands_vary_with_the_seed_alone():
     assert {tuple(record.dealt(worlds.view(0), seed)[5:]) for seed in range(20)} == {
         tuple(record.deck[5:])
     }
-    assert record.deck[:5] == (HIDDEN,) * 5
+    assert record.deck[:5] == (UNSEEN,) * 5
 
 
 @pytest.mark.parametrize("observation_type", ["minimal", "card_knowledge", "seer"])
@@ -197,9 +197,9 @@ def test_simultaneous_games_go_through_turns(name):
     worlds = game.deal(np.random.default_rng(0), 2)
     event = worlds.step(np.array([0, 1]))
     history = [game.history(state, 1) for state in worlds.states]
-    assert event.seen_by(1, game).action.tolist() == [HIDDEN, HIDDEN]
+    assert event.seen_by(1, game).action.tolist() == [UNSEEN, UNSEEN]
     assert history[0].views[-1].keys() == history[1].views[-1].keys()
-    assert history[0].events[-1].action[0] == HIDDEN
+    assert history[0].events[-1].action[0] == UNSEEN
     strings = {game.string(state, 1) for state in worlds.states}
     assert len(strings) == 1 and not {"", None} & strings
 

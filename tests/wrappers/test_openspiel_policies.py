@@ -20,9 +20,7 @@ from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.playing import self_play
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.testing import check_policy
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
-from hanabi_search_plugin.wrappers._openspiel_hanabi import load_game, spiel_of
-from hanabi_search_plugin.wrappers._openspiel_policies import as_policy
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, as_policy, load_game, spiel_of
 
 TINY = OpenSpielGame("tiny_hanabi")
 KUHN = OpenSpielGame("kuhn_poker")

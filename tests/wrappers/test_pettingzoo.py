@@ -24,7 +24,7 @@ from hanabi_search_plugin.core.policy import Policy
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.wrappers import _pettingzoo_env as native
-from hanabi_search_plugin.wrappers._pettingzoo_seats import RecordObservations, SeatAgent
+from hanabi_search_plugin.wrappers.pettingzoo import RecordObservations, SeatAgent
 from tests.helpers.pettingzoo_hanabi import SMALL, deck_of, hanabi_v5, play_random, theirs
 
 CONFIGS: list[dict[str, Any]] = [

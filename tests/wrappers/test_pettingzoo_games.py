@@ -20,14 +20,10 @@ from shimmy import OpenSpielCompatibilityV0
 from hanabi_search_plugin import Sparta, UniformPolicy, View, upgrade
 from hanabi_search_plugin.beliefs.particles import ParticleBelief
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
-from hanabi_search_plugin.core.game import HIDDEN
+from hanabi_search_plugin.core.game import NOBODY
 from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.testing import check_agent, check_game
-from hanabi_search_plugin.wrappers._pettingzoo_games import (
-    AECAdapter,
-    AECGame,
-    DeterministicAECGame,
-)
+from hanabi_search_plugin.wrappers.pettingzoo import AECAdapter, AECGame, DeterministicAECGame
 
 
 class TicTacToe(AECAdapter):
@@ -168,7 +164,7 @@ def test_copies_in_mid_game_go_on_alike(
         agent, worlds, memory = played
         rng = np.random.default_rng(6)
         decisions = []
-        while worlds.current_player[0] != HIDDEN:
+        while worlds.current_player[0] != NOBODY:
             if worlds.current_player[0] == 0:
                 decided = agent.decide(memory[0], np.random.default_rng(0))
                 decisions.append((decided.action, decided.mean.tolist(), decided.rollouts))

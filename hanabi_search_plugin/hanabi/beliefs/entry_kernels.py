@@ -49,11 +49,11 @@ def possible_entries(
 
 
 @inline
-def weigh_all(hands: Any, likes: Any, known: int, unseen: Any, sums: Any) -> float:
+def weigh_all(hands: Any, likelihood: Any, known: int, unseen: Any, sums: Any) -> float:
     """sums[n] = the weight of the hands up to n; returns the weight of all."""
     total = 0.0
     for n in range(len(hands)):
-        like = likes[n] if len(likes) > 0 else 1.0
+        like = likelihood[n] if len(likelihood) > 0 else 1.0
         total += ways_of(int(hands[n]), known, unseen) * like
         sums[n] = total
     return total
@@ -78,7 +78,7 @@ def sample_entries(
     views: Any,
     seat: int,
     hands: Any,
-    likes: Any,
+    likelihood: Any,
     known: int,
     public: Any,
     blocks: Any,
@@ -102,7 +102,7 @@ def sample_entries(
         total = 0.0
         weighed = len(hands) <= LISTED
         if weighed:
-            total = weigh_all(hands, likes, known, unseen, sums)
+            total = weigh_all(hands, likelihood, known, unseen, sums)
         for i in range(n):
             state[0] = seeds[i]
             pick = -1
@@ -113,7 +113,7 @@ def sample_entries(
                 draw -= blocks[block - 1] if block > 0 else 0.0
                 at = block * BLOCK
                 for k in range(at, min(at + BLOCK, len(hands))):
-                    like = likes[k] if len(likes) > 0 else 1.0
+                    like = likelihood[k] if len(likelihood) > 0 else 1.0
                     weight = ways_of(int(hands[k]), known, public) * like
                     if weight > 0.0:
                         at = k
@@ -127,7 +127,7 @@ def sample_entries(
                 tries += 1
                 if tries == TRIES:
                     weighed = True
-                    total = weigh_all(hands, likes, known, unseen, sums)
+                    total = weigh_all(hands, likelihood, known, unseen, sums)
             if pick < 0:
                 pick = first_above(sums, next_uniform(state) * total)
             picks[e * n + i] = pick

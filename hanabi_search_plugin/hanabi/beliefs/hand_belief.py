@@ -65,7 +65,9 @@ class HandBelief(HandRange, ExplicitBelief):
         draw = draw * blocks[-1]
         at = np.minimum(np.searchsorted(blocks, draw, side="right") - 1, len(blocks) - 2)
         pick = np.zeros(len(draw), dtype=np.int64)
-        pick_hands(self.hands, self.likes, self.known, self.unseen, at, draw - blocks[at], pick)
+        pick_hands(
+            self.hands, self.likelihood, self.known, self.unseen, at, draw - blocks[at], pick
+        )
         return self._worlds(pick, chance)
 
     def support(self) -> tuple[HanabiWorlds, FloatArray]:

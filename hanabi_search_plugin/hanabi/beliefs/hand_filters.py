@@ -15,7 +15,7 @@ import numpy as np
 
 from hanabi_search_plugin.hanabi.bots import smartbot
 from hanabi_search_plugin.hanabi.bots.game_loops import decide_as, observe_as
-from hanabi_search_plugin.hanabi.bots.script import KIND, NOBODY, SMARTBOT, chance_of_code
+from hanabi_search_plugin.hanabi.bots.script import KIND, NO_BOT, SMARTBOT, chance_of_code
 from hanabi_search_plugin.hanabi.engine.hands import kept, load_hand, next_hand
 from hanabi_search_plugin.hanabi.engine.layout import (
     colors,
@@ -43,7 +43,7 @@ def chance_of(
     action: int,
 ) -> float:
     """Likelihood that the player to move plays ``action``, which is legal; see ``Game.belief``."""
-    if script[KIND] == NOBODY:
+    if script[KIND] == NO_BOT:
         return 1.0
     due = -1
     if script[KIND] == SMARTBOT:
@@ -64,7 +64,7 @@ def filter_hands(
     row: Any,
     seat: int,
     hands: Any,
-    likes: Any,
+    likelihood: Any,
     groups: Any,
     memories: Any,
     known: int,
@@ -82,13 +82,13 @@ def filter_hands(
     cards: Any,
     counts: Any,
     out_hands: Any,
-    out_likes: Any,
+    out_likelihood: Any,
     out_parents: Any,
 ) -> int:
     """Spell out the pending slots and keep the hands under which the bot may make its move.
 
-    ``row`` is the seat's own view before the move (its hand is overwritten). ``likes`` and
-    ``groups`` may be empty: all 1 and all 0; ``out_likes``, ``out_parents`` empty: not wanted.
+    ``row`` is the seat's own view before the move (its hand is overwritten). ``likelihood`` and
+    ``groups`` may be empty: all 1 and all 0; ``out_likelihood``, ``out_parents`` empty: not wanted.
     ``memories`` int32 [G, words]: the mover's. ``allowed`` int64 [H]: identities a slot may have.
     ``coarse`` and ``thin`` leave hands out, see ``next_hand`` and ``kept``. Fills at most
     len(out_hands) hands and returns how many, with the parent each grew from; call again until
@@ -122,9 +122,9 @@ def filter_hands(
             row[mine + i] = cards[i]
             packed |= cards[i] << (5 * i)
         group = groups[parent] if len(groups) > 0 else 0
-        like = likes[parent] if len(likes) > 0 else 1.0
+        like = likelihood[parent] if len(likelihood) > 0 else 1.0
         if thin == 0 or kept(packed, thin, salt):
-            cursor[EVALUATED] += np.int64(script[KIND] != NOBODY)
+            cursor[EVALUATED] += np.int64(script[KIND] != NO_BOT)
             like *= chance_of(
                 dims, script, epsilon, uncertainty, row, memories[group], board, action
             )
@@ -132,8 +132,8 @@ def filter_hands(
                 out_hands[n] = packed
                 if len(out_parents) > 0:
                     out_parents[n] = parent
-                if len(out_likes) > 0:
-                    out_likes[n] = like
+                if len(out_likelihood) > 0:
+                    out_likelihood[n] = like
                 n += 1
         if leaf:
             depth = -1

@@ -31,7 +31,7 @@ from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArra
 from hanabi_search_plugin.core.policy import Blueprint, Memory
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.beliefs.hand_filters import EVALUATED, PARENT, filter_hands
-from hanabi_search_plugin.hanabi.bots.script import KIND, NOBODY, SCRIPT, STOCHASTIC
+from hanabi_search_plugin.hanabi.bots.script import KIND, NO_BOT, SCRIPT, STOCHASTIC
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiView, HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.hands import (
     BLOCK,
@@ -119,7 +119,7 @@ class HandRange:
     view: HanabiView
     partners: Partners  # the others' memories, and how they choose
     hands: NDArray[Any]  # [N] 5 bits a card, oldest lowest; int32, or int64 for 7 and 8 cards
-    likes: FloatArray  # [N] probability of the others' moves, up to a factor; empty: all equal
+    likelihood: FloatArray  # [N] probability of the others' moves, up to a factor; empty: all equal
     groups: IntArray  # [N] row of ``partners``' memories; empty: all 0
     told: IntArray  # [H] identities that the hints leave possible in each slot
     known: int  # slots spelled out in ``hands``; newer ones are pending
@@ -159,7 +159,7 @@ class HandRange:
             view=view,
             partners=partners,
             hands=np.zeros(1, dtype=np.int32 if game.config.hand_size <= 6 else np.int64),
-            likes=NO_FLOATS,
+            likelihood=NO_FLOATS,
             groups=NO_INTS,
             told=np.full(game.config.hand_size, all_kinds(game)),
             known=0,
@@ -192,8 +192,8 @@ class HandRange:
         new = new.seen(view).possible()
         if not len(new.hands):
             new = new.recover(self)
-        if len(new.likes) and new.likes.max() < TINY:
-            new = replace(new, likes=new.likes / new.likes.max())
+        if len(new.likelihood) and new.likelihood.max() < TINY:
+            new = replace(new, likelihood=new.likelihood / new.likelihood.max())
         if new.partners.see_new_cards:
             new = new.spelled_out()
         if (found := new.partners.observed(new, event)) is None:
@@ -236,7 +236,7 @@ class HandRange:
         return replace(
             self,
             hands=self.hands[keep],
-            likes=self.likes[keep] if len(self.likes) else NO_FLOATS,
+            likelihood=self.likelihood[keep] if len(self.likelihood) else NO_FLOATS,
             groups=self.groups[keep] if len(self.groups) else NO_INTS,
             partners=self.partners.kept(keep),
         )
@@ -284,7 +284,7 @@ class HandRange:
         blank = replace(
             self,
             hands=np.zeros(1, dtype=self.hands.dtype),
-            likes=NO_FLOATS,
+            likelihood=NO_FLOATS,
             groups=NO_INTS,
             partners=before.partners.alone(before, likeliest),
             known=0,
@@ -319,8 +319,8 @@ class HandRange:
         nobody = script is None
         if script is None:
             script = np.zeros(SCRIPT, dtype=np.int64)
-            script[KIND] = NOBODY
-        stochastic = len(self.likes) > 0 or bool(script[STOCHASTIC])
+            script[KIND] = NO_BOT
+        stochastic = len(self.likelihood) > 0 or bool(script[STOCHASTIC])
         stochastic |= self.epsilon > 0.0 or self.uncertainty > 0.0
         most = self.partners.most
         last = self.present if upto is None else upto
@@ -335,19 +335,19 @@ class HandRange:
         cards, counts = np.zeros(8, dtype=np.int64), np.zeros(32, dtype=np.int64)
         room = int(min(bound, most + extra)) + 1  # what is never written takes no memory
         hands = np.empty(room, dtype=self.hands.dtype)
-        likes = np.empty(room if stochastic else 0)
+        likelihood = np.empty(room if stochastic else 0)
         parents = np.empty(room if len(self.hands) > 1 else 0, dtype=np.int32)
         n = 0
         while cursor[PARENT] < len(self.hands) and (limit is None or n < limit):
             n += filter_hands(
-                self.game.dims, row, self.seat, self.hands, self.likes, self.groups, memory,
+                self.game.dims, row, self.seat, self.hands, self.likelihood, self.groups, memory,
                 self.known, last, self.unseen, allowed, script, self.epsilon,
                 self.uncertainty, action,
-                coarse, thin, salt, cursor, cards, counts, hands[n:], likes[n:], parents[n:],
+                coarse, thin, salt, cursor, cards, counts, hands[n:], likelihood[n:], parents[n:],
             )  # fmt: skip
             while n > most and limit is None:
                 thin += 1
-                n = thin_out(hands[:n], likes[:n], parents[:n], thin, salt)
+                n = thin_out(hands[:n], likelihood[:n], parents[:n], thin, salt)
         if n == 0 and thin + coarse > 0 and nobody:
             return self.enumerate(allowed, upto=upto, relax=relax + 1)
         origin = parents[:n] if len(parents) else np.zeros(n, dtype=np.int32)
@@ -355,7 +355,7 @@ class HandRange:
         return replace(
             self,
             hands=hands[:n].copy() if few else hands[:n],
-            likes=likes[:n].copy() if few else likes[:n],
+            likelihood=likelihood[:n].copy() if few else likelihood[:n],
             groups=self.groups[origin] if len(self.groups) else NO_INTS,
             partners=self.partners.kept(origin),
             known=last,
@@ -382,14 +382,14 @@ class HandRange:
     def weights(self) -> FloatArray:
         """[N] unnormalised probabilities of the hands (of their known slots)."""
         weights = np.empty(len(self.hands))  # not needed to sample
-        weigh_hands(self.hands, self.likes, self.known, self.unseen, weights)
+        weigh_hands(self.hands, self.likelihood, self.known, self.unseen, weights)
         return weights
 
     @cached_property
     def blocks(self) -> FloatArray:
         """[K + 1] the weight of all hands before each block of them, and of all."""
         sums = np.empty(-(-len(self.hands) // BLOCK))
-        weigh_blocks(self.hands, self.likes, self.known, self.unseen, sums)
+        weigh_blocks(self.hands, self.likelihood, self.known, self.unseen, sums)
         return np.append(0.0, np.cumsum(sums))
 
     def worlds_of(self, hands: IntArray, chance: Streams) -> HanabiWorlds:

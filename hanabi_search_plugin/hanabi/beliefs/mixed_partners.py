@@ -58,16 +58,16 @@ class MixedPartners(Partners):
                 chance[rows, k] = found.chance_of(whole, k, rows, actor, action, allowed)
                 asked += len(rows)
         weights, total = learned(weights, chance)
-        likes = total + self.uncertainty * (1.0 - total)
+        moved = total + self.uncertainty * (1.0 - total)
         counted = replace(
             whole,
-            likes=likes * (whole.likes if len(whole.likes) else 1.0),
+            likelihood=moved * (whole.likelihood if len(whole.likelihood) else 1.0),
             likelihoods=whole.likelihoods + asked,
             partners=replace(
                 found, weights=(*found.weights[:actor], weights, *found.weights[actor + 1 :])
             ),
         )
-        return counted.select(np.flatnonzero(likes > 0.0))
+        return counted.select(np.flatnonzero(moved > 0.0))
 
     def chance_of(
         self,
@@ -82,17 +82,17 @@ class MixedPartners(Partners):
         column, groups = self.columns[k], self.groups[k]
         hands = belief.hands[rows]
         found = np.empty(len(rows) + 1, dtype=hands.dtype)
-        likes, parents = np.empty(len(found)), np.empty(len(found), dtype=np.int32)
+        likelihood, parents = np.empty(len(found)), np.empty(len(found), dtype=np.int32)
         n = filter_hands(
             belief.game.dims, belief.view.rows[0].copy(), belief.seat, hands, _NO_FLOATS,
             groups[rows] if len(groups) else groups,
             np.ascontiguousarray(column.table[:, actor]), belief.known, belief.known,
             belief.unseen, allowed, column.scripts[actor], self.epsilon[actor], 0.0, action,
             0, 0, 0, np.array([0, -1, 0]), np.zeros(8, dtype=np.int64),
-            np.zeros(32, dtype=np.int64), found, likes, parents,
+            np.zeros(32, dtype=np.int64), found, likelihood, parents,
         )  # fmt: skip
         chance = np.zeros(len(rows))
-        chance[parents[:n]] = likes[:n]
+        chance[parents[:n]] = likelihood[:n]
         return chance
 
     def observed(self, belief: HandRange, event: Event) -> tuple[Partners, IntArray] | None:

@@ -121,22 +121,22 @@ class PolicyPartners(Partners):
         whole = belief.enumerate(allowed)
         assert isinstance(whole.partners, PolicyPartners)
         partners = whole.partners
-        likes = np.empty(len(whole.hands))
+        chance = np.empty(len(whole.hands))
         policy = belief.blueprint[actor]
-        for worlds, part in _batches(whole, len(likes)):
+        for worlds, part in _batches(whole, len(chance)):
             played = np.full(len(part), action)
             memory = partners._of(actor, part)
-            likes[part] = likelihood(worlds, policy, actor, memory, played)
+            chance[part] = likelihood(worlds, policy, actor, memory, played)
             if self.epsilon > 0.0:
                 uniform = 1.0 / worlds.legal.sum(axis=1)
-                likes[part] = (1.0 - self.epsilon) * likes[part] + self.epsilon * uniform
-        likes += self.uncertainty * (1.0 - likes)
+                chance[part] = (1.0 - self.epsilon) * chance[part] + self.epsilon * uniform
+        chance += self.uncertainty * (1.0 - chance)
         counted = replace(
             whole,
-            likes=likes * (whole.likes if len(whole.likes) else 1.0),
-            likelihoods=whole.likelihoods + len(likes),
+            likelihood=chance * (whole.likelihood if len(whole.likelihood) else 1.0),
+            likelihoods=whole.likelihoods + len(chance),
         )
-        return counted.select(np.flatnonzero(likes > 0.0))
+        return counted.select(np.flatnonzero(chance > 0.0))
 
     def observed(self, belief: HandRange, event: Event) -> tuple[Partners, IntArray]:
         def observe(p: int, view: View, part: IntArray) -> Memory:

@@ -166,12 +166,12 @@ class HandRanges(PublicBelief):
     def weights(self, player: int, entries: IntArray) -> FloatArray:
         """See ``PublicBelief.weights``. Takes a time of entries x hands of the player's range."""
         weights = np.empty(len(entries))
-        likes = self.ranges[1 - player]
-        own = likes.likes[likes.find(entries)] if len(likes.likes) else np.ones(len(entries))
+        seen = self.ranges[1 - player]
+        own = seen.likelihood[seen.find(entries)] if len(seen.likelihood) else np.ones(len(entries))
         for e, entry in enumerate(entries.tolist()):
             given = self.condition_on(player, entry)
             weights[e] = given.weights().sum() if len(given.hands) else 0.0
-        cards = _ways(entries, likes.present, likes.unseen)
+        cards = _ways(entries, seen.present, seen.unseen)
         weights *= cards * own
         return np.asarray(weights / weights.sum(), dtype=np.float64)
 
@@ -190,7 +190,7 @@ class HandRanges(PublicBelief):
         rows = np.empty((len(entries) * n, views.rows.shape[1]), dtype=np.int32)
         picks = np.empty(len(rows), dtype=np.int64)
         kernels.sample_entries(
-            self.game.dims, views.rows, player, hands.hands, hands.likes, hands.known,
+            self.game.dims, views.rows, player, hands.hands, hands.likelihood, hands.known,
             hands.unseen, hands.blocks[1:], chance.state, rows, picks,
         )  # fmt: skip
         memories = list(hands.partners.memories(hands, picks))

@@ -45,7 +45,7 @@ WORDS = 4  # of a seat's memory
 STOCHASTIC = 5  # 1 where a choice may be left to chance
 PARAMS = 8
 
-NOBODY, RANDOM, SMARTBOT, ROUTINES = -1, 0, 1, 2  # kinds; NOBODY: no move to explain
+NO_BOT, RANDOM, SMARTBOT, ROUTINES = -1, 0, 1, 2  # kinds; NO_BOT: no move to explain
 
 SILENT, DISCARD_ANY, TELL_ANY, LEGAL_ANY = -1, -2, -3, -4
 COIN = 64

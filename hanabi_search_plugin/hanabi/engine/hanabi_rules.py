@@ -23,7 +23,7 @@ from hanabi_search_plugin.core.errors import (
     UnsupportedError,
 )
 from hanabi_search_plugin.core.game import (
-    HIDDEN,
+    PAD,
     BoolArray,
     Event,
     FloatArray,
@@ -169,7 +169,7 @@ class HanabiRules(PrivateTokens, Redeterminizes, Replays):
 
     def private_tokens(self, worlds: Worlds, factor: int) -> IntArray:
         cards = self._rows(worlds)[:, self.hand_slots(factor)]
-        return np.where(cards == NO_CARD, HIDDEN, cards).astype(np.int64)
+        return np.where(cards == NO_CARD, PAD, cards).astype(np.int64)
 
     def with_private(
         self, worlds: Worlds, factor: int, tokens: IntArray, rng: Streams
@@ -245,7 +245,7 @@ class HanabiRules(PrivateTokens, Redeterminizes, Replays):
         views = [self._with_hands(seen, history.seat, hands).view(player) for seen, hands in past]
         return History(player, tuple(reversed(views)), history.events)
 
-    def moments(self, history: History, player: int, tokens: IntArray, turns: IntArray) -> View:
+    def views_at(self, history: History, player: int, tokens: IntArray, turns: IntArray) -> View:
         """See ``Replays``."""
         if player == history.seat:
             shown = np.concatenate([self._seen(view) for view in history.views])
@@ -258,16 +258,16 @@ class HanabiRules(PrivateTokens, Redeterminizes, Replays):
                 found[now] = self._with_hands(seen, history.seat, hands[now]).rows
         return HanabiWorlds(self, found).view(player)
 
-    def earlier(self, history: History, tokens: IntArray, turn: int) -> IntArray:
+    def tokens_at(self, history: History, tokens: IntArray, turn: int) -> IntArray:
         """See ``Replays``."""
         past = self._past(history, tokens)
         hands = next(itertools.islice(past, len(history.views) - 1 - turn, None))[1]
-        return np.where(hands == NO_CARD, HIDDEN, hands).astype(np.int64)
+        return np.where(hands == NO_CARD, PAD, hands).astype(np.int64)
 
     def _past(self, history: History, tokens: IntArray) -> Iterator[tuple[Rows, Rows]]:
         """What the observer saw at each turn, [1, W], the last first; its cards [B, H] then."""
         observer, size = history.seat, self.config.hand_size
-        hands = np.where(tokens == HIDDEN, NO_CARD, tokens).astype(np.int32)
+        hands = np.where(tokens == PAD, NO_CARD, tokens).astype(np.int32)
         for t in range(len(history.views) - 1, -1, -1):
             seen = self._seen(history.views[t])
             yield seen, hands

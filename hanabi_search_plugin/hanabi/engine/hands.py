@@ -127,7 +127,7 @@ def load_hand(hand: int, cards: Any, counts: Any, unseen: Any, allowed: Any, kno
 
 
 @kernel
-def thin_out(hands: Any, likes: Any, parents: Any, thin: int, salt: int) -> int:
+def thin_out(hands: Any, likelihood: Any, parents: Any, thin: int, salt: int) -> int:
     """Keep 1 in 2**thin of the hands, but one at least, at the front; returns how many."""
     n = 0
     for i in range(len(hands)):
@@ -135,8 +135,8 @@ def thin_out(hands: Any, likes: Any, parents: Any, thin: int, salt: int) -> int:
             hands[n] = hands[i]
             if len(parents) > 0:
                 parents[n] = parents[i]
-            if len(likes) > 0:
-                likes[n] = likes[i]
+            if len(likelihood) > 0:
+                likelihood[n] = likelihood[i]
             n += 1
     return max(n, 1)
 
@@ -155,10 +155,10 @@ def ways_of(hand: int, known: int, unseen: Any) -> int:
 
 
 @kernel
-def weigh_hands(hands: Any, likes: Any, known: int, unseen: Any, weights: Any) -> None:
+def weigh_hands(hands: Any, likelihood: Any, known: int, unseen: Any, weights: Any) -> None:
     """weights[n] = ways to draw the known slots x the hand's likelihood."""
     for n in range(len(hands)):
-        like = likes[n] if len(likes) > 0 else 1.0
+        like = likelihood[n] if len(likelihood) > 0 else 1.0
         weights[n] = ways_of(np.int64(hands[n]), known, unseen) * like
 
 
@@ -180,24 +180,24 @@ def holding(hands: Any, slot: int, card: int, same: Any) -> None:
 
 
 @kernel
-def weigh_blocks(hands: Any, likes: Any, known: int, unseen: Any, sums: Any) -> None:
+def weigh_blocks(hands: Any, likelihood: Any, known: int, unseen: Any, sums: Any) -> None:
     """sums[k] = weight of the k-th BLOCK hands together."""
     sums[:] = 0.0
     for n in range(len(hands)):
-        like = likes[n] if len(likes) > 0 else 1.0
+        like = likelihood[n] if len(likelihood) > 0 else 1.0
         sums[n // BLOCK] += ways_of(np.int64(hands[n]), known, unseen) * like
 
 
 @kernel
 def pick_hands(
-    hands: Any, likes: Any, known: int, unseen: Any, blocks: Any, left: Any, picks: Any
+    hands: Any, likelihood: Any, known: int, unseen: Any, blocks: Any, left: Any, picks: Any
 ) -> None:
     """picks[b] = the hand of block blocks[b] at which its running weight passes left[b]."""
     for b in range(len(blocks)):
         start = blocks[b] * BLOCK
         rest = left[b]
         for n in range(start, min(start + BLOCK, len(hands))):
-            like = likes[n] if len(likes) > 0 else 1.0
+            like = likelihood[n] if len(likelihood) > 0 else 1.0
             weight = ways_of(np.int64(hands[n]), known, unseen) * like
             if weight > 0.0:  # the last one stands where rounding leaves a rest
                 picks[b] = n

@@ -107,7 +107,7 @@ class SeenGame:
         return dataclasses.asdict(self)
 
 
-def read(
+def read_observation(
     config: HanabiConfig, observation: Any, *, seat: int = 0, encoding: str = "openspiel"
 ) -> SeenGame:
     """The view of one observation [N] of ``seat``.

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from hanabi_search_plugin.core.errors import ConfigError
-from hanabi_search_plugin.core.game import HIDDEN, BoolArray, Event, IntArray, Worlds
+from hanabi_search_plugin.core.game import PAD, BoolArray, Event, IntArray, Worlds
 from hanabi_search_plugin.core.policy import Blueprint, take
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
@@ -162,7 +162,7 @@ class _Batch:
 
     def play(self) -> None:
         longest = max(len(game.actions) for game in self.games)
-        recorded = np.full((len(self.games), longest + 1), HIDDEN)  # [B, T + 1]
+        recorded = np.full((len(self.games), longest + 1), PAD)  # [B, T + 1]
         for row, game in enumerate(self.games):
             recorded[row, : len(game.actions)] = game.actions
         worlds: Worlds = self.game.from_decks(
@@ -197,13 +197,13 @@ class _Batch:
         """[N] where the recorded moves can be played; notes how the other games end."""
         rows = np.arange(len(alive))
         over = worlds.terminal
-        stopped = over | (moves == HIDDEN)
+        stopped = over | (moves == PAD)
         legal = ~stopped & worlds.legal[rows, moves]
         lives = self.game.outcome(worlds)["lives_left"]
         self.points[alive] = worlds.returns[:, 0].astype(np.int64)
         self.lives[alive] = lives
-        self.unfinished[alive[~over & (moves == HIDDEN)]] = True
-        for row in np.flatnonzero((over & (moves != HIDDEN)) | (~stopped & ~legal)).tolist():
+        self.unfinished[alive[~over & (moves == PAD)]] = True
+        for row in np.flatnonzero((over & (moves != PAD)) | (~stopped & ~legal)).tolist():
             if over[row]:
                 words = "a move after the end"
             else:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
-from hanabi_search_plugin.core.game import HIDDEN
+from hanabi_search_plugin.core.game import PAD
 from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
@@ -45,7 +45,7 @@ class SearchedGames:
 
     deck: NDArray[np.uint8]  # [G, C] identities, first dealt first
     first_player: NDArray[np.uint8]  # [G]
-    moves: NDArray[np.int8]  # [G, T] OpenSpiel's action ids, HIDDEN after the end
+    moves: NDArray[np.int8]  # [G, T] OpenSpiel's action ids, PAD after the end
     score: NDArray[np.int8]  # [G] by the game's ``bomb``
     lives: NDArray[np.uint8]  # [G] left
     game: NDArray[np.int32]  # [D] row of the game
@@ -71,7 +71,7 @@ class SearchedGames:
                 config=config,
                 game=i,
                 deck=tuple(self.deck[i].tolist()),
-                actions=tuple(self.moves[i][self.moves[i] != HIDDEN].tolist()),
+                actions=tuple(self.moves[i][self.moves[i] != PAD].tolist()),
                 first_player=int(self.first_player[i]),
                 score=int(self.score[i]),
                 lives_left=int(self.lives[i]),
@@ -239,7 +239,7 @@ def _packed(game: HanabiGame, played: list[GameResult], seed: int) -> SearchedGa
     rows = [deal_game(game, seed, result.game)[0].rows[0] for result in played]  # type: ignore[attr-defined]  # native
     cards = game.config.deck_size
     longest = max(len(result.actions) for result in played)
-    moves = np.full((len(played), longest), HIDDEN, dtype=np.int8)
+    moves = np.full((len(played), longest), PAD, dtype=np.int8)
     for i, result in enumerate(played):
         moves[i, : len(result.actions)] = result.actions
     found = [
@@ -295,7 +295,7 @@ def _joined(parts: list[SearchedGames]) -> SearchedGames:
             part,
             game=(part.game + start).astype(np.int32),
             moves=np.pad(
-                part.moves, ((0, 0), (0, longest - part.moves.shape[1])), constant_values=HIDDEN
+                part.moves, ((0, 0), (0, longest - part.moves.shape[1])), constant_values=PAD
             ),
         )
         for part, start in zip(parts, starts.tolist(), strict=False)

@@ -24,7 +24,7 @@ from hanabi_search_plugin.hanabi.bots.evalfn import EvalFn
 from hanabi_search_plugin.hanabi.bots.game_loops import NO_MOVE, act_rows, observe_rows, play_rows
 from hanabi_search_plugin.hanabi.bots.redraw import conventional
 from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
-from hanabi_search_plugin.hanabi.bots.script import KIND, NOBODY, SCRIPT
+from hanabi_search_plugin.hanabi.bots.script import KIND, NO_BOT, SCRIPT
 from hanabi_search_plugin.hanabi.bots.value_kernels import estimate_rows
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.layout import TURN, hand_size, players
@@ -79,7 +79,7 @@ def observe_move(
     if now[0, TURN] >= 0:
         for other in range(players(dims)):
             observe_rows(dims, scripts[other], now, other, minds[other : other + 1])
-        if guide[KIND] != NOBODY:
+        if guide[KIND] != NO_BOT:
             observe_rows(dims, guide, now, seat, hints)
 
 
@@ -124,7 +124,7 @@ def grow_rows(
     """An iteration in each of rows [B, W], one after the other.
 
     ``scripts`` int64 [B or 1, P, SCRIPT] and ``memories`` int32 [B or 1, P, words] are everybody's;
-    ``guide`` int64 [SCRIPT], NOBODY for no guide, and its memory int32 [1, words]; ``logs`` the
+    ``guide`` int64 [SCRIPT], NO_BOT for no guide, and its memory int32 [1, words]; ``logs`` the
     logarithms of 0, 1, ...; ``streams`` uint64 [B]. The tree: ``reached`` bool [N]; ``children``
     int32, -1 for none, ``visits``, ``available`` int32 and ``totals`` float64, all [N, A];
     ``squares`` float64 [A], of the root. There is room for B more nodes. ``kept`` int32 [N or 0, W]
@@ -142,7 +142,7 @@ def grow_rows(
     nothing = np.empty((0, 0), np.int32)
     path = np.empty((1024, 2), np.int64)
     predicted = np.empty(1, np.int64)
-    estimates = guide[KIND] != NOBODY and guide[WEIGHTS] != 0
+    estimates = guide[KIND] != NO_BOT and guide[WEIGHTS] != 0
     expected = np.empty((1, visits.shape[1]))
     pool = np.empty(rows.shape[1], np.int64)
     allowed = np.full(hand_size(dims), -1)
@@ -181,7 +181,7 @@ def grow_rows(
                     conventional(dims, row, hints[0], guide, mover, pool, allowed)
                 redraw_hands(dims, now, mover, keep_hand, allowed, state)
             mask = legal_mask(dims, row)
-            if guide[KIND] != NOBODY:
+            if guide[KIND] != NO_BOT:
                 proposed = proposed_mask(dims, row, hints[0], guide, mask)
                 mask = proposed if proposed != 0 else mask
             missing = missing_moves(mask, available[node]) if estimates else 0
@@ -331,7 +331,7 @@ def start_tree(
     if not all(mixes_compiled(policy) for policy in blueprint):
         return None
     words, memory = np.zeros(SCRIPT, dtype=np.int64), NO_MEMORY
-    words[KIND] = NOBODY
+    words[KIND] = NO_BOT
     if settings.guide is not None:
         known = EvalFn if isinstance(settings.guide, Estimates) else RuleAgent
         if not isinstance(settings.guide, known):

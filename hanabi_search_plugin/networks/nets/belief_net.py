@@ -17,7 +17,7 @@ from torch import nn
 from torch.nn import functional
 
 from hanabi_search_plugin.core.capabilities import PrivateTokens
-from hanabi_search_plugin.core.game import HIDDEN
+from hanabi_search_plugin.core.game import PAD
 from hanabi_search_plugin.networks.encodings.named_readers import make_reader
 from hanabi_search_plugin.networks.encodings.readers import Read
 from hanabi_search_plugin.networks.modules import layers, require_sizes
@@ -92,7 +92,7 @@ class BeliefNet(nn.Module):
         From contexts [B, H], what was read last, tokens int64 [B, K] and their weights [B, K, V].
         """
         known = weights if seen.plausible is None else weights * seen.plausible
-        start = torch.full_like(tokens[:, :1], HIDDEN)
+        start = torch.full_like(tokens[:, :1], PAD)
         last = torch.cat([start, tokens[:, :-1]], 1)
         given = self._given(context.unsqueeze(1), last, probabilities(known))
         outputs, _ = self.decoder(given.transpose(0, 1))
@@ -103,7 +103,7 @@ class BeliefNet(nn.Module):
     ) -> tuple[Tensor, Any]:
         """[B, V] of token ``place``, ``last`` [B] being the one before, and the decoder's state.
 
-        ``weights`` are [B, V], ``last`` is HIDDEN at the start, ``state`` what the call before
+        ``weights`` are [B, V], ``last`` is PAD at the start, ``state`` what the call before
         gave, None at the start. Context and what was read may be of one row for all.
         """
         known = weights if seen.plausible is None else weights * seen.plausible[:, place]
@@ -112,7 +112,7 @@ class BeliefNet(nn.Module):
         return self._said(output.transpose(0, 1), seen, known.unsqueeze(1))[:, 0], state
 
     def _given(self, context: Tensor, last: Tensor, known: Tensor) -> Tensor:
-        embedded = self.tokens(torch.where(last == HIDDEN, self.vocabulary, last))
+        embedded = self.tokens(torch.where(last == PAD, self.vocabulary, last))
         return torch.cat([context.expand(*embedded.shape[:-1], -1), embedded, known], -1)
 
     def _said(self, hidden: Tensor, seen: Read, known: Tensor) -> Tensor:
@@ -140,4 +140,4 @@ def cross_entropy(logits: Tensor, tokens: Tensor) -> Tensor:
     flat = functional.cross_entropy(
         logits.flatten(0, 1), tokens.flatten().clamp(min=0), reduction="none"
     )
-    return flat.unflatten(0, tokens.shape) * (tokens != HIDDEN)
+    return flat.unflatten(0, tokens.shape) * (tokens != PAD)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.beliefs.belief_model import weights_along
 from hanabi_search_plugin.core.capabilities import PrivateTokens
-from hanabi_search_plugin.core.game import HIDDEN, FloatArray, IntArray
+from hanabi_search_plugin.core.game import PAD, FloatArray, IntArray
 from hanabi_search_plugin.core.policy import Blueprint, take
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.playing import self_play
@@ -87,9 +87,9 @@ def batch_of(parts: Sequence[BeliefLessons], chosen: IntArray) -> BeliefLessons:
         column = np.flatnonzero((chosen >= start) & (chosen < start + part.sequences))
         inside = chosen[column] - start
         seen[: len(part.seen), column] = part.seen[:, inside]
-        where = np.full(part.sequences, HIDDEN)
+        where = np.full(part.sequences, PAD)
         where[inside] = column
-        these = np.flatnonzero(where[part.sequence] != HIDDEN)
+        these = np.flatnonzero(where[part.sequence] != PAD)
         rows.append(
             (part.step[these], where[part.sequence[these]], part.tokens[these], part.weights[these])
         )

@@ -19,7 +19,7 @@ import torch
 from hanabi_search_plugin.beliefs.belief_model import require_tokens
 from hanabi_search_plugin.core.capabilities import PrivateTokens
 from hanabi_search_plugin.core.errors import ConfigError
-from hanabi_search_plugin.core.game import HIDDEN, Game
+from hanabi_search_plugin.core.game import PAD, Game
 from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.evaluation.provenance import describe
@@ -143,7 +143,7 @@ def lesson(network: BeliefNet, batch: BeliefLessons) -> dict[str, Tensor]:
     tokens = torch.from_numpy(batch.tokens.astype(np.int64)).to(device)
     weights = torch.from_numpy(batch.weights).to(device).float()
     logits = network.logits(context, read, tokens, weights)
-    count = (tokens != HIDDEN).sum()
+    count = (tokens != PAD).sum()
     loss = cross_entropy(logits, tokens).sum() / count
     with torch.no_grad():
         kept = cross_entropy(masked(logits, weights), tokens).sum() / count

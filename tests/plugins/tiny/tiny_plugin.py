@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hanabi_search_plugin import Policy, Sparta
-from hanabi_search_plugin.core.game import HIDDEN
+from hanabi_search_plugin.core.game import NOBODY
 from hanabi_search_plugin.core.plain_game import PlainGame
 
 
@@ -17,23 +17,23 @@ class WhichNumber(PlainGame):
     def __init__(self, numbers: int = 3):
         self.num_actions = numbers
 
-    def starts(self):
+    def initial_states(self):
         return [((n, None, None), 1 / self.num_actions) for n in range(self.num_actions)]
 
-    def mover(self, state):
-        return (HIDDEN, 1, 0)[state.count(None)]
+    def current_player(self, state):
+        return (NOBODY, 1, 0)[state.count(None)]
 
-    def moves(self, state):
+    def legal_actions(self, state):
         return range(self.num_actions)
 
-    def after(self, state, action):
+    def next_states(self, state, action):
         number, said, _ = state
         return [((number, action, None) if said is None else (number, said, action), 1.0)]
 
-    def paid(self, state):
+    def returns(self, state):
         return [float(state[0] == state[2])] * 2
 
-    def seen(self, state, player):
+    def observation(self, state, player):
         number, said, _ = state
         return [number if player == 0 else -1, -1 if said is None else said]
 

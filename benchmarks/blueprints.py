@@ -28,7 +28,7 @@ from hanabi_search_plugin.hanabi.bots.compiled import scripts_of
 from hanabi_search_plugin.registry import policies
 
 ROOT = Path(__file__).resolve().parents[1]
-SCORES = ROOT / "hanabi_search_plugin" / "blueprints" / "scores.json"
+SCORES = ROOT / "hanabi_search_plugin" / "hanabi" / "bots" / "scores.json"
 SEARCHED = ROOT / "docs" / "results" / "sparta-blueprints.json"
 PAGE = ROOT / "docs" / "blueprints.md"
 ORIGINAL = ROOT / "docs" / "results" / "originals.json"

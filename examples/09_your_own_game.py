@@ -40,7 +40,7 @@ class Thirds(Policy):
     """Says the third that the number is in, guesses the middle of the third, odd or not."""
 
     def act(self, view, legal, memory, rng):
-        seen, word = view.observation("seen").T
+        seen, word = view.observation("observation").T
         return seen // 3 if view.player == 0 else 3 * word + 1
 
 

@@ -65,12 +65,12 @@ class Tiger(PlainGame, PrivateTokens):
     def token_weights(self, view, before):
         if before.shape[1]:
             return np.zeros((len(view), 2))
-        last = view.observation("seen")[:, 1]
+        last = view.observation("observation")[:, 1]
         right = np.where(last == 0, 0.5, np.where(last > 0, RIGHT_EAR, 1 - RIGHT_EAR))
         return np.stack([1 - right, right], axis=1)
 
     def worlds_of(self, view, tokens, rng):
-        times, last = view.observation("seen")[0]
+        times, last = view.observation("observation")[0]
         heard = (0,) * (times - 1) + ((last + 1) // 2,) if times else ()
         made = self.deals()[0].select(tokens[:, 0])
         made.states = tuple((int(door), heard, None) for door in tokens[:, 0])
@@ -88,7 +88,7 @@ class Ears(BeliefModel):
         return np.zeros(len(view))
 
     def observe(self, view, event, state):
-        return state + np.where(event.action == LISTEN, view.observation("seen")[:, 1], 0)
+        return state + np.where(event.action == LISTEN, view.observation("observation")[:, 1], 0)
 
     def sample(self, view, state, rng, n):
         return draw(np.repeat(self.chances(state), n, axis=0), rng.random(n))[:, None]
@@ -111,7 +111,7 @@ class Hasty(Policy):
         return np.zeros(len(view))
 
     def observe(self, view, event, memory):
-        seen = view.observation("seen").reshape(-1, 2)  # also of no views
+        seen = view.observation("observation").reshape(-1, 2)  # also of no views
         return memory + np.where(event.action == LISTEN, seen[:, 1], 0)
 
     def act(self, view, legal, memory, rng):

@@ -29,11 +29,17 @@ def describe(value: Any) -> Any:
         )
         # A game inside a policy is the evaluation's own.
         fields = {name: describe(field) for name, field in named if not isinstance(field, Game)}
-        return {"type": type(value).__name__} | fields
+        return {"type": _type_name(value)} | fields
     public = {k: v for k, v in vars(value).items() if not k.startswith("_")}
-    return {"type": type(value).__name__} | {
+    return {"type": _type_name(value)} | {
         k: describe(v) for k, v in public.items() if _is_setting(v)
     }
+
+
+def _type_name(value: Any) -> str:
+    """Of a value's class, or as it was called when runs that go on may have begun."""
+    name = getattr(type(value), "recorded_as", type(value).__name__)
+    return str(name)
 
 
 def _is_setting(value: Any) -> bool:

@@ -5,9 +5,9 @@ import zlib
 import numpy as np
 import pytest
 
+from hanabi_search_plugin.beliefs import enumerated
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.beliefs.public_enumerated import EnumeratedPublicBelief
-from hanabi_search_plugin.core import belief as belief_module
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import Event
 from hanabi_search_plugin.core.policy import Policy, UniformPolicy, as_blueprint, sample_actions
@@ -95,7 +95,7 @@ def test_small_chunks_give_the_same(monkeypatch):
     game, blueprint = OpenSpielGame(SMALL_HANABI), (Keyed(False),) * 2
     found = []
     for chunk in (4096, 3):
-        monkeypatch.setattr(belief_module, "CHUNK", chunk)
+        monkeypatch.setattr(enumerated, "CHUNK", chunk)
         rng, worlds = np.random.default_rng(1), game.deal(np.random.default_rng(1), 1)
         belief = EnumeratedBelief.start(game, blueprint, worlds.view(0))
         for _ in range(5):

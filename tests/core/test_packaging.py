@@ -161,7 +161,8 @@ def test_the_package_is_typed() -> None:
 # ------------------------------------------------------------------------------ who imports whom
 
 RANKS = {
-    # A folder imports itself and what has a lower rank. Imports inside functions and for types alone count.
+    # A folder imports itself and what has a lower rank; imports inside functions and for types
+    # alone count.
     "_lazy": -1,
     "_version": -1,
     "core": 0,

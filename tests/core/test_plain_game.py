@@ -97,7 +97,7 @@ def test_beliefs_are_those_of_the_same_game_of_openspiel() -> None:
 
         def probabilities(self, view: Any, legal: Any, memory: Any) -> Any:
             if isinstance(view.game, PlainGame):
-                cards = view.observation("seen")[:, 0].tolist()
+                cards = view.observation("observation")[:, 0].tolist()
             else:
                 cards = [int(key.split()[0][-1]) for key in view.keys()]
             chance = np.full(legal.shape, 0.2)
@@ -121,7 +121,7 @@ def test_bad_input_says_what_was_expected() -> None:
         worlds.step(np.array([0, 1]))
     with pytest.raises(IllegalActionError, match=r"world 1 allows the actions \[0, 1\], got 2"):
         worlds.step(np.array([0, 2, 0]))
-    with pytest.raises(UnsupportedError, match=r"has the encodings .*'seen'"):
+    with pytest.raises(UnsupportedError, match=r"has the encodings .*'observation'"):
         worlds.view(0).observation("tensor")
     with pytest.raises(UnsupportedError, match="expected PlainWorlds, got OpenSpielWorlds"):
         game.reseed(OpenSpielGame("tiny_hanabi").deals()[0], np.random.default_rng(0))
@@ -133,7 +133,7 @@ def test_bad_input_says_what_was_expected() -> None:
     worlds = Ragged().concat([worlds, worlds.select(np.array([0]))])
     worlds.states = (*worlds.states[:3], (1,))
     with pytest.raises(ContractError, match=r"as many numbers in every state, got \[0, 1\]"):
-        worlds.view(0).observation("seen")
+        worlds.view(0).observation("observation")
 
 
 @pytest.mark.parametrize("moves", [[0, 2], [-1]])

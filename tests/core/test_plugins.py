@@ -61,9 +61,9 @@ def test_a_game_a_policy_and_a_search_are_played_by_name(installed: Path) -> Non
 
 def test_a_policy_plays_native_hanabi(installed: Path) -> None:
     code = (
-        "from hanabi_search_plugin import HanabiConfig, load_policy\n"
+        "from hanabi_search_plugin import HanabiGame, load_policy\n"
         "from hanabi_search_plugin.plugins import load_game\n"
-        "print(load_policy('lowest:highest', HanabiConfig(players=3)).highest)\n"
+        "print(load_policy('lowest:highest', HanabiGame(players=3)).highest)\n"
         "game = load_game('which-number')\n"
         "print(game.num_actions, type(load_policy('random', game)).__name__)"
     )

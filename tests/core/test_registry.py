@@ -31,20 +31,18 @@ def empty_place(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Remembers(UniformPolicy):
-    def __init__(self, config: HanabiConfig, **options: Any) -> None:
-        self.config, self.options = config, options
+    def __init__(self, game: HanabiGame, **options: Any) -> None:
+        self.game, self.options = game, options
 
 
 def test_a_policy_of_ones_own_is_found_by_name_with_its_options(empty_place: None) -> None:
     options = {name: "an option" for name in ("real", "whole", "word", "flag", "other")}
     register_policy("my-own", Remembers, description="mine", source="me", options=options)
     assert policies()[-1].name == "my-own"
-    config = HanabiConfig(players=4)
-    found = load_policy(
-        "my-own:real=0.5:whole=3:word=any-giver:flag:other=false", HanabiGame(config)
-    )
+    game = HanabiGame(players=4)
+    found = load_policy("my-own:real=0.5:whole=3:word=any-giver:flag:other=false", game)
     assert isinstance(found, Remembers)
-    assert found.config == config
+    assert found.game is game
     assert found.options == {
         "real": 0.5,
         "whole": 3,

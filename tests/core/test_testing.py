@@ -6,6 +6,7 @@ import pytest
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief_agent import BeliefAgent, upgrade
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
+from hanabi_search_plugin.core.capabilities import HasBeliefs
 from hanabi_search_plugin.core.errors import ContractError
 from hanabi_search_plugin.core.game import FloatArray, Worlds
 from hanabi_search_plugin.core.policy import Policy, UniformPolicy
@@ -335,17 +336,20 @@ class Ignorant(EnumeratedBelief):
         return super().update(event, view)
 
 
-class WithBelief(OpenSpielGame):
+class WithBelief(OpenSpielGame, HasBeliefs):
     def __init__(self, name, kind):
         super().__init__(name)
         self.kind = kind
 
-    def belief(self, blueprint, view, *, epsilon=0.0, uncertainty=0.0):
+    def private_belief(self, blueprint, view, *, epsilon=0.0, uncertainty=0.0):
         belief = EnumeratedBelief.start(
             self, blueprint, view, epsilon=epsilon, uncertainty=uncertainty
         )
         belief.__class__ = self.kind
         return belief
+
+    def public_belief(self, blueprint, view, *, epsilon=0.0):
+        raise NotImplementedError
 
 
 @pytest.mark.parametrize(

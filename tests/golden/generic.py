@@ -70,7 +70,7 @@ class Thirds(Policy):
     """Says the third that the number is in, guesses the middle of the third."""
 
     def act(self, view: Any, legal: Any, memory: Any, rng: Any) -> Any:
-        number, word = view.observation("seen").T
+        number, word = view.observation("observation").T
         return number // 3 if view.player == 0 else 3 * word + 1
 
 

@@ -92,8 +92,7 @@ def played(game: HanabiGame, names: str, games: int = 6) -> Found:
     rng = np.random.default_rng(3)
     worlds = game.deal(rng, games)
     result = self_play(worlds, line_up * game.num_players, Streams.spawn(rng, games))
-    assert result.lives is not None
-    rows = zip(result.actions, result.returns, result.lives, strict=True)
+    rows = zip(result.actions, result.returns, result.outcome["lives_left"], strict=True)
     return [
         [moves[moves != PAD].tolist(), returns.tolist(), int(lives)]
         for moves, returns, lives in rows

@@ -13,8 +13,16 @@ torch = pytest.importorskip("torch")
 
 from typer.testing import CliRunner
 
-from hanabi_search_plugin import HanabiConfig, HanabiGame, SmartBot, Sparta, evaluate, load_policy, upgrade
-from hanabi_search_plugin import # fmt: skip     ConfigError
+from hanabi_search_plugin import (
+    ConfigError,
+    HanabiConfig,
+    HanabiGame,
+    SmartBot,
+    Sparta,
+    evaluate,
+    load_policy,
+    upgrade,
+)
 from hanabi_search_plugin.cli import app
 from hanabi_search_plugin.core.errors import RecordError, UnsupportedError
 from hanabi_search_plugin.core.policy import take

@@ -76,6 +76,8 @@ class ValueNetwork:
     state alone. Raises RecordError for tensors of other names or shapes, or that are not finite.
     """
 
+    recorded_as = "Network"  # in the headers of recorded runs
+
     def __init__(self, tensors: Mapping[str, NDArray[Any]]) -> None:
         if set(tensors) != set(TENSORS):
             raise RecordError(f"a network must have {', '.join(TENSORS)}, got {sorted(tensors)}")

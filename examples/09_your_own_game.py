@@ -13,6 +13,7 @@ class Guess(PlainGame):
     """A state is the number, the word said and the guess; None for what is still to come."""
 
     name, num_players, num_actions, return_range, max_length = "guess", 2, 9, (0.0, 1.0), 2
+    public_actions = True
 
     def initial_states(self):
         return [((number, None, None), 1 / 9) for number in range(9)]

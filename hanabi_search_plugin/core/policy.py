@@ -24,6 +24,7 @@ from hanabi_search_plugin.core.game import (
     View,
     Worlds,
 )
+from hanabi_search_plugin.core.require import class_given
 from hanabi_search_plugin.core.streams import Streams
 
 Memory = Any  # None, an array with a row a world, or a tuple, list or dict of memories
@@ -215,12 +216,15 @@ def as_blueprint(policy: Policy | tuple[Policy, ...], num_players: int) -> Bluep
     """One policy a seat. Raises UnsupportedError for what is no policy, and for a wrong number."""
     policies = tuple(policy) if isinstance(policy, tuple | list) else (policy,) * num_players
     for each in policies:
-        if not isinstance(each, Policy):
-            raise UnsupportedError(
-                f"expected a Policy, or {num_players} of them, one a seat, got a "
-                f"{type(each).__name__}: from_callable makes one of a function, as_policy of what "
-                "OpenSpiel has"
-            )
+        if isinstance(each, Policy):
+            continue
+        expected = f"expected a Policy, or {num_players} of them, one a seat"
+        if isinstance(each, type):
+            raise UnsupportedError(f"{expected}, got {class_given(each)}")
+        raise UnsupportedError(
+            f"{expected}, got a {type(each).__name__}: from_callable makes one of a function, "
+            "as_policy of what OpenSpiel has"
+        )
     if len(policies) != num_players:
         raise UnsupportedError(f"expected {num_players} policies, one a seat, got {len(policies)}")
     return policies

@@ -142,8 +142,10 @@ def _check_act(
     everything, legal, before = np.arange(len(view)), view.legal, snapshot(memory)
     actions = policy.act(view, legal, memory, streams.select(everything))
     require(
-        actions.shape == (len(view),) and bool(legal[everything, actions].all()),
-        f"{name}: act must give a legal move a world, got {actions.tolist()}",
+        actions.shape == (len(view),)
+        and actions.dtype.kind in "iu"
+        and bool(legal[everything, actions].all()),
+        f"{name}: act must give a legal move a world, in integers, got {actions.tolist()}",
     )
     require(same_memory(memory, before), f"{name}: act changed the memory")
     again = policy.act(view, legal, memory, streams.select(everything))
@@ -205,7 +207,10 @@ def _check_decision(agent: Policy, view: View, memory: Memory, stream: Streams) 
     twice = np.array([0, 0])
     action = agent.act(view, view.legal, memory, stream.select(ONE))
     name = name_of(agent)
-    require(bool(view.legal[0, action[0]]), f"{name}: the move {action[0]} is not legal")
+    require(
+        action.dtype.kind in "iu" and bool(view.legal[0, action[0]]),
+        f"{name}: the move {action[0]} is not legal",
+    )
     again = agent.act(view, view.legal, memory, stream.select(ONE))
     require(np.array_equal(action, again), f"{name}: the same stream gives another decision")
     other = Streams(stream.state + np.uint64(1))

@@ -162,6 +162,12 @@ def test_wrong_length():
         check_game(game)
 
 
+def test_actions_that_are_not_public():
+    game = OpenSpielGame("phantom_ttt", public_actions=True)
+    with pytest.raises(ContractError, match=r"public_actions must be False, or player \d must"):
+        check_game(game, games=2)
+
+
 # Policies
 
 
@@ -205,6 +211,11 @@ class PeekingEarly(First):
 class Illegal(First):
     def act(self, view, legal, memory, rng):
         return (~legal).argmax(axis=1)
+
+
+class InFloats(First):
+    def act(self, view, legal, memory, rng):
+        return legal.argmax(axis=1).astype(float)
 
 
 class MutatesInAct(First):
@@ -267,6 +278,7 @@ def test_sound_policies_pass(policy, name):
     [
         (Peeking(), "cannot see"),
         (Illegal(), "legal move"),
+        (InFloats(), "in integers"),
         (MutatesInAct(), "act changed the memory"),
         (MutatesInObserve(), "observe changed the old memory"),
         (Global(), "same stream gives another move"),
@@ -421,6 +433,7 @@ def test_sound_agents_pass(name):
         (BatchDependent(), "alone than in a batch"),
         (ForkSharing(), "observe changed the memory"),
         (Illegal(), "not legal"),
+        (InFloats(), "not legal"),
     ],
 )
 def test_broken_agents(agent, says):

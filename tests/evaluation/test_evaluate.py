@@ -16,7 +16,13 @@ import pytest
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief_agent import BeliefAgent, upgrade
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.errors import ConfigError, RecordError, UnsupportedError
+from hanabi_search_plugin.core.errors import (
+    ConfigError,
+    ContractError,
+    IllegalActionError,
+    RecordError,
+    UnsupportedError,
+)
 from hanabi_search_plugin.core.policy import UniformPolicy
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.evaluation.evaluate import evaluate, without_search
@@ -26,6 +32,7 @@ from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
 from hanabi_search_plugin.hanabi.bots.rulebook import DiscardOldest, PlayProbablySafe
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.registry import load_policy
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 GAME = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, life_tokens=3)
 
@@ -276,6 +283,34 @@ def test_an_error_in_a_policy_is_raised() -> None:
         evaluate(GAME, (UniformPolicy(), upgrade(UniformPolicy(), GAME, Broken())), games=5)
 
 
+class InFloats(UniformPolicy):
+    def act(self, view: Any, legal: Any, memory: Any, rng: Any) -> Any:
+        return super().act(view, legal, memory, rng).astype(float)
+
+
+class InRows(UniformPolicy):
+    def act(self, view: Any, legal: Any, memory: Any, rng: Any) -> Any:
+        return super().act(view, legal, memory, rng)[:, None]
+
+
+def test_what_is_no_action_is_refused() -> None:
+    searching = upgrade(UniformPolicy(), GAME, LastMove())
+    for wrong, got in ((InFloats(), "float64 of shape"), (InRows(), r"int64 of shape \(\d+, 1\)")):
+        says = f"{type(wrong).__name__}.* must act in integers, one for each of .*, got {got}"
+        with pytest.raises(ContractError, match=says):
+            evaluate(GAME, wrong, games=2)
+        with pytest.raises(ContractError, match=says):  # beside a search, game by game
+            evaluate(GAME, (wrong, searching), games=1, baseline=UniformPolicy())
+
+
+def test_games_take_integers_alone() -> None:
+    for game in (GAME, OpenSpielGame("tiny_hanabi")):
+        worlds = game.deal(np.random.default_rng(0), 2)
+        for wrong in (np.zeros(2), np.zeros(2, dtype=bool)):
+            with pytest.raises(IllegalActionError, match="expected actions in integers, got"):
+                worlds.step(wrong)
+
+
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
@@ -318,8 +353,6 @@ def test_one_game_has_no_standard_error() -> None:
 
 
 def test_a_search_of_another_game() -> None:
-    from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
-
     game = OpenSpielGame("tiny_hanabi")
     agent = upgrade(UniformPolicy(), game, Sparta(rollouts=60, min_rollouts=10, round_size=10))
     evaluation = evaluate(game, (UniformPolicy(), agent), games=10, seed=3, threads=2)

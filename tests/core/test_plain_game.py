@@ -216,7 +216,7 @@ def test_observations_that_grow_are_caught() -> None:
 @pytest.mark.parametrize("make", [TinyHanabi, Dice, NoisyChannel])
 def test_the_contract_is_kept(make: type[PlainGame]) -> None:
     check_game(make(), games=40)
-    check_agent(upgrade(UniformPolicy(), make(), search=Sparta(rollouts=600)), make())
+    check_agent(make(), upgrade(UniformPolicy(), make(), search=Sparta(rollouts=600)))
 
 
 def test_chance_comes_as_often_as_it_should() -> None:

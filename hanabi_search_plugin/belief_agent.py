@@ -18,6 +18,7 @@ from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Event, Game, View, require_game
 from hanabi_search_plugin.core.policy import Blueprint, Memory
+from hanabi_search_plugin.core.reprs import agent_repr
 from hanabi_search_plugin.core.require import class_given, require_share
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
@@ -45,6 +46,9 @@ class BeliefAgent(SearchAgent):
                 raise ConfigError(
                     f"{name} must be 0 where a belief is given, which has its own, got {value}"
                 )
+
+    def __repr__(self) -> str:
+        return agent_repr(self, self.search, self.blueprint, self.game)
 
     @property
     def assumes_blueprint(self) -> bool:

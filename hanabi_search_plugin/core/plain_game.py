@@ -83,6 +83,9 @@ class PlainGame(Enumerable):
 
     # ------------------------------------------------------------------------------ the contract
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
     def deal(self, rng: np.random.Generator, n: int) -> PlainWorlds:
         """Takes one 64-bit draw a world from ``rng``, and one of the world's own stream."""
         streams, starts = Streams.spawn(rng, n), _initial_states(self)

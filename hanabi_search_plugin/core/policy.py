@@ -84,6 +84,9 @@ class Policy(ABC):
     deterministic: bool = True
     public_memory: bool = False  # does its memory follow from what everybody sees?
 
+    def __repr__(self) -> str:
+        return type(self).__name__
+
     def start(self, view: View) -> Memory:
         """Memory for a batch of games at their first decision; None: it will never have any."""
         return None
@@ -216,15 +219,19 @@ def as_blueprint(policy: Policy | tuple[Policy, ...], num_players: int) -> Bluep
     """One policy a seat. Raises UnsupportedError for what is no policy, and for a wrong number."""
     policies = tuple(policy) if isinstance(policy, tuple | list) else (policy,) * num_players
     for each in policies:
-        if isinstance(each, Policy):
-            continue
-        expected = f"expected a Policy, or {num_players} of them, one a seat"
-        if isinstance(each, type):
-            raise UnsupportedError(f"{expected}, got {class_given(each)}")
-        raise UnsupportedError(
-            f"{expected}, got a {type(each).__name__}: from_callable makes one of a function, "
-            "as_policy of what OpenSpiel has"
-        )
+        require_policy(each, f"a Policy, or {num_players} of them, one a seat")
     if len(policies) != num_players:
         raise UnsupportedError(f"expected {num_players} policies, one a seat, got {len(policies)}")
     return policies
+
+
+def require_policy(given: object, expected: str) -> None:
+    """Raises UnsupportedError for what is no policy; ``expected`` says what should have come."""
+    if isinstance(given, Policy):
+        return
+    if isinstance(given, type):
+        raise UnsupportedError(f"expected {expected}, got {class_given(given)}")
+    raise UnsupportedError(
+        f"expected {expected}, got a {type(given).__name__}: from_callable makes one of a "
+        "function, load_policy of a name, as_policy of what OpenSpiel has"
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import threading
 from dataclasses import dataclass
@@ -12,9 +13,16 @@ from typing import Any
 import numpy as np
 import pyspiel
 import pytest
+from rich.console import Console
 
+from hanabi_search_plugin.algorithms.ismcts import SoIsmcts
+from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
+from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief_agent import BeliefAgent, upgrade
+from hanabi_search_plugin.beliefs.particles import Particles
+from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners
+from hanabi_search_plugin.cli.commands import evaluation_table
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import (
     ConfigError,
@@ -28,6 +36,7 @@ from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.evaluation.evaluate import evaluate, without_search
 from hanabi_search_plugin.evaluation.match import GameResult, deal_block, deal_game
 from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb
+from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
 from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
 from hanabi_search_plugin.hanabi.bots.rulebook import DiscardOldest, PlayProbablySafe
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
@@ -344,6 +353,71 @@ def test_what_upgrade_and_evaluate_do_not_take_is_named() -> None:
         upgrade(policy, GAME, "lbs")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="epsilon must be from 0 to 1, got 'a'"):
         upgrade(policy, GAME, search, epsilon="a")  # type: ignore[arg-type]
+
+
+def test_figures_are_those_of_the_record() -> None:
+    evaluation = evaluate(GAME, line_up(), games=5, seed=3)
+    result = evaluation.to_dict()
+    assert evaluation.gain is not None and evaluation.gain_sem is not None
+    assert (evaluation.mean, evaluation.sem) == (result["mean"], result["sem"])
+    assert evaluation.perfect == result["perfect"]
+    assert evaluation.baseline_mean == result["blueprint_mean"]
+    assert evaluation.baseline_sem == result["blueprint_sem"]
+    assert (evaluation.gain, evaluation.gain_sem) == (result["gain"], result["gain_sem"])
+    assert evaluation.gain == pytest.approx(evaluation.mean - evaluation.baseline_mean)
+
+
+def test_what_there_is_nothing_of_is_none() -> None:
+    one = evaluate(GAME, UniformPolicy(), games=1)
+    assert one.mean is not None and one.perfect is not None
+    assert one.sem is one.gain is one.gain_sem is one.baseline_mean is one.baseline_sem is None
+    none = dataclasses.replace(one, games=())
+    assert none.mean is none.sem is none.perfect is None
+    assert "-" in str(none)
+
+
+@pytest.mark.parametrize("policies", [UniformPolicy(), line_up()])
+@pytest.mark.parametrize("games", [1, 5])
+def test_an_evaluation_prints_as_the_table_of_the_command_line(policies: Any, games: int) -> None:
+    evaluation = evaluate(GAME, policies, games=games, seed=3)
+    evaluation = dataclasses.replace(evaluation, names=("a", "b"))  # a long title is wrapped
+    console = Console(width=200, file=io.StringIO(), no_color=True)
+    console.print(evaluation_table(evaluation, evaluation.names))
+    assert isinstance(console.file, io.StringIO)
+    drawn = [line.rstrip() for line in console.file.getvalue().splitlines()]
+    assert str(evaluation).splitlines() == drawn
+    assert any(line.startswith("gain") for line in drawn) == evaluation.searched
+
+
+def test_an_interrupted_evaluation_says_so() -> None:
+    whole = evaluate(GAME, UniformPolicy(), games=2, seed=3)
+    first, *_ = str(dataclasses.replace(whole, requested=9)).splitlines()
+    assert first == "UniformPolicy: 2 games of 9, interrupted, seed 3"
+    assert repr(whole) == f"<Evaluation of UniformPolicy: 2 games, mean {whole.mean}>"
+
+
+def test_an_agent_prints_in_one_line() -> None:
+    game = HanabiGame(players=2)
+    bots = (SmartBot(), RuleAgent([DiscardOldest()], strict=True))
+    tiny = OpenSpielGame("tiny_hanabi")
+    assert repr(upgrade("smartbot", game)) == (
+        "Sparta(rollouts=10000) over SmartBot on HanabiGame(players=2)"
+    )
+    assert repr(upgrade(bots, game, Lbs(depth=3), epsilon=0.1, uncertainty=0.2)) == (
+        "Lbs(rollouts=10000, depth=3) over (SmartBot, RuleAgent('rules', strict=True)) on "
+        "HanabiGame(players=2), epsilon=0.1, uncertainty=0.2"
+    )
+    assert repr(upgrade("random", tiny, SoIsmcts(), belief=Particles(50))) == (
+        "SoIsmcts(iterations=1000) over UniformPolicy on OpenSpielGame('tiny_hanabi()'), "
+        "belief=Particles(particles=50)"
+    )
+    assert repr(upgrade(bots[0], game, JointSparta(seed=3), epsilon=0.5)) == (
+        "JointSparta(rollouts=10000, seed=3) over SmartBot on HanabiGame(players=2), epsilon=0.5"
+    )
+    partners = UnknownPartners(bots, prior=np.array([0.5, 0.5]))
+    assert repr(partners).endswith("strict=True)), prior=array([0.5, 0.5]))")
+    assert repr(searching()).startswith("LastMove(spread=2) over UniformPolicy on HanabiGame(")
+    assert repr(BeliefAgent(tiny, bots, test_bad_numbers)).startswith("test_bad_numbers over (")
 
 
 def test_one_game_has_no_standard_error() -> None:

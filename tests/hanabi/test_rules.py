@@ -504,7 +504,7 @@ def test_an_agent_of_your_own() -> None:
     script = script_of(agent, game)
     assert script is not None and script[ops.RULES] == 4
     assert repr(rule_agent("vdb", convention="any-giver", strict=True)) == (
-        "<vdb, convention='any-giver', strict>"
+        "RuleAgent('vdb', convention='any-giver', strict=True)"
     )
     assert rule_set("9|13") == (RULES[9], RULES[13])
     assert len(TABLE_II) == 9

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from hanabi_search_plugin.algorithms.sparta import Sparta
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Lbs(Sparta):
     """LBS: ``upgrade(policy, game, Lbs(depth=16), belief=Learned(model))``.
 

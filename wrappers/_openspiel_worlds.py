@@ -22,6 +22,7 @@ from hanabi_search_plugin.core.game import (
     IntArray,
     View,
     Worlds,
+    as_actions,
 )
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.wrappers._openspiel_rules import OpenSpielRules, State
@@ -169,9 +170,7 @@ class OpenSpielWorlds(Worlds):
         return self.states.legal(self.game.num_actions).copy()
 
     def step(self, actions: IntArray) -> Event:
-        actions = np.asarray(actions, dtype=np.int64)
-        if len(actions) != len(self):
-            raise IllegalActionError(f"expected {len(self)} actions, got {len(actions)}")
+        actions = as_actions(actions, len(self))
         legal = self.states.legal(self.game.num_actions)
         known = (actions >= 0) & (actions < self.game.num_actions)
         wrong = np.flatnonzero(~(known & legal[np.arange(len(self)), np.where(known, actions, 0)]))
@@ -181,7 +180,7 @@ class OpenSpielWorlds(Worlds):
                 f"world {b} allows the actions {np.flatnonzero(legal[b]).tolist()}, got "
                 f"{actions[b]}"
             )
-        event = Event(self.current_player, actions.copy())
+        event = Event(self.current_player, actions)
         played = zip(self.states, actions.tolist(), strict=True)
         self._play_chance([state.child(action) for state, action in played])
         return event

@@ -49,6 +49,7 @@ from hanabi_search_plugin.core.game import (
     Rewards,
     View,
     Worlds,
+    as_actions,
 )
 
 BOOKKEEPING = ("agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations",
@@ -166,9 +167,7 @@ class AECWorlds(Worlds):
         return _legal(self.game, self.positions)
 
     def step(self, actions: IntArray) -> Event:
-        actions = np.array(actions, dtype=np.int64)
-        if actions.shape != (len(self),):
-            raise IllegalActionError(f"expected {len(self)} actions, got shape {actions.shape}")
+        actions = as_actions(actions, len(self))
         for b, (position, action) in enumerate(zip(self.positions, actions.tolist(), strict=True)):
             if not (0 <= action < self.game.num_actions and position.legal[action]):
                 raise IllegalActionError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Sequence
+from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
@@ -24,28 +25,40 @@ from hanabi_search_plugin.core.game import (
     IntArray,
     View,
     Worlds,
+    as_actions,
+    require_game,
 )
 from hanabi_search_plugin.core.streams import Streams
+
+TOLERANCE = 1e-6  # that a sum of probabilities may miss 1 by
 
 State = Any  # a value that is never changed: a tuple, say, or a frozen dataclass
 Outcomes = Sequence[tuple[State, float]]  # states and their probabilities, whose sum is 1
 
 
 class PlainGame(Enumerable):
-    """Set ``name``, ``num_players``, ``num_actions``, ``return_range`` and ``max_length``, write
-    the six methods below, and see that ``testing.check_game`` passes.
+    """Set the six attributes below, write the six methods, and see that ``testing.check_game``
+    passes.
 
-    Where the players are not paid the same, set ``rewards``; where they do not see each other's
-    actions, ``public_actions``. The one encoding, "observation", is what ``observation`` gives.
+    Where the players are not paid the same, set ``rewards``, too. The one encoding, "observation",
+    is what ``observation`` gives.
     """
 
+    name: str
+    num_players: int
+    num_actions: int
+    return_range: tuple[float, float]  # the lowest and the highest return
+    max_length: int  # moves in the longest game
+    # True where every player sees the others' actions. Then ``observation`` must show each right
+    # after it is played. False is right wherever somebody does not, or hears of it through noise.
+    public_actions: bool
+
     rewards: Literal["identical", "zero_sum", "general_sum"] = "identical"
-    public_actions = True
     encodings = ("observation",)
 
     @abstractmethod
     def initial_states(self) -> Outcomes:
-        """Every state at the first decision."""
+        """Every state at the first decision, and its probability."""
 
     @abstractmethod
     def current_player(self, state: State) -> int:
@@ -57,7 +70,8 @@ class PlainGame(Enumerable):
 
     @abstractmethod
     def next_states(self, state: State, action: int) -> Outcomes:
-        """Every state that a legal action can lead to, at its next decision or end."""
+        """Every state that a legal action can lead to, at its next decision or end, and its
+        probability."""
 
     @abstractmethod
     def returns(self, state: State) -> Sequence[float]:
@@ -69,16 +83,19 @@ class PlainGame(Enumerable):
 
     # ------------------------------------------------------------------------------ the contract
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
     def deal(self, rng: np.random.Generator, n: int) -> PlainWorlds:
         """Takes one 64-bit draw a world from ``rng``, and one of the world's own stream."""
-        streams, starts = Streams.spawn(rng, n), self.initial_states()
+        streams, starts = Streams.spawn(rng, n), _initial_states(self)
         return PlainWorlds(self, [_drawn(starts, u) for u in streams.uniform().tolist()], streams)
 
     def action_to_string(self, player: int, action: int) -> str:
         return f"player {player} plays {action}"
 
     def deals(self) -> tuple[PlainWorlds, FloatArray]:
-        states, chance = zip(*self.initial_states(), strict=True)
+        states, chance = zip(*_initial_states(self), strict=True)
         return PlainWorlds(self, states, _streams(len(states))), np.array(chance, dtype=float)
 
     def branch(self, worlds: Worlds, actions: IntArray) -> tuple[PlainWorlds, IntArray, FloatArray]:
@@ -86,7 +103,7 @@ class PlainGame(Enumerable):
         for b, (state, action) in enumerate(
             zip(_ours(worlds).states, actions.tolist(), strict=True)
         ):
-            for following, chance in self.next_states(state, action):
+            for following, chance in _next_states(self, state, action):
                 parents.append(b)
                 states.append(following)
                 chances.append(chance)
@@ -173,9 +190,7 @@ class PlainWorlds(Worlds):
         return _legal(self.game, self.states, ~self.terminal)
 
     def step(self, actions: IntArray) -> Event:
-        actions = np.array(actions, dtype=np.int64)
-        if actions.shape != (len(self),):
-            raise IllegalActionError(f"expected {len(self)} actions, got shape {actions.shape}")
+        actions = as_actions(actions, len(self))
         movers, legal = self.current_player, self.legal
         for b, action in enumerate(actions.tolist()):
             if not (0 <= action < self.game.num_actions and legal[b, action]):
@@ -185,7 +200,7 @@ class PlainWorlds(Worlds):
                 )
         streams = self.streams.select(np.arange(len(self)))
         self.states = tuple(
-            _drawn(self.game.next_states(state, action), u)
+            _drawn(_next_states(self.game, state, action), u)
             for state, action, u in zip(
                 self.states, actions.tolist(), streams.uniform().tolist(), strict=True
             )
@@ -198,6 +213,37 @@ class PlainWorlds(Worlds):
 
     def view(self, player: int) -> PlainView:
         return PlainView(self.game, player, self.states)
+
+
+def _initial_states(game: PlainGame) -> Outcomes:
+    """Checked, as the game is. Raises ContractError."""
+    require_game(game)
+    return _checked(game, "initial_states", game.initial_states())
+
+
+def _next_states(game: PlainGame, state: State, action: int) -> Outcomes:
+    """Checked. Raises ContractError."""
+    return _checked(game, "next_states", game.next_states(state, action))
+
+
+def _checked(game: PlainGame, method: str, outcomes: object) -> Outcomes:
+    """What ``method`` gave, if it is pairs of a state and its probability, whose sum is 1."""
+    pairs = outcomes if isinstance(outcomes, Sequence) else ()
+    right = all(
+        isinstance(pair, Sequence) and len(pair) == 2 and isinstance(pair[1], Real)
+        for pair in pairs
+    )
+    if not (pairs and right):
+        raise ContractError(
+            f"{game.name}: {method} must list pairs of a state and its probability, got "
+            f"{outcomes!r}"
+        )
+    total = sum(chance for _, chance in pairs)
+    if abs(total - 1) > TOLERANCE:
+        raise ContractError(
+            f"{game.name}: the probabilities of {method} must sum to 1, got {total} of {outcomes!r}"
+        )
+    return pairs
 
 
 def _drawn(outcomes: Outcomes, u: float) -> State:

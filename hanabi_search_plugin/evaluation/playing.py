@@ -14,7 +14,7 @@ from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.game import PAD, FloatArray, IntArray, Worlds
 from hanabi_search_plugin.core.policy import Blueprint, take
 from hanabi_search_plugin.core.result import SearchResult
-from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
+from hanabi_search_plugin.core.rollout import choose, moves_of, observe_all, start_memories
 from hanabi_search_plugin.core.streams import Streams
 
 
@@ -91,8 +91,7 @@ def play_game(
             result = policy.decide(memories[seat][0], np.random.default_rng(sequence))
             action = result.action
         else:
-            view = worlds.view(seat)
-            action = int(policy.act(view, view.legal, memories[seat], rng)[0])
+            action = int(moves_of(policy, worlds.view(seat), memories[seat], rng)[0])
         yield Turn(number, seat, action, result, worlds)
         actions = np.array([action])
         worlds.step(actions)

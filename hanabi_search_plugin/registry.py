@@ -132,7 +132,7 @@ def blueprint_of(policy: AnyBlueprint, game: Game) -> Blueprint:
 
 
 def policy_of(policy: AnyPolicy, game: Game) -> Policy:
-    """One policy, whatever the seat; a name is loaded. Raises as ``blueprint_of``."""
+    """One policy for any seat; a name is loaded. Raises as ``blueprint_of``."""
     return blueprint_of((policy,) * game.num_players, game)[0]
 
 

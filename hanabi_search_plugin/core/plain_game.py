@@ -16,17 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.capabilities import Enumerable
-from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
-from hanabi_search_plugin.core.game import (
-    NOBODY,
-    BoolArray,
-    Event,
-    FloatArray,
-    IntArray,
-    View,
-    Worlds,
-    as_actions,
-    require_game,
+from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
+from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray, Worlds, require_game
+from hanabi_search_plugin.core.state_list import (
+    StateGame,
+    StateList,
+    StateView,
+    StateWorlds,
+    rows_at,
 )
 from hanabi_search_plugin.core.streams import Streams
 
@@ -36,7 +33,7 @@ State = Any  # a value that is never changed: a tuple, say, or a frozen dataclas
 Outcomes = Sequence[tuple[State, float]]  # states and their probabilities, whose sum is 1
 
 
-class PlainGame(Enumerable):
+class PlainGame(StateGame, Enumerable):
     """Set the six attributes below, write the six methods, and see that ``testing.check_game``
     passes.
 
@@ -86,6 +83,16 @@ class PlainGame(Enumerable):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
 
+    def legal_mask(self, state: State) -> BoolArray:
+        moves = list(self.legal_actions(state))
+        if not all(move in range(self.num_actions) for move in moves):
+            raise ContractError(
+                f"{self.name} must have moves from 0 to {self.num_actions - 1}, got {moves}"
+            )
+        mask = np.zeros(self.num_actions, dtype=np.bool_)
+        mask[moves] = True
+        return mask
+
     def deal(self, rng: np.random.Generator, n: int) -> PlainWorlds:
         """Takes one 64-bit draw a world from ``rng``, and one of the world's own stream."""
         streams, starts = Streams.spawn(rng, n), _initial_states(self)
@@ -119,34 +126,13 @@ class PlainGame(Enumerable):
         return PlainWorlds(self, _ours(worlds).states, Streams.spawn(rng, len(worlds)))
 
 
-class PlainView(View):
+class PlainView(StateView):
     """What one player sees of a batch of states."""
 
-    def __init__(self, game: PlainGame, player: int, states: Sequence[State]) -> None:
-        self.game: PlainGame = game
-        self.player = player
-        self._states = tuple(states)
+    game: PlainGame
 
-    def __len__(self) -> int:
-        return len(self._states)
-
-    def select(self, index: IntArray | BoolArray) -> PlainView:
-        return PlainView(self.game, self.player, _at(self._states, index))
-
-    @property
-    def current_player(self) -> IntArray:
-        return _movers(self.game, self._states)
-
-    @property
-    def legal(self) -> BoolArray:
-        return _legal(self.game, self._states, self.current_player == self.player)
-
-    def observation(self, encoding: str) -> NDArray[Any]:
+    def shown(self, encoding: str) -> NDArray[Any]:
         """[B, K]"""
-        if encoding not in self.game.encodings:
-            raise UnsupportedError(
-                f"{self.game.name} has the encodings {self.game.encodings}, got {encoding!r}"
-            )
         seen = [tuple(self.game.observation(state, self.player)) for state in self._states]
         lengths = {len(each) for each in seen}
         if len(lengths) > 1:
@@ -165,51 +151,25 @@ class PlainView(View):
         ]
 
 
-class PlainWorlds(Worlds):
+class PlainWorlds(StateWorlds):
     """A batch of states, each with a chance stream, of which every step takes one number."""
 
+    game: PlainGame
+
     def __init__(self, game: PlainGame, states: Sequence[State], streams: Streams) -> None:
-        self.game: PlainGame = game
-        self.states = tuple(states)
+        super().__init__(game, states)
         self.streams = streams
 
-    def __len__(self) -> int:
-        return len(self.states)
-
-    @property
-    def current_player(self) -> IntArray:
-        return _movers(self.game, self.states)
-
-    @property
-    def returns(self) -> FloatArray:
-        paid = np.array([self.game.returns(state) for state in self.states], dtype=np.float64)
-        return paid.reshape(len(self), self.game.num_players)
-
-    @property
-    def legal(self) -> BoolArray:
-        return _legal(self.game, self.states, ~self.terminal)
-
-    def step(self, actions: IntArray) -> Event:
-        actions = as_actions(actions, len(self))
-        movers, legal = self.current_player, self.legal
-        for b, action in enumerate(actions.tolist()):
-            if not (0 <= action < self.game.num_actions and legal[b, action]):
-                raise IllegalActionError(
-                    f"world {b} allows the actions {np.flatnonzero(legal[b]).tolist()}, "
-                    f"got {action}"
-                )
+    def play(self, actions: IntArray) -> None:
         streams = self.streams.select(np.arange(len(self)))
-        self.states = tuple(
-            _drawn(_next_states(self.game, state, action), u)
-            for state, action, u in zip(
-                self.states, actions.tolist(), streams.uniform().tolist(), strict=True
-            )
-        )
+        draws = zip(self.states, actions.tolist(), streams.uniform().tolist(), strict=True)
+        after = [_drawn(_next_states(self.game, state, action), u) for state, action, u in draws]
+        self.states = StateList(self.game, after)
         self.streams = streams
-        return Event(movers, actions)
 
     def select(self, index: IntArray | BoolArray) -> PlainWorlds:
-        return PlainWorlds(self.game, _at(self.states, index), Streams(self.streams.state[index]))
+        rows = rows_at(index)
+        return PlainWorlds(self.game, self.states.take(rows), self.streams.select(rows))
 
     def view(self, player: int) -> PlainView:
         return PlainView(self.game, player, self.states)
@@ -263,25 +223,3 @@ def _ours(worlds: Worlds) -> PlainWorlds:
     if not isinstance(worlds, PlainWorlds):
         raise UnsupportedError(f"expected PlainWorlds, got {type(worlds).__name__}")
     return worlds
-
-
-def _at(states: tuple[State, ...], index: IntArray | BoolArray) -> list[State]:
-    rows = np.flatnonzero(index) if index.dtype == np.bool_ else index
-    return [states[row] for row in rows]
-
-
-def _movers(game: PlainGame, states: Sequence[State]) -> IntArray:
-    return np.fromiter((game.current_player(s) for s in states), dtype=np.int64, count=len(states))
-
-
-def _legal(game: PlainGame, states: Sequence[State], shown: BoolArray) -> BoolArray:
-    legal = np.zeros((len(states), game.num_actions), dtype=np.bool_)
-    for b, state in enumerate(states):
-        if shown[b] and game.current_player(state) != NOBODY:
-            moves = list(game.legal_actions(state))
-            if not all(move in range(game.num_actions) for move in moves):
-                raise ContractError(
-                    f"{game.name} must have moves from 0 to {game.num_actions - 1}, got {moves}"
-                )
-            legal[b, moves] = True
-    return legal

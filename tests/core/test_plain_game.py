@@ -14,7 +14,8 @@ from hanabi_search_plugin import Sparta, UniformPolicy, evaluate, upgrade
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import NOBODY, PAD, Event
-from hanabi_search_plugin.core.plain_game import Outcomes, PlainGame
+from hanabi_search_plugin.core.plain_game import Outcomes, PlainGame, PlainWorlds
+from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.testing import check_agent, check_game
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
@@ -271,8 +272,7 @@ def test_bad_input_says_what_was_expected() -> None:
         def observation(self, state: Any, player: int) -> Sequence[float]:
             return list(state)
 
-    worlds = Ragged().concat([worlds, worlds.select(np.array([0]))])
-    worlds.states = (*worlds.states[:3], (1,))
+    worlds = PlainWorlds(Ragged(), [(), (), (), (1,)], Streams(np.zeros(4, dtype=np.uint64)))
     with pytest.raises(ContractError, match=r"as many numbers in every state, got \[0, 1\]"):
         worlds.view(0).observation("observation")
 

@@ -1,7 +1,6 @@
-"""One player's view of native Hanabi as a Gymnasium environment, with any policies as partners.
+"""One seat of native Hanabi as a Gymnasium environment, with any policies as partners.
 
-Importing this module registers ``HanabiSearch/Hanabi-v0``, for ``gymnasium.make`` and, thousands of
-games at a time (``gymnasium_vector``), ``gymnasium.make_vec``. Letters: P players, A actions.
+Letters: P players, A actions.
 """
 
 from __future__ import annotations
@@ -33,16 +32,20 @@ ILLEGAL_REWARD = -1.0  # as in PettingZoo's Hanabi
 class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
     """Hanabi at one ``seat``; the partners move within ``reset`` and ``step``.
 
-    ``partners`` is what every other seat plays: the name of a policy, a Policy or a SearchAgent; or
-    a tuple of P - 1 of them, in the order of the seats. ``encoding`` is one of "openspiel",
-    "packed" and "v0" (see ``HanabiGame.encodings``); other parameters are those of
-    ``HanabiConfig``. The reward is the change of the return since the seat's last turn.
+    ``partners`` play the other seats: one policy for all of them, or a tuple of P - 1 policies in
+    the order of the seats. A policy may be a name, and it may search. ``encoding`` is "openspiel",
+    "packed" or "v0" (see ``HanabiGame.encodings``). ``illegal`` says what an illegal action does:
+    "end" ends the game with a reward of -1 and the reason in ``info["illegal"]``, "raise" raises
+    IllegalActionError. Other parameters are those of ``HanabiConfig``.
 
-    ``info`` has the legal ``"action_mask"`` (int8 [A]; ``action_masks()`` gives it as bool) and
-    ``"searches"``: for every partner that has searched since, its seat and its SearchResult.
-    ``illegal="end"`` makes an illegal action end the game with -1 and a reason in ``info``,
-    ``"raise"`` makes it an IllegalActionError. All chance comes from ``reset(seed=...)``; pickle
-    and deepcopy keep the game and go on identically. Raises ConfigError for bad parameters.
+    The reward is the change of the return since the seat's last turn. ``info["action_mask"]`` is
+    int8 [A]; ``action_masks()`` gives it as bool. ``info["searches"]`` lists the partners' searches
+    since the seat's last turn as pairs of a seat and its SearchResult; ``partners[seat]`` is the
+    partner at a seat, and its ``last_result`` the latest of them (None: it does not search).
+
+    All chance comes from ``reset(seed=...)``. Copies by pickle and deepcopy keep the game and go on
+    identically. Raises ConfigError for bad parameters, UnsupportedError for partners that are no
+    policies.
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012  # as Gymnasium does
@@ -74,9 +77,9 @@ class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[Any], dict[str, Any]]:
-        """Deal and let the partners move until it is this seat's turn.
+        """Deal, and let the partners move until it is this seat's turn.
 
-        ``options`` may have a ``"deck"``, the identities of all its cards, first dealt first.
+        ``options["deck"]`` sets the deck: the identities of all cards, the first dealt first.
         """
         super().reset(seed=seed)
         self._searches = []
@@ -116,11 +119,11 @@ class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
         return self._observation(worlds), reward, over, False, self._info(worlds)
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """[A] what this seat may do now, True = allowed; the name that sb3-contrib looks for."""
+        """[A] the legal actions of this seat. sb3-contrib looks for a method of this name."""
         return np.array(self._running().view(self.seat).legal[0])
 
     def render(self) -> Any:
-        """The board as this seat sees it, as a text; None without a render mode."""
+        """The board in words, as this seat sees it; None without a render mode."""
         if self.render_mode is None:
             return None
         return describe(self.game.config, self._running().view(self.seat).rows[0], self.seat)
@@ -153,10 +156,11 @@ class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
 
 
 class MaskInObservation(gymnasium.Wrapper[Any, Any, NDArray[Any], Any]):
-    """An environment whose observations are dicts of two: what is seen, and the legal actions.
+    """Puts the mask of the legal actions into the observation, which becomes a dict of the two.
 
-    For libraries that read masks there: ``keys`` ("observations", "action_mask") is what RLlib's
-    examples take, ("obs", "mask") what Tianshou does. The mask is int8 [A], that of ``info``.
+    For libraries that look for masks there. ``keys`` are the names of observation and mask in it:
+    RLlib's examples take ("observations", "action_mask"), Tianshou ("obs", "mask"). The mask is the
+    one in ``info``, int8 [A].
     """
 
     def __init__(
@@ -184,7 +188,7 @@ class MaskInObservation(gymnasium.Wrapper[Any, Any, NDArray[Any], Any]):
 
 
 def check_parameters(game: HanabiGame, seat: Any, illegal: Any) -> None:
-    """Raises ConfigError for what both environments refuse."""
+    """Raise ConfigError for a seat or an ``illegal`` that does not exist."""
     if isinstance(seat, bool) or seat not in range(game.num_players):
         raise ConfigError(f"seat must be from 0 to {game.num_players - 1}, got {seat!r}")
     if illegal not in ("end", "raise"):
@@ -192,7 +196,7 @@ def check_parameters(game: HanabiGame, seat: Any, illegal: Any) -> None:
 
 
 def observation_space(game: HanabiGame, encoding: str) -> spaces.Box:
-    """Of one observation. Raises ConfigError for an unknown encoding."""
+    """The space of one observation. Raises ConfigError for an unknown encoding."""
     if encoding not in ENCODINGS:
         raise ConfigError(f"encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
     size = observation_size(game.config)

@@ -38,20 +38,24 @@ Result = tuple[NDArray[Any], NDArray[np.float64], Bools, Bools, dict[str, Any]]
 
 
 class HanabiVectorEnv(VectorEnv[Any, Any, Any]):
-    """N games of ``HanabiEnv``, with its parameters, stepped together.
+    """N games stepped together, each the game that ``HanabiEnv`` plays with the same seed.
 
-    Game i is the one that a HanabiEnv of its seed plays. With compiled bots as ``partners`` all
-    steps are one compiled loop; others act for all games at once. ``encoding=None`` gives
-    observations of no elements, for encoders of one's own that read ``view()``.
+    Parameters are those of ``HanabiEnv``, and these. ``encoding=None`` gives observations without
+    elements, for an encoder of your own that reads ``view()``. ``autoreset_mode`` says how a game
+    begins after one that has ended, as Gymnasium names it:
 
-    ``autoreset_mode`` is one of Gymnasium's: after the end of a game its next step begins another
-    and ignores the action (NEXT_STEP), the same step does (SAME_STEP; the last observation is
-    ``info["final_obs"]``, the rest ``info["final_info"]``), or nothing does until
-    ``reset(options={"reset_mask": which})`` (DISABLED). ``info["action_mask"]`` is int8 [N, A]; it
-    does not tell partners' searches. A game that the partners lose before the seat's first turn has
-    an empty mask, and ends with the next action, whatever it is.
+    * NEXT_STEP: the next step begins it, and ignores the action
+    * SAME_STEP: the same step begins it; ``info["final_obs"]`` and ``info["final_info"]`` have the
+      last observation and info of the game that has ended
+    * DISABLED: ``reset(options={"reset_mask": which})`` begins it
 
-    Raises ConfigError for bad parameters. Pickle and deepcopy keep all games.
+    ``info["action_mask"]`` is int8 [N, A]. Where the partners lose a game before the seat's first
+    turn, its mask is empty, and the next action, whatever it is, ends the game. Compiled bots as
+    partners are stepped in one compiled loop, others act for all games at once; what searching
+    partners have found is not kept.
+
+    Raises ConfigError for bad parameters, UnsupportedError for partners that are no policies.
+    Copies by pickle and deepcopy keep all games.
     """
 
     def __init__(
@@ -101,8 +105,9 @@ class HanabiVectorEnv(VectorEnv[Any, Any, Any]):
     ) -> tuple[NDArray[Any], dict[str, Any]]:
         """Begin all games, or those of ``options["reset_mask"]`` (bool [N]).
 
-        ``seed`` s seeds game i by s + i, a sequence each game by its own; without one a game goes
-        on drawing from the seed that it had. Raises ConfigError.
+        A number s as ``seed`` seeds game i with s + i, a sequence each game with its own. Without a
+        seed, games go on drawing from the ones they had. Raises ConfigError for bad options and a
+        wrong number of seeds.
         """
         which = self._reset_mask(options)
         first = not self._rngs
@@ -119,10 +124,11 @@ class HanabiVectorEnv(VectorEnv[Any, Any, Any]):
         return self._observations(), self._masks(which)
 
     def step(self, actions: Any) -> Result:
-        """One action of the seat in every game.
+        """Play one action of the seat in every game.
 
-        Raises IllegalActionError for what are not N actions, before the first reset, for games that
-        are over (DISABLED) and, with ``illegal="raise"``, for an illegal one; then no game moves.
+        Raises IllegalActionError before the first reset, for anything but N integers, for a game
+        that is over (DISABLED), and for an illegal action with ``illegal="raise"``. Then no game
+        has moved.
         """
         if not self._rngs:
             raise IllegalActionError("expected running games: call reset() first")
@@ -158,7 +164,7 @@ class HanabiVectorEnv(VectorEnv[Any, Any, Any]):
         return observations, rewards, terminated, ~every, info | self._masks(every)
 
     def action_masks(self) -> Bools:
-        """[N, A] what the seat may do now, True = allowed; the name that sb3-contrib looks for."""
+        """[N, A] the legal actions of the seat. sb3-contrib looks for a method of this name."""
         return self._legal.copy()
 
     def view(self) -> HanabiView:
@@ -188,12 +194,12 @@ class HanabiVectorEnv(VectorEnv[Any, Any, Any]):
         return np.ascontiguousarray(encode(self.game.config, rows, self.seat, self.encoding))
 
     def _masks(self, which: Bools) -> dict[str, Any]:
-        """The part of an info that all games ``which`` [N] have."""
+        """The masks of the games ``which`` [N], as an info."""
         mask = self._tables.worlds.legal & which[:, None]
         return {"action_mask": mask.astype(np.int8), "_action_mask": which.copy()}
 
     def _finals(self, which: Bools, info: dict[str, Any]) -> dict[str, Any]:
-        """The info of a step after which games begin at once: their last observations and infos."""
+        """The info of a step that begins games again, with the last of those that have ended."""
         observations = np.full(self.num_envs, None, dtype=object)
         index = np.flatnonzero(which)
         for i, last in zip(index, self._encoded(self._tables.worlds.rows[index]), strict=True):
@@ -206,8 +212,7 @@ class HanabiVectorEnv(VectorEnv[Any, Any, Any]):
         }
 
     def _refused(self, index: NDArray[np.int64], actions: NDArray[np.int64]) -> dict[str, Any]:
-        """The info of illegal actions at ``index``; raises IllegalActionError where that is asked
-        for."""
+        """The info of illegal actions at ``index``. Raises IllegalActionError with "raise"."""
         if len(index) == 0:
             return {}
         reasons = np.full(self.num_envs, None, dtype=object)

@@ -1,8 +1,8 @@
 """What the adapters of OpenSpiel's policies, bots and learning agents share.
 
-What reads a whole ``pyspiel.State`` gets a hypothetical one: drawn from all that its seat has seen
-and from nothing else, so hidden cards cannot leak, and the same for all states that look the same
-to the seat. On the native engine such a state is built from the seat's own history.
+A policy or bot that reads a whole ``pyspiel.State`` is given a hypothetical one: a state drawn from
+what its seat has seen, so that hidden cards cannot leak. All states that look the same to the seat
+give the same one. On the native engine it is built from the seat's own history.
 Letters: B worlds, A actions.
 """
 
@@ -38,7 +38,7 @@ TOLERANCE = 1e-5  # that probabilities may miss a sum of 1 by: those of float32 
 
 
 class Adapted(Policy):
-    """What the adapters share: records of native games, and rows of checked probabilities."""
+    """A policy that asks a thing of OpenSpiel's, and checks its answers."""
 
     deterministic = False
 
@@ -63,18 +63,21 @@ class Adapted(Policy):
             raise UnsupportedError(f"{self!r} got a view of {view.game!r}")
 
     def no_chance(self, view: View, legal: BoolArray) -> FloatArray:
-        """[B, A] zeros, to be filled in. Raises ContractError for legal moves of another shape."""
+        """[B, A] zeros to fill in. Raises ContractError for legal moves of another shape."""
         expected = (len(view), self.game.num_actions)
         if legal.shape != expected:
             raise ContractError(f"legal moves must be of shape {expected}, got {legal.shape}")
         return np.zeros(expected)
 
     def certain(self, action: Any, legal: BoolArray) -> FloatArray:
-        """[A] of a move without probabilities. Checks it."""
+        """[A] 1 for the one action that was given, checked as by ``row``."""
         return self.row([(action, 1.0)], legal)
 
     def row(self, chance: Any, legal: BoolArray) -> FloatArray:
-        """[A] from a mapping, (action, probability) pairs or a vector. Checks them."""
+        """[A] the probabilities in a mapping, a list of (action, probability) or a vector.
+
+        Raises UnsupportedError unless they are of legal actions and sum to 1.
+        """
         row, name = np.zeros(len(legal)), type(self.thing).__name__
         if isinstance(chance, Mapping):
             chance = list(chance.items())
@@ -106,7 +109,7 @@ class Adapted(Policy):
 
 
 class ReadsStates(Adapted):
-    """Asks by ``pyspiel.State``. Memory: on the native engine the seat's record of each world."""
+    """Asks about a ``pyspiel.State``. Memory: on the native engine a HistoryRecord a world."""
 
     def __init__(self, thing: Any, game: HanabiGame | OpenSpielGame, reads: Reads) -> None:
         super().__init__(thing, game)
@@ -130,7 +133,7 @@ class ReadsStates(Adapted):
         return twin
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Policy:
-        """Bots and compiled policies cannot be copied; asked anew each time, they can be shared."""
+        """Share bots and compiled policies, which cannot be copied and are asked anew each time."""
         shared = isinstance(self.thing, pyspiel.Bot | pyspiel.Policy)
         twin = copy.copy(self)
         twin.thing = self.thing if shared else copy.deepcopy(self.thing, memo)
@@ -154,10 +157,10 @@ class ReadsStates(Adapted):
     def states(
         self, view: View, memory: Memory
     ) -> Iterator[tuple[list[int], Callable[[], State], Callable[[], int]]]:
-        """Rows that share what their seat saw; what makes the state to ask by; and a digest of
-        what it saw.
+        """Groups of rows whose seat has seen the same, so that each is asked about once.
 
-        Copies of a world are asked about once.
+        With each group come a function that makes the state to ask about, and one that gives a
+        digest of what the seat has seen.
         """
         seat = view.player
         if isinstance(view, OpenSpielView):
@@ -205,7 +208,7 @@ def _numbers(given: Any, name: str) -> FloatArray:
 
 
 def equal(keys: Sequence[Hashable]) -> list[list[int]]:
-    """The places of equal keys, together."""
+    """The positions of each key, in groups of equal keys."""
     places: dict[Hashable, list[int]] = {}
     for i, key in enumerate(keys):
         places.setdefault(key, []).append(i)

@@ -1,4 +1,4 @@
-"""OpenSpiel's bots as policies of ours; see ``as_policy`` of ``openspiel_policies``."""
+"""OpenSpiel's bots as policies of ours; see ``as_policy``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ANSWERS_KEPT = 100_000  # of a bot, by what its seat has seen
 
 
 class BotPolicy(ReadsStates):
-    """A bot of OpenSpiel, replayed wherever it moves; see ``as_policy``."""
+    """A bot of OpenSpiel, which is played through the history wherever it moves."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ def _overrides(bot: Any, method: str) -> bool:
 
 
 def _forgets(bot: Any) -> bool:
-    """Does a bot decide by the state it is handed alone, as far as one can tell?"""
+    """True if a bot seems to decide by the state it is handed alone."""
     if bot.provides_force_action():
         return False
     written_here = type(bot).__module__.partition(".")[0] != pyspiel.__name__
@@ -107,7 +107,10 @@ def _forgets(bot: Any) -> bool:
 
 
 def _replay(bot: Any, state: State, seat: int) -> None:
-    """Play a bot through a history, as an arena would have."""
+    """Play a bot through the history of ``state``, as an arena would have.
+
+    Raises UnsupportedError where it cannot be brought to make the moves of ``seat``.
+    """
     spiel, history = state.get_game(), state.full_history()
     here = spiel.new_initial_state()
     if spiel.get_type().short_name == "hanabi":

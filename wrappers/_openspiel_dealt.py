@@ -15,10 +15,10 @@ from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielView, OpenS
 
 
 class OpenSpielDealtGame(OpenSpielGame, PrivateTokens):
-    """A game that begins by dealing one chance action to each player, for that player's eyes only.
+    """A game that begins by dealing each player one private chance action.
 
-    For example tiny_hanabi, tiny_bridge_2p, Kuhn and Leduc poker. Factor f is what player f was
-    dealt, one token: the chance action. Raises UnsupportedError for a game that is not like that.
+    Examples are tiny_hanabi, tiny_bridge_2p, Kuhn and Leduc poker. Factor f has one token: the
+    chance action that player f was dealt. Raises UnsupportedError for other games.
     """
 
     def __init__(self, game: Any, *, public_actions: bool | None = None) -> None:
@@ -48,7 +48,7 @@ class OpenSpielDealtGame(OpenSpielGame, PrivateTokens):
     def with_private(
         self, worlds: Worlds, factor: int, tokens: IntArray, rng: Streams
     ) -> tuple[OpenSpielWorlds, BoolArray]:
-        """See ``PrivateTokens``: replays each game with another deal. Takes one draw a world."""
+        """Replay each game with another deal; see ``PrivateTokens``. Takes one draw a world."""
         batch = ours(worlds)
         states, possible = list(batch.states), np.ones(len(batch), dtype=np.bool_)
         for b, state in enumerate(batch.states):
@@ -63,7 +63,7 @@ class OpenSpielDealtGame(OpenSpielGame, PrivateTokens):
         return OpenSpielWorlds(self, states, streams), possible
 
     def token_weights(self, view: View, before: IntArray) -> FloatArray:
-        """See ``PrivateTokens``: exact, from all deals that show the player the same."""
+        """Exact weights, from all deals that show the player the same; see ``PrivateTokens``."""
         weights = np.zeros((len(before), self.vocabulary))
         factors, j = self.hidden(view.player), before.shape[1]
         if j == len(factors):
@@ -93,7 +93,7 @@ class OpenSpielDealtGame(OpenSpielGame, PrivateTokens):
         return OpenSpielWorlds(self, states, rng.fork())
 
     def _again(self, history: list[int]) -> tuple[Any, float]:
-        """The state after ``history``, None where it cannot be; and the probability of its chance.
+        """The state after ``history`` and the probability of its chance actions.
 
         None and 0 where an action is not legal.
         """

@@ -1,6 +1,6 @@
-"""Any sequential ``pyspiel.Game`` behind the game contract.
+"""Any sequential game of OpenSpiel as a game that can be searched.
 
-A batch is a list of ``pyspiel.State``, so this is for small games and few worlds: the native engine
+A batch is a list of ``pyspiel.State``, so this is for small games and few worlds. The native engine
 plays large Hanabi some hundred times faster. Letters: B worlds, A actions, P players.
 """
 
@@ -36,14 +36,15 @@ INFORMATION_SETS_KEPT = 256  # results of listing an information set that a game
 
 
 class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
-    """A sequential OpenSpiel game, given as an object (kept, never reloaded) or as a string.
+    """A sequential game of OpenSpiel, given as a ``pyspiel.Game`` or as a string.
 
-    ``public_actions``: whether every player sees every action. By default true for games of perfect
-    information and those in ``PUBLIC_ACTIONS``; false is always safe (beliefs then consider every
-    action that fits what is seen) but slower. ``max_deals``: the most deals ``deals`` lists.
+    ``public_actions`` is True if every player sees every action. The default is True for games of
+    perfect information and those in ``PUBLIC_ACTIONS``. False is always safe, but slower: beliefs
+    then consider every action that fits what is seen. ``max_deals`` is the most deals that
+    ``deals`` lists. A ``pyspiel.Game`` is kept as it is, never loaded again by its name.
 
-    Raises ConfigError for an unknown game or parameter, UnsupportedError for a simultaneous game
-    and for one that draws its chance, or who begins, from a generator of its own.
+    Raises ConfigError for an unknown game or parameter. Raises UnsupportedError for a simultaneous
+    game, and for one that draws its chance, or who begins, from a generator of its own.
     """
 
     def __init__(
@@ -61,7 +62,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
         return f"OpenSpielGame({self.name!r})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled by its OpenSpiel game: the observer cannot be, results kept need not be."""
+        """Pickle its OpenSpiel game alone: the observer cannot be, kept results need not be."""
         compiled = type(self.spiel).__module__ == pyspiel.__name__
         spiel = self.spiel if compiled else self.name  # what Python added to it would be lost
         return _rebuild, (type(self), spiel, self.public_actions, self.max_deals)
@@ -74,16 +75,16 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
         return OpenSpielWorlds(self, states, Streams.spawn(rng, n))
 
     def deal_scripts(self, scripts: Sequence[Sequence[int]]) -> OpenSpielWorlds:
-        """One world a script: its chance actions are those given, in order.
+        """One world a script. The script lists the chance actions of its game, in order.
 
-        A step that meets a chance event past the end of its script raises IllegalActionError.
+        A step that needs more of them than the script has raises IllegalActionError.
         """
         states = [self.spiel.new_initial_state() for _ in scripts]
         streams = Streams(np.zeros(len(states), dtype=np.uint64))
         return OpenSpielWorlds(self, states, streams, [tuple(map(int, s)) for s in scripts])
 
     def worlds(self, states: Iterable[State], rng: np.random.Generator) -> OpenSpielWorlds:
-        """A batch of copies of the given states."""
+        """A batch of copies of the given states. Takes one draw a world."""
         copies = [state.clone() for state in states]
         return OpenSpielWorlds(self, copies, Streams.spawn(rng, len(copies)))
 
@@ -138,7 +139,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
         return OpenSpielWorlds(self, ours(worlds).states, Streams.spawn(rng, len(worlds)))
 
     def history(self, state: State, player: int) -> History:
-        """What ``player`` has seen on the way to ``state``, which is at a decision or an end."""
+        """What ``player`` has seen up to ``state``, which is at a decision or an end."""
         here = self.spiel.new_initial_state()
         views: list[View] = []
         events: list[Event] = []
@@ -152,9 +153,9 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
         return History(player, tuple(views), tuple(events))
 
     def redeterminize(self, worlds: Worlds, player: int, rng: Streams) -> OpenSpielWorlds:
-        """See ``Redeterminizes``: lists the player's information set, so for small games.
+        """Draw from the player's information set, which is listed; see ``Redeterminizes``.
 
-        Future chance is drawn anew, too. Takes two draws a world.
+        So this is for small games. Future chance is drawn anew, too. Takes two draws a world.
         """
         states = []
         for state, u in zip(ours(worlds).states, rng.uniform().tolist(), strict=True):
@@ -187,12 +188,12 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
         return OpenSpielWorlds(self, states, ours(worlds).streams)
 
     def hypothetical(self, state: State, player: int, seed: int = 0) -> State:
-        """A state that ``player`` may be in when the game is in ``state``, at a decision or an end.
+        """A state that ``player`` cannot tell from ``state``, which is at a decision or an end.
 
-        Drawn from the player's information set by chance alone, with what the player has seen and
-        ``seed`` as the only randomness: all states of the set give the same one, so nothing hidden
-        passes. With perfect information it is ``state`` itself. Raises UnsupportedError where the
-        game has more than ``max_deals`` deals to list.
+        It is drawn from the player's information set by the probabilities of chance, as a function
+        of what the player has seen and ``seed``. So all states of the set give the same one, and
+        nothing hidden is told. With perfect information it is ``state`` itself. Raises
+        UnsupportedError where the game has more than ``max_deals`` deals to list.
         """
         if self.perfect_information:
             return state
@@ -201,7 +202,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
         return candidates[int(np.searchsorted(cumulative, u * cumulative[-1], side="right"))]
 
     def _information_set(self, state: State, player: int) -> tuple[list[State], FloatArray]:
-        """All states ``player`` may be in and their cumulative probability by chance alone."""
+        """All states ``player`` may be in, and their cumulative probability by chance alone."""
         history = self.history(state, player)
         key = information(history)
         if key not in self._information_sets:
@@ -214,7 +215,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
 
 
 def information(history: History) -> tuple[Hashable, ...]:
-    """All that a seat has seen, as a key: equal exactly for equal histories."""
+    """A key of all that a seat has seen; equal exactly for equal histories."""
     return (
         history.seat,
         tuple(view.keys()[0] for view in history.views),
@@ -223,18 +224,18 @@ def information(history: History) -> tuple[Hashable, ...]:
 
 
 def digest(history: History, seed: int) -> int:
-    """64 bits that depend on all that a seat has seen and ``seed``, the same in every process."""
+    """A 64-bit hash of all that a seat has seen and ``seed``, the same in every process."""
     return digest_of((seed, information(history)))
 
 
 def digest_of(key: Hashable) -> int:
-    """64 bits of a key of numbers, strings and tuples, the same in every process."""
+    """A 64-bit hash of numbers, strings and tuples of them, the same in every process."""
     hashed = hashlib.blake2b(repr(key).encode(), digest_size=8).digest()
     return int.from_bytes(hashed, "little")
 
 
 def same_spiel(a: Any, b: Any) -> bool:
-    """Are two games of OpenSpiel the same, with the same parameters, given or by default?"""
+    """True if two games of OpenSpiel are the same game with the same parameters."""
     kinds = a.get_type(), b.get_type()
     given = [
         {**k.parameter_specification, **g.get_parameters()}

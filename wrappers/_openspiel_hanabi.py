@@ -1,7 +1,7 @@
-"""OpenSpiel's hanabi and the native engine: games, states and histories, both ways.
+"""Conversions between OpenSpiel's hanabi and the native engine: games, states and histories.
 
 Cards, actions and the order of the deal are the same in both, so a conversion plays the same deck
-and moves on the other side. Cards are ``ranks * colour + rank``.
+and moves again on the other side. A card is ``ranks * colour + rank``.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ _NAMES = {**HANABI_NAMES, "observation_type": "observation_type"}
 
 
 def load_game(game: Any) -> HanabiGame | OpenSpielGame:
-    """The game of a ``pyspiel.Game`` or of a string such as ``"hanabi(players=3)"``.
+    """Make a game of a ``pyspiel.Game``, or of a string such as ``"hanabi(players=3)"``.
 
-    OpenSpiel's hanabi goes to the native engine; any other sequential game is an ``OpenSpielGame``
-    that keeps the object and its parameters; a simultaneous one goes through
-    ``pyspiel.convert_to_turn_based``, and nobody sees a move before all have moved. Raises
-    ConfigError for an unknown game or a parameter out of its range, UnsupportedError for what is no
-    game. (Hands of more than 8 cards and more than 50 tokens, which the native engine does not
-    take, ``OpenSpielGame`` takes from a ``pyspiel.Game``.)
+    OpenSpiel's hanabi becomes a ``HanabiGame`` on the native engine, any other sequential game an
+    ``OpenSpielGame``. A simultaneous game is turned into one of turns, in which nobody sees a move
+    before all have moved (``pyspiel.convert_to_turn_based``). Raises ConfigError for an unknown
+    game or a parameter out of its range, UnsupportedError for what is no game. Hands of more than 8
+    cards and more than 50 tokens are too large for the native engine: give their ``pyspiel.Game``
+    to ``OpenSpielGame``.
     """
     spiel = load_spiel(game)
     kind = spiel.get_type()
@@ -72,7 +72,7 @@ def config_of(spiel: Any) -> HanabiConfig:
 
 @functools.lru_cache(maxsize=64)
 def spiel_of(game: HanabiGame) -> Any:
-    """OpenSpiel's game of the same configuration, but for ``bomb``, which it does not know."""
+    """OpenSpiel's game of the same configuration, except ``bomb``, which it does not have."""
     values = game.config.to_dict()
     return pyspiel.load_game("hanabi", {theirs: values[name] for name, theirs in _NAMES.items()})
 
@@ -80,11 +80,11 @@ def spiel_of(game: HanabiGame) -> Any:
 def from_state(
     state: State, *, game: HanabiGame | None = None, rng: np.random.Generator | None = None
 ) -> HanabiWorlds:
-    """The native world of a live state, a batch of one; the undealt deck is shuffled by ``rng``.
+    """Convert a state to native worlds, a batch of one.
 
-    Without ``rng`` the undealt cards lie sorted. ``game``: the native game, where ``bomb`` is not
-    OpenSpiel's. Raises UnsupportedError for a state of another game or configuration, and at a
-    chance node: the card that is being dealt belongs to the move before it.
+    ``rng`` shuffles the cards that are not dealt yet; without it they lie sorted. Give ``game``
+    where its ``bomb`` is not OpenSpiel's. Raises UnsupportedError for a state of another game or
+    configuration, and at a chance node: the card that is due belongs to the move before.
     """
     native = _native(state, game)
     deck, actions, first = _played(state)
@@ -95,7 +95,7 @@ def from_state(
 
 
 def history_of(state: State, player: int, *, game: HanabiGame | None = None) -> History:
-    """What ``player`` has seen on the way to ``state``, as native views; raises as from_state."""
+    """What ``player`` has seen up to ``state``, in native views. Raises as ``from_state``."""
     native = _native(state, game)
     deck, actions, first = _played(state)
     worlds = _dealt(native, deck, first, None)
@@ -109,10 +109,10 @@ def history_of(state: State, player: int, *, game: HanabiGame | None = None) -> 
 def to_state(
     game: HanabiGame, deck: Sequence[int], actions: Sequence[int], first_player: int = 0
 ) -> State:
-    """OpenSpiel's state after ``actions``, with the cards of ``deck`` dealt in order.
+    """Make OpenSpiel's state after ``actions``, with the cards of ``deck`` dealt in order.
 
-    ``deck`` may end with the last card dealt. Raises ConfigError where it is too short or no part
-    of the game's deck, and for a first player who cannot be; IllegalActionError for a wrong action.
+    ``deck`` may end with the last card dealt. Raises ConfigError for a deck that is too short or
+    not the game's, and for a first player who cannot be; IllegalActionError for an illegal action.
     """
     cards = [int(card) for card in deck]
     config = game.config
@@ -131,10 +131,10 @@ def to_state(
 
 
 def hypothetical_state(history: History, seed: int = 0) -> State:
-    """OpenSpiel's state as one seat may take it to be, from its own native history.
+    """Make a state of OpenSpiel that a seat cannot tell from the true one, from its native history.
 
-    The seat's cards are drawn by its hints from those it does not see, with the history and
-    ``seed`` as the only randomness; all else is known to it.
+    The seat's own cards are drawn among those it does not see, by what hints have told it; the
+    history and ``seed`` are the only randomness. The seat knows all the rest.
     """
     record = HistoryRecord.start(history.views[0])
     for event, view in zip(history.events, history.views[1:], strict=True):
@@ -143,14 +143,15 @@ def hypothetical_state(history: History, seed: int = 0) -> State:
 
 
 def sorted_deck(game: HanabiGame) -> list[int]:
-    """Every card of the game."""
+    """Every card of the game, in order."""
     return [int(card) for card in game.template[-game.config.deck_size :]]
 
 
 def initial_state(game: HanabiGame, first_player: int = 0) -> State:
-    """A state before the deal of a game that ``first_player`` begins.
+    """Make a state before the deal of a game that ``first_player`` begins.
 
-    OpenSpiel draws a random first player when it makes a state, from a generator of its own.
+    Where who begins is random, OpenSpiel draws it from a generator of its own when it makes a
+    state. Raises ConfigError for a player who cannot begin.
     """
     config = game.config
     last = config.players - 1 if config.random_start_player else 0
@@ -163,7 +164,7 @@ def initial_state(game: HanabiGame, first_player: int = 0) -> State:
 class HistoryRecord:
     """What one seat knows of a native game: all but the cards it has not seen.
 
-    Enough to play the game again in OpenSpiel with a hand that it may hold.
+    It is enough to play the game again in OpenSpiel with a hand that the seat may hold.
     """
 
     game: HanabiGame
@@ -176,7 +177,7 @@ class HistoryRecord:
 
     @classmethod
     def start(cls, view: View) -> HistoryRecord:
-        """From a seat's first view, a batch of one. Raises UnsupportedError for a later one."""
+        """Begin at a seat's first view, a batch of one. Raises UnsupportedError for a later one."""
         row = _row(view)
         if row[MOVES] != 0:
             raise UnsupportedError(
@@ -191,7 +192,7 @@ class HistoryRecord:
         return cls(game, seat, int(row[TURN]), (), deck, slots, (_unknown(game),) * hand)
 
     def observe(self, view: View, mover: int, action: int) -> HistoryRecord:
-        """After a move; ``view`` is the seat's after it, a batch of one."""
+        """The record after a move; ``view`` is the seat's after it, a batch of one."""
         row, config = _row(view), self.game.config
         what = action_to_dict(config, action)
         deck, told = list(self.deck), list(self.told)
@@ -218,9 +219,10 @@ class HistoryRecord:
         )
 
     def showing(self, view: View) -> HistoryRecord:
-        """With the cards in hands that ``view`` shows, where a belief's memory held others.
+        """The record with the cards that ``view`` shows in hands.
 
-        Memories that a belief has recovered with are those of another hand than the world's.
+        They may differ from those recorded: a belief that has recovered keeps memories of other
+        hands than those in its worlds.
         """
         row, deck = _row(view), list(self.deck)
         size = self.game.config.hand_size
@@ -231,7 +233,7 @@ class HistoryRecord:
         return self if deck == list(self.deck) else replace(self, deck=tuple(deck))
 
     def state(self, view: View, seed: int = 0) -> State:
-        """OpenSpiel's state with a hand that the seat may hold; ``view`` is its last one."""
+        """OpenSpiel's state with a hand that the seat may hold; ``view`` is the seat's last."""
         deck = self.showing(view).dealt(view, seed)
         return to_state(self.game, deck, self.actions, self.first)
 
@@ -256,7 +258,7 @@ class HistoryRecord:
         return deck
 
     def digest(self, seed: int) -> int:
-        """64 bits that depend on all the seat knows and ``seed``."""
+        """A 64-bit hash of all that the seat knows and ``seed``."""
         key = (seed, self.seat, self.first, self.actions, self.deck, self.told)
         return digest_of(key)
 

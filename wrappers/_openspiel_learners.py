@@ -1,4 +1,4 @@
-"""OpenSpiel's learning agents as policies of ours; see ``as_policy`` of ``openspiel_policies``."""
+"""OpenSpiel's learning agents as policies of ours; see ``as_policy``."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielView
 
 
 class RLAgentPolicy(Adapted):
-    """A learning agent of OpenSpiel, not learning; see ``as_policy``.
+    """A learning agent of OpenSpiel, which does not learn here; see ``as_policy``.
 
-    Memory: what the seat saw on its own turns, the last one included, of agents that remember.
+    Memory: None, or for an agent that remembers what the seat saw on its own turns so far.
     """
 
     def __init__(
@@ -54,8 +54,11 @@ class RLAgentPolicy(Adapted):
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        """The agent apart: DQN holds a function made in a function, which pickle does not take,
-        and a trained PolicyGradient tensors that deepcopy does not."""
+        """Keep the agent by cloudpickle.
+
+        DQN holds a function made in a function, which pickle refuses, and a trained PolicyGradient
+        tensors that deepcopy refuses.
+        """
         return {**self.__dict__, "thing": cloudpickle.dumps(self.thing)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -1,9 +1,8 @@
 """OpenSpiel's policies, bots and learning agents as policies of ours.
 
-What reads a whole ``pyspiel.State`` gets a hypothetical one: drawn from all that its seat has seen
-and from nothing else, so hidden cards cannot leak, and the same for all states that look the same
-to the seat. They play on the native engine, too, where such a state is built from the seat's own
-history. Letters: B worlds, A actions.
+They play on the native engine, too. Those that read a whole ``pyspiel.State`` are given a
+hypothetical one, in which no hidden card can leak: see ``_openspiel_adapted``.
+Letters: B worlds, A actions.
 """
 
 from __future__ import annotations
@@ -43,32 +42,38 @@ def as_policy(
     use_observation: bool | None = None,
     seed: int = 0,
 ) -> Policy:
-    """A policy that plays ``game`` (a HanabiGame or an OpenSpielGame) as ``thing`` would.
+    """Make a policy that plays ``game``, a HanabiGame or an OpenSpielGame, as ``thing`` would.
 
-    ``thing`` is one of
+    ``thing`` is one of these; a policy of ours is returned as it is.
 
-    * ``open_spiel.python.policy.Policy`` or ``pyspiel.Policy``: its exact probabilities;
-    * ``pyspiel.Bot``: its policy where it gives one, else its move. It is not forked: it is told
-      each world's history anew wherever it moves (see ``memoryless``), and its first answer to what
-      its seat has seen stands, so that a bot with a generator of its own is reproducible;
-    * a function ``(player, seed) -> pyspiel.Bot``, called for every decision with a seed that
-      depends on what the seat has seen: a bot for all seats, whose answers depend on no order;
-    * ``rl_agent.AbstractAgent`` or another with its ``step``, PyTorch's DQN and PPO among them: the
-      probabilities of ``step(time_step, is_evaluation=True)``, asked once where worlds look alike.
+    * ``open_spiel.python.policy.Policy`` or ``pyspiel.Policy``. It plays by its probabilities.
+    * ``pyspiel.Bot``. It plays by its policy if it gives one, else it makes its move. Its first
+      answer after a history is kept and given again, so a bot with a generator of its own is
+      reproducible.
+    * A function ``(player, seed) -> pyspiel.Bot``, for all seats. It is called for every decision,
+      with a seed that depends on what the seat has seen, so the order of decisions does not matter.
+    * ``rl_agent.AbstractAgent``, or an object with such a ``step``, as PyTorch's DQN and PPO. It
+      plays by the probabilities of ``step(time_step, is_evaluation=True)``.
 
-    ``reads="information_state"`` declares that a policy or bot looks at what its seat has seen and
-    nothing else of the state, and saves the hypothetical state; OpenSpiel's tabular and uniform
-    policies are known to. ``memoryless=False``: it remembers, so a bot is restarted and played
-    through the history (own moves by ``force_action``, or by ``step`` if that gives the same
-    move), and a learning agent through its earlier turns. By default agents are memoryless, and so
-    are bots, unless they take ``force_action`` or, in Python, have an ``inform_action`` of their
-    own. ``any_seat``: an agent may play at another seat than its ``player_id``, and sees its
-    observation where it expects its own. ``use_observation``: as of ``rl_environment``, by default
-    the information state where the game gives one. Deep copies share a bot, which is asked anew
-    anyway; of bots only what a function makes can be pickled, and of policies only Python's.
+    ``reads="information_state"`` promises that a policy or bot reads nothing of a state but what
+    its seat has seen. Then it gets the true state, which is quicker to make than a hypothetical
+    one. OpenSpiel's tabular and uniform policies are known to keep this promise.
 
-    Raises UnsupportedError for what is none of these, one made for another game or seat, and one
-    that cannot be replayed.
+    ``memoryless=False`` says that a bot or agent remembers what it was told before. Then a bot is
+    restarted and played through the history at every decision (its own moves by ``force_action``,
+    or by ``step`` if that makes the same move), and an agent through its earlier turns. By default,
+    bots are taken to remember if they have ``force_action``, or an ``inform_action`` written in
+    Python; agents are not.
+
+    ``any_seat`` lets an agent play at other seats than its ``player_id``; it gets the observation
+    of that seat as its own. ``use_observation`` is that of ``rl_environment``: by default an agent
+    sees the information state if the game has one. ``seed`` is for functions that make bots.
+
+    Deep copies share a bot. Pickling works for functions that make bots, not for bots, and for
+    policies in Python, not for compiled ones.
+
+    Raises UnsupportedError for what is none of these, for one made for another game or seat, and
+    for a bot that cannot be played through a history; ConfigError for another ``reads``.
     """
     if reads not in (None, *get_args(Reads)):
         raise ConfigError(f"reads must be one of {', '.join(get_args(Reads))}, got {reads!r}")
@@ -94,7 +99,7 @@ def as_policy(
 
 
 class SpielPolicy(ReadsStates):
-    """A policy of OpenSpiel, by its exact probabilities; see ``as_policy``."""
+    """A policy of OpenSpiel, which plays by its probabilities; see ``as_policy``."""
 
     def __init__(self, thing: Any, game: HanabiGame | OpenSpielGame, reads: Reads) -> None:
         super().__init__(thing, game, reads)

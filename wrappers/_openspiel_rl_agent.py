@@ -1,4 +1,4 @@
-"""A policy of ours as a learning agent of OpenSpiel: it follows its seat by time steps.
+"""A policy of ours as a learning agent of OpenSpiel, which follows its seat by time steps.
 
 N = elements of an observation.
 """
@@ -21,8 +21,8 @@ from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.hanabi.engine.watcher import Watcher
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.registry import AnyPolicy
+from hanabi_search_plugin.wrappers._openspiel_decider import Decider, replayed
 from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
-from hanabi_search_plugin.wrappers._openspiel_mind import Mind, replayed
 from hanabi_search_plugin.wrappers._openspiel_rules import State
 
 _HINT = "attach(environment) or make it with include_full_state=True"
@@ -31,50 +31,53 @@ _HINT = "attach(environment) or make it with include_full_state=True"
 class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
     """A policy of ours in loops of ``rl_environment``; it does not learn.
 
-    A time step tells a seat its observation and the legal moves, and its history is followed from
-    these where they identify it: in hanabi of 2 players by the time steps of its own turns, of more
-    players if it is given every time step; on small games of OpenSpiel by matching states, if it
-    is given the last step of every episode, as loops do. Everywhere else ``attach`` the environment
-    or make that with ``include_full_state=True`` (not where who begins is random: a state does not
-    tell it); of a whole state only what the seat has seen is read. ``player_id``: the seat. Copy an
-    attached agent together with its environment.
+    It works out its seat's history from the observations and legal actions in time steps:
+
+    * in hanabi of 2 players, from the time steps of its own turns
+    * in hanabi of more players, if ``step`` is given every time step
+    * in small games of OpenSpiel, by the states that match, if ``step`` is given the last time step
+      of every episode, as loops do
+
+    In other cases ``attach`` the environment, or make it with ``include_full_state=True`` (where
+    who begins is random, ``attach`` it: a state does not tell). Of a whole state only what the seat
+    has seen is read. Copy an attached agent together with its environment.
     """
 
     def __init__(self, policy: AnyPolicy, game: Any, player_id: int, seed: int = 0) -> None:
-        self._mind = Mind(policy, game, seed)
-        self._mind.check_seat(player_id)
+        self._decider = Decider(policy, game, seed)
+        self._decider.check_seat(player_id)
         self.player_id = player_id
         self._environment: Any = None
-        ours = self._mind.game
+        ours = self._decider.game
         self._watcher = Watcher(ours, player_id) if isinstance(ours, HanabiGame) else None
         self._after: list[list[int]] | None = None  # histories right after the seat's last move
         self._matching: list[State] = []
 
     def __reduce__(self) -> tuple[Any, ...]:
-        mind = self._mind
-        build = SpielRLAgent, (mind.policy, mind.game, self.player_id, mind.seed)
+        decider = self._decider
+        build = SpielRLAgent, (decider.policy, decider.game, self.player_id, decider.seed)
         kept = {name: self.__dict__[name] for name in ("_after", "_environment", "_watcher")}
         return (*build, kept)
 
     @property
     def last_result(self) -> SearchResult | None:
         """The SearchResult of the latest decision; None before the first, or without a search."""
-        return self._mind.last_result
+        return self._decider.last_result
 
     def attach(self, environment: Any) -> SpielRLAgent:
-        """Follow the seat's history in ``environment``; returns the agent.
+        """Read the seat's history off ``environment`` from now on; returns the agent.
 
         Raises UnsupportedError for an environment of another game.
         """
-        self._mind.check_game(environment.game)
+        self._decider.check_game(environment.game)
         self._environment = environment
         return self
 
     def step(self, time_step: TimeStep, is_evaluation: bool = False) -> rl_agent.StepOutput:
-        """The move on this seat's turn, else no move (None) and no probabilities.
+        """Choose an action on this seat's turn; on another's, action None and no probabilities.
 
         Raises UnsupportedError where the time steps do not identify the history or are of another
-        game, and for a game in which all move at once.
+        game, and for a game in which all players move at once.
         """
         if time_step.current_player() == pyspiel.PlayerId.SIMULTANEOUS:
             raise UnsupportedError(
@@ -86,7 +89,7 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
         history = None if time_step.last() else self._history(time_step)
         if history is None:
             return rl_agent.StepOutput(action=None, probs=[])
-        decision = self._mind.decide_by(history)
+        decision = self._decider.decide_by(history)
         action = decision.action
         if self._watcher is not None:
             self._watcher.acted(action)
@@ -100,8 +103,8 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
             self._watcher.begin()
 
     def _history(self, time_step: TimeStep) -> History | None:
-        """What the seat has seen up to its turn; None on another's turn."""
-        mind, seat, told = self._mind, self.player_id, time_step.observations
+        """What the seat has seen up to its turn; None where another is to move."""
+        decider, seat, told = self._decider, self.player_id, time_step.observations
         mine = time_step.current_player() == seat
         legal = [int(a) for a in told["legal_actions"][seat]]
         whole = self._whole_state(told)
@@ -113,7 +116,7 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
                     f"expected the time step of the attached environment, with the legal actions "
                     f"{whole.legal_actions()}, got {legal}"
                 )
-            return mind.history(whole, seat)
+            return decider.history(whole, seat)
         if self._watcher is not None:
             vector, mover = told["info_state"][seat], time_step.current_player()
             history = self._observed(self._watcher, vector, mover)
@@ -126,18 +129,18 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
         if not mine:
             return None
         seen = np.asarray(told["info_state"][seat], np.float32)
-        return mind.history(self._found(seen.ravel(), legal), seat)
+        return decider.history(self._found(seen.ravel(), legal), seat)
 
     def _whole_state(self, told: Any) -> State | None:
         if self._environment is not None:
             return self._environment.get_state
         if not told.get("serialized_state"):
             return None
-        game = self._mind.game
+        game = self._decider.game
         if isinstance(game, HanabiGame) and game.config.random_start_player:
             return None  # a state that is read back has drawn anew who begins
         spiel, state = pyspiel.deserialize_game_and_state(told["serialized_state"])
-        self._mind.check_game(spiel)
+        self._decider.check_game(spiel)
         return state
 
     def _observed(self, watcher: Watcher, vector: Any, mover: int) -> History:
@@ -160,15 +163,19 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
             ) from error
 
     def _found(self, seen: NDArray[np.float32], legal: list[int]) -> State:
-        """A state that shows the seat what it sees now; all those have one history of the seat."""
-        mind, game = self._mind, self._mind.game
+        """A state that shows the seat what it sees now.
+
+        Raises UnsupportedError where there is none, and where the seat's history is not the same in
+        all such states.
+        """
+        decider, game = self._decider, self._decider.game
         assert isinstance(game, OpenSpielGame)
         tried: tuple[list[list[int]] | None, ...] = (self._after, None)
         for after in tried:
             starts = [replayed(game, history) for history in after or [[]]]
             self._matching = [
                 state
-                for state in _next_turns(starts, self.player_id, mind)
+                for state in _next_turns(starts, self.player_id, decider)
                 if state.legal_actions() == legal and _shows(state, self.player_id, seen)
             ]
             if self._matching or after is None:
@@ -177,7 +184,7 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
             raise UnsupportedError(
                 f"no state of {game.name} shows player {self.player_id} this time step"
             )
-        if len({mind.seen(mind.history(s, self.player_id))[-1] for s in self._matching}) > 1:
+        if len({decider.seen(decider.history(s, self.player_id))[-1] for s in self._matching}) > 1:
             raise UnsupportedError(
                 f"the observations of {game.name} do not identify player {self.player_id}'s "
                 f"history: {_HINT}"
@@ -185,7 +192,7 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
         return self._matching[0]
 
 
-def _next_turns(starts: list[State], seat: int, mind: Mind) -> Iterator[State]:
+def _next_turns(starts: list[State], seat: int, decider: Decider) -> Iterator[State]:
     """Every state in which ``seat`` may be next to move."""
     walked, left = 0, list(starts)
     while left:
@@ -193,7 +200,7 @@ def _next_turns(starts: list[State], seat: int, mind: Mind) -> Iterator[State]:
         walked += 1
         if walked > MAX_WORLDS:
             raise UnsupportedError(
-                f"more than {MAX_WORLDS} states of {mind.game.name} may follow: {_HINT}"
+                f"more than {MAX_WORLDS} states of {decider.game.name} may follow: {_HINT}"
             )
         if state.is_terminal():
             continue
@@ -204,7 +211,7 @@ def _next_turns(starts: list[State], seat: int, mind: Mind) -> Iterator[State]:
 
 
 def _shows(state: State, seat: int, seen: NDArray[np.float32]) -> bool:
-    """Does a state show the seat this tensor, as information state or as observation?"""
+    """True if the seat's information state or observation in ``state`` is this tensor."""
     kind = state.get_game().get_type()
     shown = []
     if kind.provides_information_state_tensor:

@@ -31,10 +31,7 @@ HANABI_NAMES = {  # of HanabiConfig: OpenSpiel's
 
 
 class OpenSpielRules(StateGame):
-    """A sequential ``pyspiel.Game`` as far as its worlds and views need it.
-
-    ``OpenSpielGame`` adds dealing, listing chance and drawing it anew, and is what users make.
-    """
+    """The part of ``OpenSpielGame`` that its worlds and views need."""
 
     def __init__(self, game: Any, *, public_actions: bool | None) -> None:
         self.spiel = load_spiel(game)
@@ -74,20 +71,20 @@ class OpenSpielRules(StateGame):
         return returns
 
     def tensor(self, state: State, player: int) -> NDArray[np.float32]:
-        """A copy of the tensor that ``player`` sees in one state."""
+        """A copy of the tensor that ``player`` sees in a state."""
         assert self._observation is not None
         self._observation.set_from(state, player)
         return np.array(self._observation.tensor, dtype=np.float32)
 
     def string(self, state: State, player: int) -> str:
-        """The string that ``player`` sees in one state."""
+        """The string that ``player`` sees in a state."""
         if self.remembers:
             return str(state.information_state_string(player))
         return str(state.observation_string(player))
 
 
 def load_spiel(game: Any) -> Any:
-    """OpenSpiel's game of a string, or the ``pyspiel.Game`` that was given.
+    """OpenSpiel's game of a string; a ``pyspiel.Game`` is returned as it is.
 
     Raises ConfigError where it cannot be loaded, UnsupportedError for anything else.
     """
@@ -110,7 +107,7 @@ def _loaded(text: str) -> Any:
 
 
 def _check_hanabi(parameters: Mapping[str, Any]) -> None:
-    """Parameters out of range would abort the process."""
+    """Raise ConfigError for parameters out of range, which would abort the process."""
     names = HANABI_NAMES.items()
     HanabiConfig(**{ours: parameters[theirs] for ours, theirs in names if theirs in parameters})
 
@@ -137,7 +134,7 @@ def _require_sequential(spiel: Any) -> None:
 
 
 def _observer(spiel: Any, remembers: bool) -> Any:
-    """What fills tensors, of the information state or the observation; None where there is none."""
+    """What fills tensors of information states, or of observations; None where it cannot."""
     kind = spiel.get_type()
     which = "information_state" if remembers else "observation"
     if not getattr(kind, f"provides_{which}_tensor"):

@@ -30,18 +30,18 @@ class OpenSpielView(StateView):
     game: OpenSpielRules
 
     def states(self) -> list[State]:
-        """The true states behind the view, hidden parts and all, for adapters alone.
+        """The true states with all that is hidden, for adapters alone. Not to be changed.
 
-        Not to be changed. What reads a whole state must not get these but what
-        ``OpenSpielGame.hypothetical`` makes of them, or hidden cards leak.
+        Hidden cards leak to whatever reads a whole one: give it ``OpenSpielGame.hypothetical`` of
+        the state instead.
         """
         return list(self._states)
 
     def shown(self, encoding: str) -> NDArray[Any]:
-        """[B, ...] ``"tensor"``: float32, ``"string"``: str objects.
+        """[B, ...] float32 for "tensor", [B] str objects for "string".
 
-        The information state (all the player has seen) where the game provides one, else the
-        current observation.
+        The information state, all that the player has seen, if the game has one; else what it
+        observes now.
         """
         if encoding == "string":
             strings = np.empty(len(self), dtype=object)
@@ -52,7 +52,7 @@ class OpenSpielView(StateView):
         ).reshape(len(self), *self.game.tensor_shape)
 
     def keys(self) -> Sequence[Hashable]:
-        """[B] the information state, or all encodings of the current observation together."""
+        """[B] the information state if the game has one, else all encodings of the observation."""
         strings = [self.game.string(s, self.player) for s in self._states]
         if self.game.remembers or "tensor" not in self.game.encodings:
             return strings
@@ -61,10 +61,10 @@ class OpenSpielView(StateView):
 
 
 class OpenSpielWorlds(StateWorlds):
-    """A batch of states at decisions or ends, each with a chance stream.
+    """A batch of states at decisions or ends, each with a chance stream, and perhaps a script.
 
-    The k-th chance event of a world takes the k-th number of its stream and the outcome at that
-    place of the cumulative probabilities; or the next action of its script, where it has one.
+    A chance event takes the next number of the world's stream, and the outcome at that place of the
+    cumulative probabilities. A world with a script takes the next action of the script instead.
     """
 
     game: OpenSpielRules
@@ -76,7 +76,7 @@ class OpenSpielWorlds(StateWorlds):
         streams: Streams,
         scripts: Sequence[Script | None] | None = None,
     ) -> None:
-        """Takes the states as they are: at chance nodes, chance is played on children of them."""
+        """The states are kept as they are; at chance nodes, copies of them are played on."""
         super().__init__(game, states)
         self.streams = streams.select(np.arange(len(self.states)))
         self.scripts = None if scripts is None else list(scripts)  # None: no world has one
@@ -100,7 +100,7 @@ class OpenSpielWorlds(StateWorlds):
         return OpenSpielView(self.game, player, self.states)
 
     def _play_chance(self, states: list[State]) -> None:
-        """Take new states, nobody else's, and play the chance in them."""
+        """Play the chance in ``states``, which nobody else holds, and keep them."""
         players = np.array([state.current_player() for state in states], dtype=np.int64)
         index = np.flatnonzero(players == _CHANCE)
         while len(index):

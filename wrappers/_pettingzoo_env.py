@@ -1,8 +1,7 @@
-"""Native Hanabi as a PettingZoo AEC environment, a drop-in for ``pettingzoo.classic.hanabi_v5``.
+"""Native Hanabi as a PettingZoo AEC environment, in place of ``pettingzoo.classic.hanabi_v5``.
 
-The same parameters, agents, actions, spaces, observations, masks and rewards; only faster, and
-without some of its faults: ``raw_env`` says which. Agents for either environment are in
-``pettingzoo_agents``, searches in other AEC environments in ``pettingzoo_games``.
+It has the parameters, agents, actions, spaces, observations, masks and rewards of ``hanabi_v5``. It
+is faster and mends some faults, which ``raw_env`` lists.
 Letters: P players, A actions, N elements of an observation.
 """
 
@@ -32,8 +31,11 @@ DEALT_AT_ONCE = 32  # games, where resets without a seed follow each other: a de
 
 
 def env(**parameters: Any) -> Any:
-    """``raw_env`` in the wrappers that ``hanabi_v5.env`` has: an illegal move ends the game with
-    -1 for who made it, an action outside the space and calls out of order raise."""
+    """Make a ``raw_env`` in the wrappers that ``hanabi_v5.env`` has.
+
+    An illegal move ends the game with -1 for the player who made it. An action outside the space
+    and calls out of order raise PettingZoo's errors. Raises ConfigError as ``raw_env``.
+    """
     wrapped = _TerminateIllegal(raw_env(**parameters), illegal_reward=-1)
     return _OrderEnforcing(wrappers.AssertOutOfBoundsWrapper(wrapped))
 
@@ -41,14 +43,18 @@ def env(**parameters: Any) -> Any:
 class raw_env(AECEnv):  # type: ignore[misc]  # untyped; the name is PettingZoo's
     """Hanabi, one player at a time.
 
-    Parameters are those of ``hanabi_v5``, within the ranges of ``HanabiConfig``; ``hand_size`` 0 is
-    the rule book's (5 cards for 2 and 3 players, else 4). Raises ConfigError.
+    Parameters are those of ``hanabi_v5``, within the ranges of ``HanabiConfig``. ``hand_size`` 0 is
+    the rule book's: 5 cards for 2 and 3 players, else 4. Raises ConfigError for bad parameters.
 
-    Unlike ``hanabi_v5``: a random first player is the one who is asked to move; games after
-    ``reset(seed=...)`` are reproducible to the last, however often ``reset()`` follows; pickle and
-    deepcopy keep the game and go on identically; observations after the last move show it; an
-    illegal action raises IllegalActionError; the board is a text, with all hands open: the render
-    mode "human" prints it after every step, "ansi" returns it, and there is no "rgb_array".
+    It differs from ``hanabi_v5`` in this:
+
+    * with ``random_start_player``, the player who begins is the one who is asked to move
+    * ``reset(seed=...)`` makes that game and all games that follow reproducible
+    * copies by pickle and deepcopy keep the game and go on identically
+    * the observations after the last move show it
+    * an illegal action raises IllegalActionError
+    * the board is rendered as a text with all hands open: "human" prints it after every step,
+      "ansi" returns it; there is no "rgb_array"
     """
 
     metadata = {  # noqa: RUF012  # as PettingZoo declares it
@@ -131,8 +137,9 @@ class raw_env(AECEnv):  # type: ignore[misc]  # untyped; the name is PettingZoo'
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Deal a new game.
 
-        ``options`` may have a ``"deck"``, the identities of all its cards, first dealt first, and
-        a ``"first_player"``; others are ignored, as PettingZoo asks. Raises ConfigError.
+        ``options["deck"]`` sets the deck: the identities of all cards, the first dealt first.
+        ``options["first_player"]`` says who begins. Other options are ignored, as PettingZoo asks.
+        Raises ConfigError for a deck or a player that cannot be.
         """
         if seed is not None:
             self._rng = np.random.default_rng(seed)
@@ -162,7 +169,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # untyped; the name is PettingZoo'
             raise IllegalActionError(self._explain(action))
 
     def move(self, action: Any) -> bool:
-        """``step``, but False, with nothing changed, for an action that is not legal."""
+        """Play an action as ``step`` does. Returns False, and changes nothing, if it is illegal."""
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
@@ -204,7 +211,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # untyped; the name is PettingZoo'
         return {"observation": seen, "action_mask": mask}
 
     def render(self) -> str | None:
-        """The board as a text: returned in the mode "ansi", printed in "human"."""
+        """Return the board as a text (mode "ansi"), or print it ("human")."""
         if self.render_mode is None:
             return None
         board = describe(self.config, self._row[0])

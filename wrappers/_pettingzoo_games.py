@@ -1,8 +1,7 @@
-"""Other AEC environments as games to search in, by a small adapter that you write.
+"""Other AEC environments as games that can be searched, by a small adapter that you write.
 
-A search has to try moves and take them back, which AEC environments cannot. Fill in an
-``AECAdapter`` (how to keep the state of your environment and how to put it back), and ``AECGame``
-does the rest:
+A search tries moves and takes them back, which AEC environments cannot. Write an ``AECAdapter``
+(how to keep the state of your environment, and how to put it back), and ``AECGame`` does the rest:
 
     class TicTacToe(AECAdapter):
         def snapshot(self, env):
@@ -15,8 +14,8 @@ does the rest:
     game = DeterministicAECGame(tictactoe_v3.env(), TicTacToe(), return_range=(-1, 1), max_length=9,
                                 rewards="zero_sum", public_actions=True)
 
-Then see that ``testing.check_game(game)`` passes. A world is a snapshot and a step one of the
-environment, so this is for small games. Letters: B worlds, A actions, P players.
+Then see that ``testing.check_game(game)`` passes. Every world is a snapshot, and every step a step
+of the environment, so this is for small games. Letters: B worlds, A actions, P players.
 """
 
 from __future__ import annotations
@@ -49,30 +48,33 @@ BOOKKEEPING = ("agents", "agent_selection", "rewards", "_cumulative_rewards", "t
 
 
 class AECAdapter(ABC):
-    """What a search needs of an environment beyond ``AECEnv``. ``env`` is always the unwrapped one.
+    """How to keep the state of an environment and put it back. ``env`` is the unwrapped one.
 
-    What every AEC environment has (``agents``, ``agent_selection``, rewards, terminations,
-    truncations and infos) is kept for you.
+    Agents, agent selection, rewards, terminations, truncations and infos, which every AEC
+    environment has, are kept for you.
     """
 
     @abstractmethod
     def snapshot(self, env: Any) -> Any:
-        """All else of its state that ``step`` and ``observe`` read, its random generator included.
+        """Return all other state that ``step`` and ``observe`` read, random generators included.
 
-        Steps of the environment must not change it afterwards: copy what is mutable.
+        Later steps of the environment must not change it: copy what is mutable.
         """
 
     @abstractmethod
     def restore(self, env: Any, state: Any) -> None:
-        """Put a snapshot back. It is used again: steps that follow must not change it."""
+        """Put a snapshot back. It is used again, so later steps must not change it."""
 
     def observe(self, env: Any, agent: str) -> Any:
-        """What ``agent`` sees now, as an array: all of it, and no hidden part of the state."""
+        """An array of all that ``agent`` sees now, and of nothing that is hidden from it."""
         seen = env.observe(agent)
         return seen["observation"] if isinstance(seen, Mapping) else seen
 
     def mask(self, env: Any, agent: str) -> Any:
-        """[A] the legal actions of ``agent``, which is to move: of the observation or the infos."""
+        """[A] the legal actions of ``agent``, which is to move; by default its "action_mask".
+
+        Raises UnsupportedError where neither observation nor infos have one.
+        """
         seen = env.observe(agent)
         source = seen if isinstance(seen, Mapping) else env.infos[agent]
         if "action_mask" not in source:
@@ -84,9 +86,9 @@ class AECAdapter(ABC):
 
 @dataclass(frozen=True)
 class Position:
-    """One world: the environment's state and what can be asked of it, as of now."""
+    """The state of one world, and what is asked of it."""
 
-    state: Any
+    state: Any  # what AECGame keeps, and the adapter's snapshot
     mover: int  # NOBODY where the game is over
     returns: tuple[float, ...]  # [P]
     legal: BoolArray  # [A] of the mover
@@ -127,15 +129,14 @@ class AECWorlds(StateWorlds):
 
 
 class AECGame(StateGame):
-    """An AEC environment behind the game contract; it is used as a place to try moves in.
+    """A game made of an AEC environment, in which searches try moves.
 
-    ``env`` is the environment or a function that makes one. A copy of the game (agents are copied
-    and pickled in mid-game) makes its own with that function; without one it copies the
-    environment, which some environments do not survive: Shimmy's forget their ``config``.
-    ``return_range``: lowest and highest sum of rewards of a player; ``max_length``: moves of the
-    longest game; ``public_actions``: whether all players see all actions (false is always safe).
-    All actions must be ``Discrete`` and of one size, and all players must end together.
-    Raises UnsupportedError for another environment, ConfigError for bad parameters.
+    ``env`` is the environment, or a function that makes one. Give a function where agents are to be
+    copied or pickled in mid-game and the environment does not survive a copy, as Shimmy's, which
+    forget their ``config``. ``return_range`` is the lowest and highest sum of rewards of a player,
+    ``max_length`` the moves of the longest game. ``public_actions`` is True if all players see all
+    actions; False is always safe. All players must have the same ``Discrete`` actions, and must end
+    together. Raises UnsupportedError for another environment, ConfigError for bad parameters.
     """
 
     encodings = ("observation",)
@@ -195,7 +196,7 @@ class AECGame(StateGame):
             self._env.reset(seed=0)  # a snapshot is put back into an environment that has begun
 
     def deal(self, rng: np.random.Generator, n: int) -> AECWorlds:
-        """n games begun by ``env.reset(seed=...)``. Takes one draw a world from ``rng``."""
+        """n games, each begun by ``env.reset(seed=...)``. Takes one draw a world from ``rng``."""
         positions = []
         for seed in rng.integers(0, 2**31, size=n).tolist():
             self._env.reset(seed=seed)

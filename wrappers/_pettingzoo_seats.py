@@ -1,8 +1,8 @@
 """Policies and search agents at the seats of PettingZoo's Hanabi, from observations alone.
 
-For ``hanabi_v5`` and for our own ``wrappers.pettingzoo``. What a seat has observed is decoded to
-views, which policies are given as in the native engine. The state behind the environment is never
-read, and the environment is never stepped to search.
+For ``hanabi_v5`` and for ``env`` of ``wrappers.pettingzoo``. What a seat observes is decoded to the
+views that policies get in the native engine. The state behind the environment is never read, and
+the environment is never stepped to search.
 Letters: P players, A actions, N elements of an observation.
 """
 
@@ -40,9 +40,9 @@ class Moment:
 
 @dataclass
 class SeatRecord:
-    """The moments of the running game, and how many games were begun before it."""
+    """What was observed in the running game."""
 
-    games: int = -1
+    games: int = -1  # begun before it
     over: bool = False
     moments: list[Moment] = field(default_factory=list)
 
@@ -50,8 +50,8 @@ class SeatRecord:
 class RecordObservations(BaseWrapper):  # type: ignore[misc]  # PettingZoo is untyped
     """Records what every seat observes after ``reset`` and after every ``step``.
 
-    An agent in a game of 3 to 5 players needs it: from its own turns alone it cannot tell the
-    order of what the others did. Each ``SeatAgent`` reads the observations of its own seat.
+    Agents in games of 3 to 5 players need it, because the observations of a seat's own turns do not
+    tell in what order the others moved. A ``SeatAgent`` reads those of its own seat alone.
     """
 
     def __init__(self, env: Any) -> None:
@@ -105,7 +105,7 @@ def hanabi_config(env: Any) -> HanabiConfig:
 
 
 class SeatAgent:
-    """``policy`` (a SearchAgent, say) at one seat of a PettingZoo Hanabi.
+    """Plays one seat of a PettingZoo Hanabi by a policy, a searching one for instance.
 
         env = RecordObservations(hanabi_v5.env())
         agents = {name: SeatAgent(policy, env, name) for name in env.possible_agents}
@@ -162,14 +162,14 @@ class SeatAgent:
         return self._watcher.view
 
     def reset(self) -> None:
-        """A new game. With ``RecordObservations`` the environment's reset is enough."""
+        """Begin a new game. With ``RecordObservations`` the environment's reset is enough."""
         self._games += 1
         self._begin()
 
     def follow(self, env: Any) -> None:
-        """Go on from the record of ``env``: of a copy of the environment, say.
+        """Go on in ``env``, a copy of the environment for instance.
 
-        Raises UnsupportedError where ``env`` has none.
+        Raises UnsupportedError for one that is not in RecordObservations.
         """
         self._record = _record_of(env)
         if self._record is None:
@@ -180,11 +180,11 @@ class SeatAgent:
         self._watcher.acted(action)
 
     def act(self, observation: Any = None, mask: Any = None) -> int:
-        """The action of this seat, which is to move.
+        """Choose the action of this seat, which is to move.
 
-        ``observation`` is what ``last()`` or ``observe()`` gives, or its vector alone with its
-        ``mask``; with ``RecordObservations`` it may be left out. Raises ConfigError for an
-        observation or mask of another configuration, IllegalActionError where it is not this
+        ``observation`` is what ``last()`` or ``observe()`` gives, or the vector in it, beside its
+        ``mask``. With ``RecordObservations`` it may be left out. Raises ConfigError for an
+        observation or a mask of another configuration, IllegalActionError where it is not this
         seat's turn, RecordError where observations are missing.
         """
         if isinstance(observation, Mapping):
@@ -263,8 +263,11 @@ def _record_of(env: Any) -> SeatRecord | None:
 
 
 def _game_of(agent: SearchAgent, config: HanabiConfig) -> HanabiConfig:
-    """The configuration the agent searches: the environment's, but for what a lost game is worth
-    and who begins."""
+    """The configuration that the agent searches.
+
+    Raises ConfigError unless it is the environment's. What a lost game is worth and who begins may
+    differ.
+    """
     if not isinstance(agent.game, HanabiGame):
         raise ConfigError(f"the agent must search native Hanabi, got {agent.game!r}")
     searched = agent.game.config

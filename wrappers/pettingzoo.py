@@ -3,7 +3,7 @@
 * ``env`` and ``raw_env`` are Hanabi, in place of ``pettingzoo.classic.hanabi_v5`` and much faster
 * ``SeatAgent`` plays a seat of either by what the seat observes; its ``last_result`` is the
   SearchResult of its latest decision
-* ``RecordObservations`` wraps an environment so that agents see every move; needed from 3 players on
+* ``RecordObservations`` wraps an environment so that agents see every move: needed by 3 or more
 * ``hanabi_config`` is the configuration of a PettingZoo Hanabi
 * ``AECGame`` makes another AEC environment one that can be searched, ``DeterministicAECGame`` one
   without chance; an ``AECAdapter`` that you write says how to keep its state and put it back

@@ -22,15 +22,16 @@ def as_policy(
     greedy: bool = False,
     sees: Sees = "own turns",
 ) -> CallablePolicy:
-    """A policy that plays ``game`` as an RLModule in PyTorch would, its illegal moves left out.
+    """Make a policy that plays ``game`` as an RLModule in PyTorch does, by its legal actions alone.
 
-    ``module`` is what ``Algorithm.get_module`` or ``RLModule.from_checkpoint`` gives; an Algorithm
-    stands for its default module. What its ``forward_inference`` says of the distribution of
-    actions is played, with ``greedy`` the likeliest; DQN's modules play the highest value.
-    ``encoding`` is the one it was trained on, by default the first the game has; Dict observations
-    of an observation and its mask are understood. A module with a state reads the observations of
-    its own turns, as in an environment, unless ``sees="all"``. Connectors of your own, filters for
-    instance, are not part of a module: put them into a function for ``from_callable``.
+    ``module`` is what ``Algorithm.get_module`` or ``RLModule.from_checkpoint`` returns; an
+    Algorithm stands for its default module. It plays by the probabilities of its
+    ``forward_inference``, or with ``greedy`` the likeliest action. DQN's modules play the action of
+    the highest value. ``encoding`` is the one it was trained on (default: the first of the game);
+    its observations may also be dicts of an observation and a mask. A module with a state reads the
+    observations of its own turns, as in training, or of all turns with ``sees="all"``. Connectors
+    of your own, filters for instance, are no part of a module: put them into a function for
+    ``from_callable``.
 
     Raises UnsupportedError for other things, and for modules of other spaces.
     """

@@ -22,16 +22,17 @@ def as_policy(
     normalize: Any = None,
     sees: Sees = "own turns",
 ) -> CallablePolicy:
-    """A policy that plays ``game`` as ``model`` would, its illegal moves left out.
+    """Make a policy that plays ``game`` as ``model`` does, by its legal actions alone.
 
-    ``model`` is an algorithm as ``load`` gives it, or its ``policy``: PPO, A2C, TRPO, MaskablePPO
-    and RecurrentPPO play by their probabilities, or the likeliest move with ``greedy``; DQN and
-    QRDQN the move of the highest value. ``encoding`` is the one it was trained on, by default the
-    first the game has; Dict observations of an observation and its mask are understood.
-    ``normalize`` is the ``VecNormalize`` that it was trained with. A recurrent model reads the
-    observations of its own turns, as in an environment, unless ``sees="all"``.
+    ``model`` is what an algorithm's ``load`` returns, or its ``policy``. PPO, A2C, TRPO,
+    MaskablePPO and RecurrentPPO play by their probabilities, or with ``greedy`` the likeliest
+    action. DQN and QRDQN play the action of the highest value. ``encoding`` is the one it was
+    trained on (default: the first of the game); its observations may also be dicts of an
+    observation and a mask. ``normalize`` is the ``VecNormalize`` that it was trained with. A
+    recurrent model reads the observations of its own turns, as in training, or of all turns with
+    ``sees="all"``.
 
-    Raises UnsupportedError for other models, and for those of other spaces.
+    Raises UnsupportedError for other models, and for models of other spaces.
     """
     actor = Sb3Actor(model, normalize)
     return actor.policy(game, encoding=encoding, greedy=greedy, sees=sees)

@@ -26,14 +26,14 @@ def as_policy(
     masked: bool = False,
     sees: Sees = "own turns",
 ) -> CallablePolicy:
-    """A policy that plays ``game`` as ``policy`` would, its illegal moves left out.
+    """Make a policy that plays ``game`` as ``policy`` does, by its legal actions alone.
 
-    ``policy`` is a Tianshou Policy, or an Algorithm, which has one. DQN and its kin play the
-    highest value; those with a distribution of actions (PPO, A2C, SAC for discrete actions) by
-    chance, or the likeliest with ``greedy``. ``encoding`` is the one it was trained on, by default
-    the first the game has. ``masked``: its network reads ``obs.obs`` and ``obs.mask``, as it gets
-    them from Tianshou's environments; without, the observation alone. A recurrent one reads the
-    observations of its own turns, as in an environment, unless ``sees="all"``.
+    ``policy`` is a Tianshou Policy, or an Algorithm, which has one. DQN and its kin play the action
+    of the highest value; PPO, A2C and SAC for discrete actions play by their probabilities, or with
+    ``greedy`` the likeliest action. ``encoding`` is the one it was trained on (default: the first
+    of the game). With ``masked`` its network reads ``obs.obs`` and ``obs.mask``, as Tianshou's
+    environments give them, else the observation alone. A recurrent one reads the observations of
+    its own turns, as in training, or of all turns with ``sees="all"``.
 
     Raises UnsupportedError for other things, and for policies of other spaces.
     """

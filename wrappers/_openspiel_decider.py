@@ -1,7 +1,7 @@
-"""Decisions of a policy of ours by what its seat has seen, for what ``openspiel_agents`` makes.
+"""Decisions of a policy of ours by its seat's history: what all agents in OpenSpiel are made of.
 
-All that is decided is a function of one seat's history and a seed. So the same seed gives the same
-play, a game that has begun can be joined, and copies go on identically. A = actions.
+Every decision is a function of one seat's history and a seed. So the same seed gives the same play,
+a game that has begun can be joined, and copies go on identically. A = actions.
 """
 
 from __future__ import annotations
@@ -31,15 +31,19 @@ DECISIONS_KEPT = 100_000
 
 @dataclass(frozen=True)
 class Decision:
-    """What a policy of ours does at one point of its seat's history."""
+    """What a policy does after one history of its seat."""
 
     chances: FloatArray  # [A] the probability of each action
     action: int
     result: SearchResult | None  # None where the policy does not search
 
 
-class Mind:
-    """A policy, a game and a seed: decisions by a seat's history, and memories to go on from."""
+class Decider:
+    """A policy, a game and a seed, which make decisions by a seat's history.
+
+    It keeps decisions, and memories to go on from. Raises UnsupportedError for what is no policy
+    and for an agent of another game.
+    """
 
     def __init__(self, policy: AnyPolicy, game: Any, seed: int) -> None:
         ours = game if isinstance(game, HanabiGame | OpenSpielGame) else load_game(game)
@@ -75,7 +79,7 @@ class Mind:
         self._decisions.clear()
 
     def join(self, state: State, seat: int) -> None:
-        """Have the memory at ``state``; at a chance node there is nothing to see yet."""
+        """Follow the game up to ``state``; at a chance node there is nothing to follow yet."""
         self.check_game(state.get_game())
         if not state.is_chance_node() and not state.is_terminal():
             self._seated(self.history(state, seat))
@@ -114,7 +118,7 @@ class Mind:
         return self.game.history(state, seat)
 
     def seen(self, history: History) -> list[int]:
-        """A digest of what the seat had seen at every point of its history."""
+        """[T + 1] a digest of what the seat had seen at every view of its history."""
         digests = [digest_of((history.seat, history.views[0].keys()[0]))]
         for event, view in zip(history.events, history.views[1:], strict=True):
             move = (int(event.player[0]), int(event.action[0]))
@@ -154,7 +158,7 @@ class Mind:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """The same rules; how a lost last life counts is the native engine's own."""
+    """True if both games have the same rules. ``bomb`` may differ: OpenSpiel does not have it."""
     if isinstance(a, HanabiGame) and isinstance(b, HanabiGame):
         return {**a.config.to_dict(), "bomb": 0} == {**b.config.to_dict(), "bomb": 0}
     both = isinstance(a, OpenSpielGame) and isinstance(b, OpenSpielGame)
@@ -162,6 +166,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def replayed(game: OpenSpielGame, history: list[int]) -> State:
+    """The state after ``history``. Raises IllegalActionError where the game does not allow it."""
     state = game.spiel.new_initial_state()
     for action in history:
         if action not in state.legal_actions():  # some games end the process there

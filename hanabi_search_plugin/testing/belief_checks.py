@@ -34,10 +34,10 @@ def check_belief(
     epsilon: float = 0.0,
     uncertainty: float = 0.0,
 ) -> None:
-    """Check ``game.belief`` at every seat, the others playing ``blueprint``.
+    """Check the exact private belief of every seat, the others playing ``blueprint``.
 
     With the probability ``epsilon`` or ``uncertainty`` that the belief is told (one of the two, see
-    ``Game.belief``) they move at random instead.
+    ``beliefs.exact.private_belief``) they move at random instead.
 
     The true world is always possible, weights sum to 1, samples have the right frequencies and show
     what the seat sees, and an update leaves the old belief alone. On Enumerable games, the weights

@@ -53,7 +53,7 @@ class Exact(BeliefModel):
         return state.update(event, view)
 
     def sample(self, view, state, rng, n):
-        worlds, _ = state.drawn(rng.random(n), Streams(np.zeros(n, dtype=np.uint64)))
+        worlds, _ = state.sample_with(rng.random(n), Streams(np.zeros(n, dtype=np.uint64)))
         return self.game.hidden_tokens(worlds, state.seat)
 
     def log_likelihood(self, view, state, tokens):

@@ -1,8 +1,9 @@
-"""The contracts, for any game: what games, policies, beliefs, searches and agents are.
+"""The contracts of games, policies, beliefs, searches and agents, for any game.
 
-Read ``game``, ``policy`` and ``belief`` first, then ``agent`` and ``result``. ``capabilities`` is
-what a game may be able to do beyond the contract, ``rollout`` what costs the time, ``plain_game``
-the short way to a small game. Names load on first use.
+Read ``game``, ``policy`` and ``belief`` first, then ``agent`` and ``result``; these are all that a
+search sees. ``plain_game`` is the short way to a game of one's own, ``capabilities`` are optional
+abilities of games, ``rollout`` plays worlds on, ``public_belief`` is for joint search. Names load
+on first use.
 """
 
 from __future__ import annotations

@@ -32,7 +32,10 @@ class TeamSearch(ABC):
 
     @abstractmethod
     def agent(self, game: Game, blueprint: Blueprint, epsilon: float) -> SearchAgent:
-        """The agent that plays every seat; others move at random with probability ``epsilon``."""
+        """The agent that plays every seat.
+
+        Its beliefs assume that a player moves at random with probability ``epsilon``.
+        """
 
 
 class WrapsBelief(ABC):

@@ -246,7 +246,7 @@ def _likelihood(
     rows, where = np.unique(row, return_inverse=True)
     movers = part.select(rows)
     policy, memory = blueprint[actor], movers.memories[actor]
-    if len(rows) == len(row):  # one candidate move a world: what games compile
+    if len(rows) == len(row):  # one candidate move per world: games may compile this
         chance = likelihood(movers.worlds, policy, actor, memory, action)
     else:
         view = movers.worlds.view(actor)

@@ -252,7 +252,7 @@ def test_entries_know_what_their_players_know(players):
 
 
 @pytest.mark.parametrize("kept", [0, 40])
-def test_what_is_kept_does_not_matter(kept, monkeypatch):
+def test_what_is_cached_does_not_matter(kept, monkeypatch):
     game = HanabiGame(players=3, colors=2, ranks=3, hand_size=2)
     blueprint, rng = as_blueprint(SmartBot(), 3), np.random.default_rng(3)
     for worlds, event, by_blueprint in games(game, blueprint, rng, searched=0.5):
@@ -264,11 +264,11 @@ def test_what_is_kept_does_not_matter(kept, monkeypatch):
             break
     ids = some(rng, public.infostates(1), 20)
     weights = public.weights(1, ids)
-    monkeypatch.setattr(hypothetical, "MAX_KEPT", kept)
+    monkeypatch.setattr(hypothetical, "MAX_CACHED", kept)
     again = copy.deepcopy(public)
     assert np.array_equal(again.weights(1, ids), weights)
     assert again.possible(1, ids).tolist() == (weights > 0).tolist()
-    assert sum(len(b.hands) for b in again.kept._found.values() if b is not None) <= max(kept, 216)
+    assert sum(len(b.hands) for b in again.cache._found.values() if b is not None) <= max(kept, 216)
 
 
 def test_recovers_from_strangers(caplog):

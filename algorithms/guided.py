@@ -1,30 +1,30 @@
-"""A belief for tree searches: whether moves are evidence, and what a guide remembers."""
+"""The belief of tree searches: a seat's belief and the memory of the search's guide."""
 
 from __future__ import annotations
 
 from hanabi_search_plugin.core.belief import Belief, WrappedBelief
 from hanabi_search_plugin.core.game import Event, View
-from hanabi_search_plugin.core.policy import Memory, Proposes
+from hanabi_search_plugin.core.policy import Guide, Memory
 
 
 class Guided(WrappedBelief):
-    """``inner`` and the memory of ``guide``, brought over every event.
+    """The belief ``inner``, and the memory of ``guide``, updated by every event.
 
-    ``evidence=False``: the others' moves are no evidence of what is hidden.
+    With ``evidence=False`` the others' moves are no evidence of what is hidden.
     """
 
     def __init__(
-        self, inner: Belief, guide: Proposes | None, guide_memory: Memory, evidence: bool
+        self, inner: Belief, guide: Guide | None, guide_memory: Memory, evidence: bool
     ) -> None:
-        """``guide_memory``: one row. ``start`` makes the first."""
+        """``start`` makes the first. ``guide_memory`` is one row."""
         super().__init__(inner)
         self.guide = guide
         self.guide_memory = guide_memory
         self.evidence = evidence
 
     @classmethod
-    def start(cls, inner: Belief, guide: Proposes | None, evidence: bool) -> Guided:
-        """At the first decision of a game, before any event."""
+    def start(cls, inner: Belief, guide: Guide | None, evidence: bool) -> Guided:
+        """Wrap ``inner`` at the first decision of a game, before any event."""
         return cls(inner, guide, None if guide is None else guide.start(inner.view), evidence)
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> Guided:

@@ -1,16 +1,16 @@
 """Information set Monte Carlo tree search, and RIS-MCTS (Goodman 2019, arXiv:1902.06075).
 
-Each iteration draws a world from the belief (Algorithm 1, line 3), walks down the tree by the upper
-confidence bound, adds one node, lets the blueprint play the world to its end (or a guide say what
-it is worth), and adds every mover's own return to the moves passed. The searches differ in whose
+Each iteration draws a world from the belief (Algorithm 1, line 3), descends the tree by the upper
+confidence bound, adds one node, lets the blueprint play the world to its end (or a guide estimate
+its value), and adds to each move passed its mover's own return. The searches differ in whose
 observations tell nodes apart, and in the world that a player finds when it is to move:
 
 * ``SoIsmcts``: one tree, of what the searching seat sees;
-* ``MoIsmcts``: a tree for each player, of what that player sees, walked down together (Cowling,
-  Powley and Whitehouse 2012). Where every move is seen by all, they are one and the same tree;
-* ``RisMcts``: as MoIsmcts, but what a player other than the root cannot see is drawn anew before it
-  moves (ENTERNODE) and put back, as far as possible, after it (EXITNODE), so that what the root
-  knows does not leak into the moves of others. One tree where every move is seen by all.
+* ``MoIsmcts``: one tree for each player, of what that player sees, descended together (Cowling,
+  Powley and Whitehouse 2012). If every move is seen by all, they are one and the same tree;
+* ``RisMcts``: as MoIsmcts, but what a player other than the root cannot see is redrawn before it
+  moves (ENTERNODE) and restored, as far as possible, after it (EXITNODE), so that what the root
+  knows does not leak into the moves of others. One tree if every move is seen by all.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ import numpy as np
 
 from hanabi_search_plugin.algorithms.guided import Guided
 from hanabi_search_plugin.algorithms.search_tree import Node, Nodes, Tree
-from hanabi_search_plugin.core.agent import FollowingSearch
+from hanabi_search_plugin.core.agent import WrapsBelief
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.capabilities import Redeterminizes
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import Game, View, Worlds
-from hanabi_search_plugin.core.policy import Estimates, Memory, Proposes, Redraws, take
+from hanabi_search_plugin.core.policy import EstimatingGuide, Guide, Memory, RedrawingGuide, take
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.rollout import observe_all, play_out
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, Move, TreeSettings
+from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, MoveStats, TreeSettings
 
 Final = Literal["visits", "value"]
 Leaves = Literal["rollouts", "estimates"]
@@ -47,29 +47,29 @@ FEW = 5  # iterations between two looks at the clock
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class TreeSearch(FollowingSearch):
-    """What the searches share: ``MoIsmcts(iterations=1_000)(rng, belief)`` is one decision.
+class TreeSearch(WrapsBelief):
+    """What all tree searches share: ``MoIsmcts(iterations=1_000)(rng, belief)`` is one decision.
 
     It stops after ``iterations`` or ``seconds``, whichever comes first, and may be stopped after
     any round of ``results``. With ``seconds`` decisions depend on the machine's speed; without, the
     same ``rng`` gives the same decision. ``exploration`` is the constant C of equation 1, for
     returns scaled by the game's range to 0 .. 1. ``depth`` limits the moves in the tree.
 
-    ``nodes="moves"`` is open loop: what cards and chance turn out to be does not branch, nor do the
-    private cards of others. With ``"observations"`` everything an observer can see branches.
+    ``nodes="moves"`` is open loop: only moves branch, not the outcomes of chance nor what others
+    hide. With ``"observations"`` everything that an observer can see branches.
 
-    ``guide`` restricts every node to the moves it proposes (where it proposes none, to the legal
-    ones). If it estimates them, too, all of them enter a node at once, each as if it had been tried
-    ``prior_visits`` times. With ``leaves="estimates"`` (the paper's -NR) an iteration ends there:
-    what the best new move is worth goes up in place of a return. ``evidence=False``, as in the
-    paper, draws worlds from all that the seat's observations allow; True, given that the others
-    play the blueprint. With ``by_convention`` the guide draws them, and whatever else is drawn in
-    an iteration, by what its conventions say (the paper's program).
+    ``guide`` restricts every node to the moves it proposes (if it proposes none, to the legal
+    ones). If it estimates them, too (``EstimatingGuide``), all of them enter a node at once, each
+    as if it had been tried ``prior_visits`` times. With ``leaves="estimates"`` (the paper's -NR) an
+    iteration ends there, and the estimate of the best new move is backed up in place of a return.
+    ``evidence=False``, as in the paper, draws worlds from all that the seat's observations allow;
+    True, from its belief given that the others play the blueprint. With ``by_convention`` the guide
+    redraws hidden information by its conventions (``RedrawingGuide``; the paper's program).
 
     The move played is the one with the most visits (of equals the best), or with the highest mean
     (``final="value"``). Raises ConfigError for settings out of range; when called, UnsupportedError
-    where the game lacks what the search needs, and ContractError for a belief that does not follow
-    the guide: ``follow`` makes one that does.
+    where the game lacks what the search needs, and ContractError for a belief without the memory of
+    the guide: ``wrap`` makes one with it.
     """
 
     iterations: int | None = 1_000
@@ -78,7 +78,7 @@ class TreeSearch(FollowingSearch):
     depth: int | None = None
     nodes: Nodes = "moves"
     final: Final = "visits"
-    guide: Proposes | None = None
+    guide: Guide | None = None
     prior_visits: int = 1  # (paper, VI)
     leaves: Leaves = "rollouts"
     evidence: bool = False
@@ -102,14 +102,14 @@ class TreeSearch(FollowingSearch):
                 raise ConfigError(
                     f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}"
                 )
-        if self.guide is not None and not isinstance(self.guide, Proposes):
+        if self.guide is not None and not isinstance(self.guide, Guide):
             raise ConfigError(f"guide must be a policy that proposes moves, got {self.guide!r}")
-        if self.by_convention and (self.evidence or not isinstance(self.guide, Redraws)):
+        if self.by_convention and (self.evidence or not isinstance(self.guide, RedrawingGuide)):
             raise ConfigError(
                 "by_convention needs a guide that redraws, and evidence=False, got "
                 f"{self.guide!r} and evidence={self.evidence}"
             )
-        if not self._rolls_out and not isinstance(self.guide, Estimates):
+        if not self._rolls_out and not isinstance(self.guide, EstimatingGuide):
             raise ConfigError(
                 f"guide must be a policy that estimates moves where leaves are estimates, got "
                 f"{self.guide!r}"
@@ -121,21 +121,18 @@ class TreeSearch(FollowingSearch):
     # ----------------------------------------------------------------- what the searches differ in
 
     redeterminizes: ClassVar[bool] = False
-    predicts: ClassVar[bool] = False  # do others move by the blueprint, outside the tree?
+    predicts: ClassVar[bool] = False  # True if others move by the blueprint, outside the tree
 
     @abstractmethod
     def tree(self, game: Game, seat: int) -> Tree:
         """An empty tree for a decision of ``seat``."""
 
     def enter(self, worlds: Worlds, player: int, guide_memory: Memory, rng: Streams) -> Worlds:
-        """ENTERNODE: the worlds that ``player``, not the root, finds. As they are, here.
-
-        ``guide_memory`` are the guide's memory.
-        """
+        """ENTERNODE: the worlds in which ``player``, not the root, moves; by default unchanged."""
         return worlds
 
     def leave(self, worlds: Worlds, player: int, saved: Worlds, rng: Streams) -> Worlds | None:
-        """EXITNODE: the worlds that follow; None where there are none. As they are, here."""
+        """EXITNODE: the worlds to go on with, None to end the iteration; by default unchanged."""
         return worlds
 
     # ---------------------------------------------------------------------------------- a decision
@@ -148,17 +145,17 @@ class TreeSearch(FollowingSearch):
     def _rolls_out(self) -> bool:
         return self.leaves == "rollouts"
 
-    def follow(self, belief: Belief) -> Guided:
+    def wrap(self, belief: Belief) -> Guided:
         return Guided.start(belief, self.guide, self.evidence)
 
     def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult:
-        """Decide for ``belief.seat``, which is to move; takes what ``results`` does."""
+        """Decide for ``belief.seat``, which is to move. Takes what ``results`` takes."""
         for result in self.results(rng, belief):
             last = result
         return last
 
     def results(self, rng: np.random.Generator, belief: Belief) -> Iterator[SearchResult]:
-        """The decision so far, after every round of iterations; at least one.
+        """Yield the decision so far, after every round of iterations; at least once.
 
         Takes one draw from ``rng`` for the blueprint's own move, then what ``grow`` takes.
         """
@@ -185,10 +182,10 @@ class TreeSearch(FollowingSearch):
                 return
 
     def grow(self, rng: np.random.Generator, belief: Belief) -> Iterator[Tree | GrownTree]:
-        """The tree, the same object every time, after every few iterations.
+        """Yield the tree, always the same object, after every few iterations.
 
-        Takes from ``rng``, for every ROUND of iterations, what ``belief.sample`` takes and a draw
-        an iteration.
+        Takes from ``rng``, for each ROUND of iterations, what ``belief.sample`` takes and one draw
+        per iteration.
         """
         tree = self._grown_by_game(belief) or self.tree(belief.game, belief.seat)
         guide_memory = self._guide_memory(belief)
@@ -210,7 +207,7 @@ class TreeSearch(FollowingSearch):
                 yield tree
 
     def _grown_by_game(self, belief: Belief) -> GrownTree | None:
-        """The game's own, where it has one for this search: the same tree, sooner."""
+        """The game's compiled tree for this search, if it has one: the same tree in less time."""
         game = belief.game
         if not isinstance(game, GrowsTrees) or self.nodes != "moves":
             return None
@@ -236,12 +233,12 @@ class TreeSearch(FollowingSearch):
         guide_memory: Memory,
         rng: Streams,
     ) -> None:
-        """Lines 4 to 16 of Algorithm 1 in one world. ``guide_memory`` are the guide's memory."""
+        """One iteration in one world (lines 4 to 16 of Algorithm 1)."""
         game = belief.game
         if self.by_convention:
             worlds = self._redraw(worlds, belief.seat, guide_memory, rng)
         places = tree.start(worlds)
-        path: list[tuple[Move, int]] = []
+        path: list[tuple[MoveStats, int]] = []
         possible = True
         while possible and not worlds.terminal[0]:
             player = int(worlds.current_player[0])
@@ -279,11 +276,11 @@ class TreeSearch(FollowingSearch):
         tree.depth = max(tree.depth, len(path))
 
     def _redraw(self, worlds: Worlds, player: int, guide_memory: Memory, rng: Streams) -> Worlds:
-        assert isinstance(self.guide, Redraws)
+        assert isinstance(self.guide, RedrawingGuide)
         return self.guide.redraw(worlds, player, guide_memory, rng)
 
     def _moves(self, view: View, guide_memory: Memory) -> list[int]:
-        """The moves to look at: those the guide proposes, or all."""
+        """The moves to consider: those that the guide proposes, or all legal ones."""
         legal = view.legal
         if self.guide is None:
             return np.flatnonzero(legal[0]).tolist()
@@ -293,13 +290,13 @@ class TreeSearch(FollowingSearch):
     def _enter_priors(
         self, node: Node, actions: list[int], view: View, guide_memory: Memory
     ) -> bool:
-        """Enter the moves that the node does not have yet as the guide estimates them: any?"""
+        """Enter moves new to the node with the guide's estimates; True if there were any."""
         missing = [a for a in actions if a not in node.moves]
-        if not missing or not isinstance(self.guide, Estimates):
+        if not missing or not isinstance(self.guide, EstimatingGuide):
             return False
         expected = self.guide.estimates(view, view.legal, guide_memory)[0]
         for a in missing:
-            node.moves[a] = Move.prior(self.prior_visits, float(expected[a]))
+            node.moves[a] = MoveStats.prior(self.prior_visits, float(expected[a]))
         return True
 
     def _guide_memory(self, belief: Belief) -> Memory:
@@ -308,11 +305,11 @@ class TreeSearch(FollowingSearch):
         if isinstance(belief, Guided) and belief.guide is self.guide:
             return belief.guide_memory
         raise ContractError(
-            f"expected a belief made by this search's follow, for its guide, got "
+            f"expected a belief made by this search's wrap, for its guide, got "
             f"{type(belief).__name__}"
         )
 
-    def _choose(self, moves: dict[int, Move]) -> int:
+    def _choose(self, moves: dict[int, MoveStats]) -> int:
         tried = [a for a in sorted(moves) if moves[a].visits > 0]
         if self.final == "value":
             return max(tried, key=lambda a: (moves[a].mean, moves[a].visits))
@@ -321,9 +318,9 @@ class TreeSearch(FollowingSearch):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SoIsmcts(TreeSearch):
-    """Single-observer IS-MCTS: nodes are what the searching seat sees, whoever is to move.
+    """Single-observer IS-MCTS: nodes are what the searching seat has seen, whoever is to move.
 
-    Moves of others that look the same to it share what follows. See ``TreeSearch``.
+    Moves of others that look the same to it lead to the same node. See ``TreeSearch``.
     """
 
     def tree(self, game: Game, seat: int) -> Tree:
@@ -342,7 +339,7 @@ class MoIsmcts(TreeSearch):
 class RisMcts(TreeSearch):
     """Re-determinizing IS-MCTS, for games that declare ``Redeterminizes``. See ``TreeSearch``.
 
-    Where the truth cannot be put back, the iteration ends in the world it has come to.
+    If the hidden parts cannot be restored, the iteration ends in the world it has come to.
     """
 
     redeterminizes = True
@@ -369,25 +366,25 @@ class RisMcts(TreeSearch):
 
 
 def _of_all(game: Game, nodes: Nodes) -> Tree:
-    """A tree for each player."""
+    """One tree for each player."""
     players = tuple(range(game.num_players))
     return Tree(game, players, players, nodes)
 
 
 def span(game: Game) -> float:
-    """What exploration is counted in."""
+    """The range of returns, in score points: the unit of ``exploration``."""
     return game.return_range[1] - game.return_range[0]
 
 
 def _result(
     belief: Belief,
-    moves: dict[int, Move],
+    moves: dict[int, MoveStats],
     action: int,
     base: int,
     tree: Tree | GrownTree | None = None,
 ) -> SearchResult:
     actions = np.flatnonzero(belief.view.legal[0])
-    known = [moves.get(a, Move()) for a in actions.tolist()]
+    known = [moves.get(a, MoveStats()) for a in actions.tolist()]
     mean = np.array([move.mean for move in known])
     stderr = np.array([move.stderr for move in known])
     best, at = (int(np.searchsorted(actions, a)) for a in (action, base))

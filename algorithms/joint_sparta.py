@@ -1,10 +1,10 @@
 """Multi-agent SPARTA with retrospective belief updates (Lerer et al., 2020; Algorithm 2).
 
-All players agree on the blueprint, the search and its seed. Whoever's range of private histories is
-public knowledge can be understood by the others: they search every history it may have had and rule
-out those in which it would have moved otherwise. Where the range is larger than ``max_range``, the
-move waits in a queue until later events have made it small enough; as long as it waits, only its
-mover goes on searching, and the others play the blueprint. So there is always one who can search.
+All players agree on the blueprint, the search and its seed. So the others can work out what a
+searched move means: they search every information state that its mover may have been in and rule
+out those in which it would have moved otherwise. If there are more than ``max_range`` of them, the
+move waits in a queue until later events have narrowed the range. As long as a move waits, only its
+mover goes on searching, and the others play the blueprint.
 
 Players share nothing but the public history and the seed. Each keeps a ``CommonKnowledge``, what
 everybody knows; players in one process may share what they would all compute.
@@ -39,10 +39,10 @@ class JointSparta(TeamSearch):
 
     A decision tries every legal move in worlds of the mover's belief, as ``Sparta`` does. A move is
     dropped when the blueprint's is ahead of it by more than ``deviations`` standard errors of their
-    paired difference, and what it did not use goes to none; of the others that gain more than the
-    threshold the best is played. Decisions depend on the public history,
-    the mover's entry and ``seed`` alone: not on time, threads or the order of computation. Raises
-    ConfigError.
+    paired difference; unused rollouts are not reallocated. The best of the moves whose gain exceeds
+    ``threshold`` is played, else the blueprint's. Decisions depend on the public history, the
+    mover's information state and ``seed`` alone, not on time, threads or the order of computation.
+    Raises ConfigError for settings out of range.
     """
 
     max_range: int = 2000  # private histories that are searched to understand one move (paper: MR)
@@ -65,7 +65,10 @@ class JointSparta(TeamSearch):
         return settings_repr(self, "rollouts")
 
     def agent(self, game: Game, blueprint: Blueprint, epsilon: float) -> JointAgent:
-        """See ``TeamSearch``. Raises UnsupportedError where players cannot search jointly."""
+        """See ``TeamSearch``.
+
+        Raises UnsupportedError unless rewards are identical and all actions public.
+        """
         if game.rewards != "identical" or not game.public_actions:
             raise UnsupportedError(
                 "joint search needs a game of identical rewards whose moves all players see, got "
@@ -75,7 +78,7 @@ class JointSparta(TeamSearch):
 
     @property
     def by_range(self) -> RangeSearch:
-        """The search of many entries."""
+        """The same search for many information states at once."""
         return RangeSearch(
             rollouts=self.rollouts,
             threshold=self.threshold,
@@ -87,47 +90,47 @@ class JointSparta(TeamSearch):
 
 
 @dataclass(frozen=True)
-class Searched:
-    """A move made by search that nobody has yet understood."""
+class SearchedMove:
+    """A searched move whose mover's range has not been searched yet."""
 
     turn: int
     player: int
     action: int
-    then: PublicBelief  # before the move
+    before: PublicBelief  # the public belief before the move
 
 
 @dataclass(frozen=True)
 class CommonKnowledge:
-    """What everybody knows at one turn. It has no part in which seats differ."""
+    """What everybody knows at one turn. All seats that follow the game come to the same."""
 
     public: PublicBelief
-    searcher: int  # who may search now: the player to move, or the one whose moves wait
-    queue: tuple[Searched, ...]
-    likelihoods: tuple[int, ...] | None  # a seat: policy evaluations on the way to its turns
-    rollouts: int = 0  # spent on understanding moves at this turn
-    note: str = ""  # what was understood at this turn, or why nothing was
-    key: bytes | None = None  # names the public history; None where it is not known
+    searcher: int  # the player that may search now: to move, or the one whose moves wait
+    queue: tuple[SearchedMove, ...]  # moves that wait, the oldest first
+    likelihoods: tuple[int, ...] | None  # per seat: policy evaluations on the way to its turns
+    rollouts: int = 0  # spent at this turn on the ranges of earlier moves
+    note: str = ""  # which ranges were searched at this turn, or why none was
+    key: bytes | None = None  # a digest of the public history; None if that is not known
     __weakref__: Any = field(default=None, init=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
 class Seat:
-    """One player's memory: what everybody knows, and what it alone sees."""
+    """The memory of one player: what everybody knows, and what it sees itself."""
 
-    table: CommonKnowledge
+    common: CommonKnowledge
     view: View
 
 
 @dataclass(frozen=True)
 class JointAgent(SearchAgent):
-    """A player of a joint search; the same agent sits at every seat. Made by ``JointSparta``."""
+    """The agent of a joint search, which sits at every seat. Made by ``JointSparta``."""
 
     game: Game
     blueprint: Blueprint
     search: JointSparta
     epsilon: float = 0.0  # probability that a player moves at random
 
-    _tables: WeakValueDictionary[bytes, CommonKnowledge] = field(
+    _computed: WeakValueDictionary[bytes, CommonKnowledge] = field(
         default_factory=WeakValueDictionary, init=False, repr=False, compare=False
     )
 
@@ -137,10 +140,10 @@ class JointAgent(SearchAgent):
         return agent_repr(self, self.search, self.blueprint, self.game)
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: value for name, value in vars(self).items() if name != "_tables"}
+        return {name: value for name, value in vars(self).items() if name != "_computed"}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        vars(self).update(state, _tables=WeakValueDictionary())
+        vars(self).update(state, _computed=WeakValueDictionary())
 
     def start(self, view: View) -> Memory:
         return [self._started(view.select(np.array([b]))) for b in range(len(view))]
@@ -150,20 +153,20 @@ class JointAgent(SearchAgent):
         for b, seat in enumerate(memory):
             row = np.array([b])
             shown = view.select(row)
-            seats.append(Seat(self._after(seat.table, event.select(row), shown), shown))
+            seats.append(Seat(self._after(seat.common, event.select(row), shown), shown))
         return seats
 
     def decide(self, memory: Seat, rng: np.random.Generator) -> SearchResult:
-        """One decision of the seat to move. Takes one draw from ``rng`` where it may not search."""
-        table, player = memory.table, memory.view.player
-        own = np.array([table.public.entry_of(memory.view)])
-        if table.searcher != player:
+        """One decision of the seat to move. Takes one draw from ``rng`` if it may not search."""
+        common, player = memory.common, memory.view.player
+        own = np.array([common.public.infostate_of(memory.view)])
+        if common.searcher != player:
             return self._by_blueprint(memory, own, rng)
         search, threshold = self.search.by_range, self.search.threshold
-        contest = search.search(table.public, player, own, self._seed(table.public.turn))
-        action, base = int(contest.chosen(threshold)[0]), int(contest.base[0])
-        actions, count = np.flatnonzero(contest.legal[0]), contest.count[0]
-        (mean, stderr), (gain, gain_stderr) = contest.mean(), contest.gain()
+        state = search.search(common.public, player, own, self._seed(common.public.turn))
+        action, base = int(state.chosen(threshold)[0]), int(state.base[0])
+        actions, count = np.flatnonzero(state.legal[0]), state.count[0]
+        (mean, stderr), (gain, gain_stderr) = state.mean(), state.gain()
         reason: Reason
         if len(actions) == 1:
             reason = "single_move"
@@ -173,10 +176,10 @@ class JointAgent(SearchAgent):
             reason = "improved"
         else:
             reason = "below_threshold" if (gain[0] > 0.0).any() else "blueprint_best"
-        result = _unsearched(table, player, base, actions)
+        result = _unsearched(common, player, base, actions)
         notes = [result.note] if result.note else []
         if reason not in ("single_move", "budget_too_small"):
-            share = int(contest.share[0])
+            share = int(state.share[0])
             notes += noise_notes(self.search.rollouts, share, self.search.min_rollouts)
         return replace(
             result,
@@ -187,17 +190,17 @@ class JointAgent(SearchAgent):
             count=count[actions],
             gain=0.0 if action == base else float(gain[0, action]),
             gain_stderr=0.0 if action == base else float(gain_stderr[0, action]),
-            rollouts=contest.rollouts + table.rollouts,
+            rollouts=state.rollouts + common.rollouts,
             note="; ".join(notes),
         )
 
     def _by_blueprint(self, seat: Seat, own: Any, rng: np.random.Generator) -> SearchResult:
-        table, player = seat.table, seat.view.player
-        memory = table.public.memory_of(player, own)
+        common, player = seat.common, seat.view.player
+        memory = common.public.memory_of(player, own)
         legal = seat.view.legal
         policy = self.blueprint[player]
         action = int(policy.act(seat.view, legal, memory, Streams.spawn(rng, 1))[0])
-        return _unsearched(table, player, action, np.flatnonzero(legal[0]))
+        return _unsearched(common, player, action, np.flatnonzero(legal[0]))
 
     # --------------------------------------------------------------------- what everybody does
 
@@ -206,36 +209,36 @@ class JointAgent(SearchAgent):
         part = public.public_part(view)
         first = int(view.current_player[0])
         counted = public.likelihoods is not None
-        table = CommonKnowledge(
+        common = CommonKnowledge(
             public, first, (), (0,) * self.game.num_players if counted else None,
             key=None if part is None else hashlib.blake2b(part, digest_size=16).digest(),
         )  # fmt: skip
-        return Seat(self._shared(table), view)
+        return Seat(self._shared(common), view)
 
-    def _after(self, table: CommonKnowledge, event: Event, view: View) -> CommonKnowledge:
-        """The table after an event, as any seat finds it from its view."""
-        part, key = table.public.public_part(view), None
-        if table.key is not None and part is not None:
+    def _after(self, common: CommonKnowledge, event: Event, view: View) -> CommonKnowledge:
+        """What everybody knows after an event, found from any seat's view."""
+        part, key = common.public.public_part(view), None
+        if common.key is not None and part is not None:
             move = np.array([event.player[0], event.action[0]]).tobytes()
-            key = hashlib.blake2b(table.key + move + part, digest_size=16).digest()
-            known = self._tables.get(key)
+            key = hashlib.blake2b(common.key + move + part, digest_size=16).digest()
+            known = self._computed.get(key)
             if known is not None:
                 return known
-        return self._shared(replace(self._next(table, event, view), key=key))
+        return self._shared(replace(self._next(common, event, view), key=key))
 
-    def _shared(self, table: CommonKnowledge) -> CommonKnowledge:
-        return table if table.key is None else self._tables.setdefault(table.key, table)
+    def _shared(self, common: CommonKnowledge) -> CommonKnowledge:
+        return common if common.key is None else self._computed.setdefault(common.key, common)
 
-    def _next(self, table: CommonKnowledge, event: Event, view: View) -> CommonKnowledge:
+    def _next(self, common: CommonKnowledge, event: Event, view: View) -> CommonKnowledge:
         mover, action = int(event.player[0]), int(event.action[0])
-        searched = mover == table.searcher
-        public = table.public.update(event, view, by_blueprint=not searched)
-        queue = table.queue
+        searched = mover == common.searcher
+        public = common.public.update(event, view, by_blueprint=not searched)
+        queue = common.queue
         if searched:
-            queue += (Searched(table.public.turn, mover, action, table.public),)
+            queue += (SearchedMove(common.public.turn, mover, action, common.public),)
         public, queue, rollouts, note = self._understand(public, queue)
         turn = int(view.current_player[0])
-        likelihoods = table.likelihoods
+        likelihoods = common.likelihoods
         if likelihoods is not None and public.likelihoods is not None:
             spent = public.likelihoods - sum(likelihoods)
             likelihoods = tuple(n + spent * (p == turn) for p, n in enumerate(likelihoods))
@@ -249,28 +252,31 @@ class JointAgent(SearchAgent):
         )
 
     def _understand(
-        self, public: PublicBelief, queue: tuple[Searched, ...]
-    ) -> tuple[PublicBelief, tuple[Searched, ...], int, str]:
-        """RetrospectiveBeliefUpdate: search the ranges of the oldest moves while they are small."""
+        self, public: PublicBelief, queue: tuple[SearchedMove, ...]
+    ) -> tuple[PublicBelief, tuple[SearchedMove, ...], int, str]:
+        """Search the ranges of waiting moves, oldest first (RetrospectiveBeliefUpdate).
+
+        Stops at a range above ``max_range``.
+        """
         rollouts, notes = 0, []
         while queue:
             move = queue[0]
-            entries = public.ancestors(move.player, move.turn, self.search.max_range)
-            if entries is None:
+            ids = public.ancestors(move.player, move.turn, self.search.max_range)
+            if ids is None:
                 notes.append(
                     f"seat {move.player} searches alone: its move {move.turn} has a range above "
                     f"max_range={self.search.max_range}"
                 )
                 break
-            able = entries[move.then.possible(move.player, entries)]
+            able = ids[move.before.possible(move.player, ids)]
             plays, spent = self.search.by_range.plays(
-                move.then, move.player, able, self._seed(move.turn), move.action
+                move.before, move.player, able, self._seed(move.turn), move.action
             )
             rollouts += spent
             notes.append(f"searched {len(able)} entries of move {move.turn}")
             try:
-                public = public.exclude(move.player, move.turn, np.setdiff1d(entries, able[plays]))
-            except ContractError:  # a stranger sits there, who does not search as agreed
+                public = public.exclude(move.player, move.turn, np.setdiff1d(ids, able[plays]))
+            except ContractError:  # the mover does not search as agreed
                 notes.append(f"move {move.turn} is not the search's, so it tells nothing")
             queue = queue[1:]
         return public, queue, rollouts, "; ".join(notes)
@@ -279,10 +285,10 @@ class JointAgent(SearchAgent):
         return self.search.seed, turn
 
 
-def _unsearched(table: CommonKnowledge, player: int, base: int, actions: IntArray) -> SearchResult:
-    """The blueprint's move, as by a seat that may not search."""
+def _unsearched(common: CommonKnowledge, player: int, base: int, actions: IntArray) -> SearchResult:
+    """The result of a seat that may not search: the blueprint's move."""
     unknown = np.full(len(actions), np.nan)
-    notes = ([table.note] if table.note else []) + table.public.caveats()
+    notes = ([common.note] if common.note else []) + common.public.caveats()
     return SearchResult(
         action=base,
         blueprint_action=base,
@@ -293,8 +299,8 @@ def _unsearched(table: CommonKnowledge, player: int, base: int, actions: IntArra
         count=np.zeros(len(actions), dtype=np.int64),
         gain=0.0,
         gain_stderr=0.0,
-        rollouts=table.rollouts,
-        belief_size=table.public.size(player),
-        likelihoods=None if table.likelihoods is None else table.likelihoods[player],
+        rollouts=common.rollouts,
+        belief_size=common.public.size(player),
+        likelihoods=None if common.likelihoods is None else common.likelihoods[player],
         note="; ".join(notes),
     )

@@ -1,8 +1,8 @@
 """Predictor IS-MCTS (Walton-Rivers et al. 2017; Goodman 2019, section VII).
 
-The tree branches over the searching seat's own moves alone. The others' moves, in the tree and in
-the rollout that values its leaves, are those of their policies. Where a partner's is unknown, every
-iteration draws one from its posterior, together with the world (``PartnersBelief``).
+The tree branches over the searching seat's own moves alone. The others move by their policies, in
+the tree and in the rollouts from its leaves. If a partner's policy is unknown, each iteration draws
+one from its posterior together with the world (``PartnersBelief``).
 """
 
 from __future__ import annotations
@@ -20,16 +20,17 @@ from hanabi_search_plugin.core.game import Game, Worlds
 from hanabi_search_plugin.core.policy import Memory
 from hanabi_search_plugin.core.rollout import choose, observe_all, play_out
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.core.tree import Move
+from hanabi_search_plugin.core.tree import MoveStats
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Predictor(TreeSearch):
-    """IS-MCTS of one seat's moves; others are predicted by the belief's blueprint.
+    """IS-MCTS over one seat's moves; the others are predicted by the belief's blueprint.
 
-    See ``TreeSearch``. A node is the seat's own moves so far, or with ``nodes="observations"`` also
-    what it has seen; ``depth`` counts its own moves. What others do in a world is what their
-    policies do there: nothing that this seat knows leaks into it, so nothing is drawn anew.
+    See ``TreeSearch``. A node is the sequence of the seat's own moves, with
+    ``nodes="observations"`` also of what it has seen; ``depth`` counts its own moves. The others'
+    moves are those of their policies in that world, so nothing that this seat knows leaks into
+    them, and nothing is redrawn.
     """
 
     evidence: bool = True
@@ -45,16 +46,16 @@ class Predictor(TreeSearch):
         belief: Belief,
         worlds: Worlds,
         memories: tuple[Memory, ...],
-        hints: Memory,
+        guide_memory: Memory,
         rng: Streams,
     ) -> None:
-        """One world, played by the tree where ``belief.seat`` is to move, else as predicted."""
+        """One iteration in one world: the tree selects for ``belief.seat``, policies for others."""
         game, seat = belief.game, belief.seat
         if self.by_convention:
-            worlds = self._redraw(worlds, seat, hints, rng)
+            worlds = self._redraw(worlds, seat, guide_memory, rng)
         node = tree.start(worlds)[0]
-        path: list[Move] = []
-        move = None  # the seat's last
+        path: list[MoveStats] = []
+        move = None  # the seat's last one
         while not worlds.terminal[0]:
             entered = False
             if worlds.current_player[0] != seat:
@@ -67,8 +68,8 @@ class Predictor(TreeSearch):
                 if (path and not node.reached and self._rolls_out) or len(path) == self.depth:
                     node.reached = True
                     break
-                actions = self._moves(view, hints)
-                entered = self._enter_priors(node, actions, view, hints)
+                actions = self._moves(view, guide_memory)
+                entered = self._enter_priors(node, actions, view, guide_memory)
                 move = node.select(actions, self.exploration * span(game), rng)
                 path.append(node.moves[move])
                 action = np.array([move])
@@ -77,7 +78,9 @@ class Predictor(TreeSearch):
                 break
             memories = observe_all(worlds, event.player, action, belief.blueprint, memories)
             if self.guide is not None:
-                hints = self.guide.observe(worlds.view(seat), event.seen_by(seat, game), hints)
+                guide_memory = self.guide.observe(
+                    worlds.view(seat), event.seen_by(seat, game), guide_memory
+                )
         if self._rolls_out or worlds.terminal[0]:
             value = float(play_out(worlds, belief.blueprint, memories, rng)[0, seat])
         else:

@@ -1,15 +1,15 @@
-"""SPARTA's one-ply search for many private histories at once: what would each of them play?
+"""SPARTA's one-ply search in many information states of a player at once: the range search.
 
-The range-search of multi-agent SPARTA (Lerer, Hu, Foerster and Brown, 2020). Every entry is
-searched in worlds of its own belief, and what comes out for it does not depend on the others asked
-for: the player that holds it and those who wonder what it holds decide alike. All entries meet the
-same chance.
+Multi-agent SPARTA (Lerer, Hu, Foerster and Brown, 2020) uses it to find in which information states
+a player would have made its move. Each is searched in worlds of its own belief, and its result does
+not depend on which others are searched. So the player and those who follow its reasoning come to
+the same decision. All information states meet the same chance.
 
 A move is compared with the blueprint's move alone, world by world. So whether it beats that does
-not depend on the other moves either, and an entry that would not have played an observed move is
-found out by trying two moves.
+not depend on other moves either, and two moves are often enough to show that an information state
+would not have played the observed move.
 
-Letters: E entries, A actions, n worlds of a round.
+Letters: E information states, A actions, n worlds of a round.
 """
 
 from __future__ import annotations
@@ -29,34 +29,34 @@ WORLDS_AT_ONCE = 1 << 14
 
 @dataclass(frozen=True)
 class Round:
-    """Worlds that every entry meets together, at most: an entry may have fewer left."""
+    """The chance of n worlds, the same for all information states; one may use fewer of them."""
 
-    start: int  # worlds before
-    chance: Streams  # [n]
-    policies: Streams  # [n]
+    start: int  # worlds of all rounds before
+    chance: Streams  # [n] that draw the worlds and their future chance
+    policies: Streams  # [n] that stochastic policies draw from
 
 
 @dataclass
 class RangeSearchState:
-    """A search of E entries: sums over the returns of the moves, and over their gains.
+    """The progress of a search of E information states: running sums of returns and gains.
 
     The gain of a move in a world is its return minus that of the blueprint's move there. Returns
-    are integers in most games: then all sums are exact.
+    are integers in most games, and then all sums are exact.
     """
 
-    entries: IntArray  # [E] labels
+    ids: IntArray  # [E] of the information states
     legal: BoolArray  # [E, A]
     base: IntArray  # [E] the blueprint's move
-    share: IntArray  # [E] worlds of a move at most
+    share: IntArray  # [E] the most worlds of a move
     rounds: tuple[Round, ...]
     returns: FloatArray  # [E, largest share] of the blueprint's move, nan where not yet known
-    open: BoolArray  # [E, A] moves still tried
+    open: BoolArray  # [E, A] moves still to be tried in more worlds
     dropped: BoolArray  # [E, A] moves found to be behind the blueprint's
-    count: IntArray  # [E, A] worlds
-    total: FloatArray  # [E, A] returns
-    squares: FloatArray  # [E, A]
-    gains: FloatArray  # [E, A]
-    gains_squared: FloatArray  # [E, A]
+    count: IntArray  # [E, A] worlds in which the move was tried
+    total: FloatArray  # [E, A] sum of returns
+    squares: FloatArray  # [E, A] sum of squared returns
+    gains: FloatArray  # [E, A] sum of gains
+    gains_squared: FloatArray  # [E, A] sum of squared gains
 
     @property
     def rollouts(self) -> int:
@@ -73,13 +73,13 @@ class RangeSearchState:
         return sums.mean(self.total, self.count), sums.stderr(self.total, self.squares, self.count)
 
     def final(self, threshold: float) -> FloatArray:
-        """[E, A] the gain of moves above the threshold after all their worlds, else -inf."""
+        """[E, A] the mean gain of moves that end above the threshold; -inf for all others."""
         done = (self.count > 0) & ~self.open & ~self.dropped
         gain = np.where(done, self.gain()[0], -np.inf)
         return np.where(gain > threshold, gain, -np.inf)
 
     def chosen(self, threshold: float) -> IntArray:
-        """[E] the move of the highest gain above the threshold, else the blueprint's."""
+        """[E] the move with the highest gain above the threshold, else the blueprint's."""
         final = self.final(threshold)
         best = final.argmax(axis=1)
         return np.where(final.max(axis=1) > -np.inf, best, self.base)
@@ -87,7 +87,7 @@ class RangeSearchState:
 
 @dataclass(frozen=True, kw_only=True)
 class RangeSearch:
-    """One-ply search of the entries of a range; see ``JointSparta`` for the parameters."""
+    """The one-ply search of a range; ``JointSparta`` documents the parameters."""
 
     rollouts: int
     threshold: float
@@ -97,65 +97,65 @@ class RangeSearch:
     threads: int
 
     def search(
-        self, public: PublicBelief, player: int, entries: IntArray, seed: tuple[int, ...]
+        self, public: PublicBelief, player: int, ids: IntArray, seed: tuple[int, ...]
     ) -> RangeSearchState:
-        """What the entries [E] of ``player``, which is to move and can hold each, would play.
+        """Search the infostates ``ids`` [E] of ``player``, which is to move; all must be possible.
 
-        ``seed`` decides on all chance, whatever the entries.
+        All randomness follows from ``seed``, whatever the ids.
         """
-        contest = self._begin(public, player, entries, seed)
-        while contest.open.any():
-            self._advance(public, player, contest, contest.open)
-        return contest
+        state = self._begin(public, player, ids, seed)
+        while state.open.any():
+            self._advance(public, player, state, state.open)
+        return state
 
     def plays(
         self,
         public: PublicBelief,
         player: int,
-        entries: IntArray,
+        ids: IntArray,
         seed: tuple[int, ...],
         observed: int,
     ) -> tuple[BoolArray, int]:
-        """[E] would the entry play the observed move? And the rollouts this took.
+        """[E] True where the search would play the observed move; and the rollouts this took.
 
-        The same as asking ``search`` what each would play, but an entry is left once that is
-        settled: where the observed move does not beat the blueprint's, or another beats both. The
-        most promising one is tried first.
+        The same answers as from ``search``, but an infostate is left once its answer is settled:
+        when the observed move does not beat the blueprint's, or another beats both. Of the other
+        moves the most promising is tried first.
         """
-        contest = self._begin(public, player, entries, seed)
-        rows = np.arange(len(entries))
-        plays = contest.legal[:, observed].copy()
-        alone = np.arange(contest.legal.shape[1]) == observed
-        while (tried := contest.open & alone & plays[:, None]).any():
-            self._advance(public, player, contest, tried)
-        is_base = contest.base == observed
-        to_beat = np.where(is_base, self.threshold, contest.final(self.threshold)[:, observed])
+        state = self._begin(public, player, ids, seed)
+        rows = np.arange(len(ids))
+        plays = state.legal[:, observed].copy()
+        is_observed = np.arange(state.legal.shape[1]) == observed
+        while (tried := state.open & is_observed & plays[:, None]).any():
+            self._advance(public, player, state, tried)
+        is_base = state.base == observed
+        to_beat = np.where(is_base, self.threshold, state.final(self.threshold)[:, observed])
         plays &= to_beat > -np.inf
-        earlier = np.arange(contest.legal.shape[1]) < observed  # of equal gains the first is played
+        earlier = np.arange(state.legal.shape[1]) < observed  # of equal gains the first is played
         earlier = earlier & ~is_base[:, None]
         while True:
-            final = contest.final(self.threshold)
+            final = state.final(self.threshold)
             beaten = (final > to_beat[:, None]) | (earlier & (final == to_beat[:, None]))
-            plays &= ~(beaten & ~alone).any(axis=1)
-            tried = contest.open & plays[:, None]
+            plays &= ~(beaten & ~is_observed).any(axis=1)
+            tried = state.open & plays[:, None]
             if not tried.any():
-                return plays, contest.rollouts
-            fresh = tried & (contest.count < self.min_rollouts)
+                return plays, state.rollouts
+            fresh = tried & (state.count < self.min_rollouts)
             if not fresh.any():
-                hopes = np.where(tried, contest.gain()[0], -np.inf)
+                hopes = np.where(tried, state.gain()[0], -np.inf)
                 first = np.zeros_like(tried)
                 first[rows, hopes.argmax(axis=1)] = True
                 tried &= first
-            self._advance(public, player, contest, fresh if fresh.any() else tried)
+            self._advance(public, player, state, fresh if fresh.any() else tried)
 
     def _begin(
-        self, public: PublicBelief, player: int, entries: IntArray, seed: tuple[int, ...]
+        self, public: PublicBelief, player: int, ids: IntArray, seed: tuple[int, ...]
     ) -> RangeSearchState:
         rng = np.random.default_rng(seed)
-        view = public.view_of(player, entries)
+        view = public.view_of(player, ids)
         legal = view.legal
-        same = Streams(np.repeat(Streams.spawn(rng, 1).state, len(entries)))
-        memory = public.memory_of(player, entries)
+        same = Streams(np.repeat(Streams.spawn(rng, 1).state, len(ids)))
+        memory = public.memory_of(player, ids)
         base = public.blueprint[player].act(view, legal, memory, same)
         share = self.rollouts // legal.sum(axis=1)
         most, rounds, done = int(share.max(initial=0)), [], 0
@@ -166,47 +166,45 @@ class RangeSearch:
         others = legal & (share > 0)[:, None]
         others[np.arange(len(base)), base] = False
         return RangeSearchState(
-            entries, legal, base, share, tuple(rounds), np.full((len(base), most), np.nan), others,
+            ids, legal, base, share, tuple(rounds), np.full((len(base), most), np.nan), others,
             np.zeros(legal.shape, dtype=np.bool_), np.zeros(legal.shape, dtype=np.int64),
             *(np.zeros(legal.shape) for _ in range(4)),
         )  # fmt: skip
 
     def _advance(
-        self, public: PublicBelief, player: int, contest: RangeSearchState, tried: BoolArray
+        self, public: PublicBelief, player: int, state: RangeSearchState, tried: BoolArray
     ) -> None:
-        """One more round for each of the moves [E, A] tried, which must be open."""
-        for number, part in enumerate(contest.rounds):
-            now = tried & (contest.count == np.minimum(part.start, contest.share)[:, None])
-            sizes = np.minimum(len(part.chance), contest.share - part.start)
+        """Play one more round for each of the moves [E, A] ``tried``, which must be open."""
+        for number, part in enumerate(state.rounds):
+            now = tried & (state.count == np.minimum(part.start, state.share)[:, None])
+            sizes = np.minimum(len(part.chance), state.share - part.start)
             sizes = np.where(now.any(axis=1), sizes, 0)
             for size in np.unique(sizes[sizes > 0]).tolist():
                 some = np.flatnonzero(sizes == size)
                 at_once = max(1, WORLDS_AT_ONCE // size)
                 for rows in np.split(some, range(at_once, len(some), at_once)):
-                    self._play(public, player, contest, rows, number, size, now[rows])
+                    self._play(public, player, state, rows, number, size, now[rows])
             tried = tried & ~now
 
     def _play(
         self,
         public: PublicBelief,
         player: int,
-        contest: RangeSearchState,
+        state: RangeSearchState,
         rows: IntArray,
         number: int,
         n: int,
         tried: BoolArray,
     ) -> None:
-        """The first n worlds of a round for the entries at ``rows``; then moves are dropped."""
-        part = contest.rounds[number]
-        each, base = np.arange(len(rows)), contest.base[rows]
+        """Play the first n worlds of a round for the infostates at ``rows``, then drop moves."""
+        part = state.rounds[number]
+        each, base = np.arange(len(rows)), state.base[rows]
         worlds_at = slice(part.start, part.start + n)
-        known = ~np.isnan(contest.returns[rows, part.start])
+        known = ~np.isnan(state.returns[rows, part.start])
         needed = tried.copy()
         needed[each, base] = ~known
         moves = np.flatnonzero(needed.any(axis=0))
-        worlds, memories = public.sample(
-            player, contest.entries[rows], part.chance.select(np.arange(n))
-        )
+        worlds, memories = public.sample(player, state.ids[rows], part.chance.select(np.arange(n)))
         actions = np.where(needed[:, moves], moves, SKIP)
         values = action_values(
             worlds, np.repeat(actions, n, axis=0).T, public.blueprint, memories, player,
@@ -214,20 +212,20 @@ class RangeSearch:
         )  # fmt: skip
         values = values.reshape(len(moves), len(rows), n)
         at_base = np.searchsorted(moves, base[~known])
-        contest.returns[rows[~known], worlds_at] = values[at_base, each[~known]]
+        state.returns[rows[~known], worlds_at] = values[at_base, each[~known]]
         row, move = np.nonzero(needed[:, moves])
         values = values[move, row]  # [needed, n]
-        gains = values - contest.returns[rows, worlds_at][row]
+        gains = values - state.returns[rows, worlds_at][row]
         at = rows[row], moves[move]
-        contest.count[at] += n
-        contest.total[at] += values.sum(axis=1)
-        contest.squares[at] += np.einsum("ij,ij->i", values, values)
-        contest.gains[at] += gains.sum(axis=1)
-        contest.gains_squared[at] += np.einsum("ij,ij->i", gains, gains)
-        count = contest.count[rows]
-        gain = sums.mean(contest.gains[rows], count)
-        error = sums.stderr(contest.gains[rows], contest.gains_squared[rows], count)
+        state.count[at] += n
+        state.total[at] += values.sum(axis=1)
+        state.squares[at] += np.einsum("ij,ij->i", values, values)
+        state.gains[at] += gains.sum(axis=1)
+        state.gains_squared[at] += np.einsum("ij,ij->i", gains, gains)
+        count = state.count[rows]
+        gain = sums.mean(state.gains[rows], count)
+        error = sums.stderr(state.gains[rows], state.gains_squared[rows], count)
         behind = tried & (count >= self.min_rollouts)
         behind &= self.threshold - gain > self.deviations * error
-        contest.dropped[rows] |= behind
-        contest.open[rows] &= ~behind & ~(tried & (count == contest.share[rows, None]))
+        state.dropped[rows] |= behind
+        state.open[rows] &= ~behind & ~(tried & (count == state.share[rows, None]))

@@ -1,9 +1,9 @@
 """Single-agent SPARTA (Lerer, Hu, Foerster and Brown, 2020; Algorithm 1): one-ply search.
 
-For every legal move, play it in worlds drawn from the belief and let everybody follow the blueprint
-to the end; play the move with the best mean return. Moves that are clearly behind are dropped on
-the way ("Estimating Action Expected Values via UCB"), and the blueprint's move is left only for a
-gain above a threshold. M = legal moves, n = worlds of a round.
+Each legal move is played in worlds drawn from the belief, after which all follow the blueprint to
+the end of the game; the move with the best mean return is played. Moves that are clearly behind are
+dropped on the way ("Estimating Action Expected Values via UCB"), and another move replaces the
+blueprint's only for a gain above a threshold. Letters: M legal moves, n worlds of a round.
 """
 
 from __future__ import annotations
@@ -37,23 +37,24 @@ Pruning = Literal["paired", "independent", "off"]
 class Sparta(CutsRollouts):
     """Single-agent SPARTA: ``Sparta(rollouts=10_000)(rng, belief)`` is one decision.
 
-    Every move is tried in the same worlds with the same future chance, so moves are compared by
-    paired differences. ``pruning`` drops a move that is behind the leader by more than
-    ``deviations`` standard errors of their difference (``"paired"``), or whose interval of that
-    many standard errors of its mean lies below the leader's (``"independent"``: the paper and its
-    program), or none (``"off"``). In both the blueprint's move is credited ``threshold``.
+    All moves are tried in the same worlds with the same future chance (common random numbers) and
+    compared by paired differences. ``pruning`` drops moves on the way: ``"paired"`` a move that is
+    behind the leader by more than ``deviations`` standard errors of their difference;
+    ``"independent"`` (the paper and its program) a move whose interval of ``deviations`` standard
+    errors around its mean lies below the leader's; ``"off"`` none. Both credit the blueprint's move
+    with ``threshold``.
 
-    ``rollouts`` is shared equally by the legal moves; what a dropped move did not use goes to the
-    others, or with ``reallocate=False`` to none. ``seconds`` ends the search after the round in
-    which they are used up, and with them decisions depend on the machine's speed; without them
-    the same ``rng`` gives the same decision for any number of ``threads``. Raises ConfigError.
+    ``rollouts`` are shared equally by the legal moves. Those that a dropped move has not used go to
+    the others; with ``reallocate=False`` unused rollouts are not reallocated. ``seconds`` ends the
+    search after the round in which they are used up; decisions then depend on the machine's speed.
+    Without ``seconds`` the same ``rng`` gives the same decision for any number of ``threads``.
 
-    ``depth`` cuts rollouts short, as LBS does: the blueprint's values (``policy.Value``) stand for
-    the rest. Where the belief cannot find as many worlds as a round needs, the blueprint's move is
-    played for the reason "belief_too_small".
+    ``depth`` cuts rollouts short, as in LBS: the blueprint's values (``policy.Value``) estimate the
+    rest. ``candidates`` limits the moves tried to those that the blueprint prefers
+    (``Policy.preferences``), its own move among them. If the belief finds fewer worlds than a round
+    needs, the blueprint's move is played for the reason "belief_too_small".
 
-    ``candidates`` leaves all but so many moves untried: those that the blueprint prefers
-    (``Policy.preferences``), its own among them.
+    Raises ConfigError for settings out of range.
     """
 
     rollouts: int = 10_000  # of one decision, over all moves; as the SPARTA program
@@ -130,7 +131,7 @@ class Sparta(CutsRollouts):
         return _result(belief, actions, base, best, reason, tally, notes)
 
     def _tried(self, belief: Belief, actions: IntArray, base: int) -> BoolArray:
-        """[M] moves that are tried."""
+        """[M] True for the moves that are tried."""
         if self.candidates is None or self.candidates >= len(actions):
             return np.ones(len(actions), dtype=np.bool_)
         policy, view = belief.blueprint[belief.seat], belief.view
@@ -141,7 +142,7 @@ class Sparta(CutsRollouts):
         return tried
 
     def _worlds_next(self, tally: Tally, alive: BoolArray, share: int) -> int:
-        """Worlds of the next round, 0 when the budget is spent."""
+        """Worlds of the next round; 0 when the budget is spent."""
         left = share - int(tally.count[alive].max())
         if self.reallocate:
             left = (self.rollouts - int(tally.count.sum())) // int(alive.sum())
@@ -150,7 +151,7 @@ class Sparta(CutsRollouts):
         return min(size, left)
 
     def _behind(self, tally: Tally, alive: BoolArray, base: int) -> BoolArray:
-        """[M] moves to drop now. Never the leader."""
+        """[M] True for the moves to drop now; never the leader."""
         behind = np.zeros(len(alive), dtype=np.bool_)
         if self.pruning == "off" or tally.count[alive].min() < self.min_rollouts:
             return behind
@@ -166,7 +167,7 @@ class Sparta(CutsRollouts):
         return np.asarray(behind & alive)
 
     def _choose(self, tally: Tally, alive: BoolArray, base: int) -> tuple[int, Reason]:
-        """The move to play, as an index, and why. A dropped blueprint move has lost already."""
+        """The index of the move to play, and the reason. A blueprint's dropped move has lost."""
         best = _leader(tally.mean, alive, base)
         if best != base and (not alive[base] or tally.difference(best)[0][base] > self.threshold):
             return best, "improved"
@@ -175,9 +176,9 @@ class Sparta(CutsRollouts):
 
 
 def noise_notes(rollouts: int, share: int, min_rollouts: int) -> list[str]:
-    """What to say of a decision whose ``share`` of rollouts, of a move, is too small to drop any.
+    """The note of a decision with too few rollouts a move (``share``) to drop any; else none.
 
-    Logs a warning, too, the first time.
+    Logs a warning the first time.
     """
     if share >= min_rollouts:
         return []
@@ -190,7 +191,7 @@ def noise_notes(rollouts: int, share: int, min_rollouts: int) -> list[str]:
 
 @cache
 def _warn_of_noise(rollouts: int, min_rollouts: int) -> None:
-    """Once for each pair of numbers: the SearchResult says it every time."""
+    """Log a warning once for each pair of numbers; the SearchResult says it every time."""
     _logger.warning(
         "%d rollouts are fewer than min_rollouts=%d for each legal move: moves are compared by "
         "noise, and such a search can score below its blueprint",
@@ -200,9 +201,9 @@ def _warn_of_noise(rollouts: int, min_rollouts: int) -> None:
 
 
 class Tally:
-    """Running sums of the returns of M moves, and of their differences in the worlds they share.
+    """Running sums of the returns of M moves and of their differences in shared worlds.
 
-    Returns are integers in most games: then all sums are exact.
+    Returns are integers in most games, and then all sums are exact.
     """
 
     def __init__(self, moves: int) -> None:
@@ -214,7 +215,7 @@ class Tally:
         self._lead_squares = np.zeros((moves, moves))
 
     def add(self, moves: IntArray, values: FloatArray) -> None:
-        """The returns [len(moves), n] of some moves in n more worlds."""
+        """Add the returns [len(moves), n] of these moves in n more worlds."""
         total, squares = values.sum(axis=1), (values * values).sum(axis=1)
         self.count[moves] += values.shape[1]
         self._sum[moves] += total
@@ -226,23 +227,23 @@ class Tally:
 
     @property
     def mean(self) -> FloatArray:
-        """[M] nan where never tried."""
+        """[M] mean return; nan where never tried."""
         return sums.mean(self._sum, self.count)
 
     @property
     def stderr(self) -> FloatArray:
-        """[M] standard error of the mean, nan below two rollouts."""
+        """[M] standard error of the mean; nan below two rollouts."""
         return sums.stderr(self._sum, self._squares, self.count)
 
     def difference(self, move: int) -> tuple[FloatArray, FloatArray]:
-        """[M] mean return of ``move`` minus that of each, in shared worlds, and standard errors."""
+        """[M] mean return of ``move`` minus that of each, in shared worlds; and standard errors."""
         pairs = self._pairs[move]
         lead = self._lead[move]
         return sums.mean(lead, pairs), sums.stderr(lead, self._lead_squares[move], pairs)
 
 
 def _leader(score: FloatArray, alive: BoolArray, base: int) -> int:
-    """The best move alive; the blueprint's where it is as good."""
+    """The index of the best move alive; the blueprint's if no other is better."""
     score = np.where(alive, score, -np.inf)
     best = int(score.argmax())
     return base if score[base] == score[best] else best

@@ -1,4 +1,4 @@
-"""Means and standard errors from running sums, of any shape."""
+"""Means and standard errors from running sums, for arrays of any shape."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from hanabi_search_plugin.core.game import FloatArray, IntArray
 
 
 def mean(total: FloatArray, n: FloatArray | IntArray) -> FloatArray:
-    """Of n numbers with these totals; nan where n is 0."""
+    """The mean of n numbers with this sum; nan where n is 0."""
     found = np.full(total.shape, np.nan)
     np.divide(total, n, out=found, where=n > 0)
     return found
 
 
 def stderr(total: FloatArray, squares: FloatArray, n: FloatArray | IntArray) -> FloatArray:
-    """Standard error of the mean, from the sum of squares, too; nan below two numbers."""
+    """The standard error of the mean of n numbers, given the sum of squares; nan below two."""
     spread = np.maximum(squares - total * total / np.maximum(n, 1), 0.0)
     square = np.full(total.shape, np.nan)
     np.divide(spread, (n - 1.0) * n, out=square, where=n > 1)

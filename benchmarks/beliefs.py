@@ -148,7 +148,8 @@ def _told(
         mover = worlds.current_player
         if mover[0] == seat:
             view, hand = belief.view, game.hidden_tokens(worlds, seat)
-            explain.append(belief.explains(model.sample(view, belief.state, rng, DRAWS)).mean())
+            drawn = model.sample(view, belief.state, rng, DRAWS)
+            explain.append((belief.past.likelihood(drawn) > 0).mean())
             known -= float(grounded.log_likelihood(view, None, hand).sum())
             said -= float(model.log_likelihood(view, belief.state, hand).sum())
             cards += float((hand != PAD).sum())

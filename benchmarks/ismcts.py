@@ -86,7 +86,7 @@ def speed() -> None:
         worlds = game.deal(np.random.default_rng(0), 1)
         state, seat = worlds.states[0], int(worlds.current_player[0])
         search = like_theirs(game, ITERATIONS)
-        belief: Belief = search.follow(
+        belief: Belief = search.wrap(
             private_belief(game, (UniformPolicy(),) * game.num_players, worlds.view(seat))
         )
         rates = [our_rate(search, belief)]
@@ -133,7 +133,7 @@ def hanabi_belief(search: TreeSearch, rollouts: str, moves: int) -> Belief:
     players = (load_policy("vdb", game),) * 4
     for seed in range(100):
         worlds = game.deal(np.random.default_rng(seed), 1)
-        beliefs = [search.follow(private_belief(game, blueprint, worlds.view(p))) for p in range(4)]
+        beliefs = [search.wrap(private_belief(game, blueprint, worlds.view(p))) for p in range(4)]
         memories, rng = start_memories(worlds, players), Streams(np.zeros(1, dtype=np.uint64))
         for _ in range(moves):
             if worlds.terminal[0]:

@@ -27,8 +27,8 @@ from hanabi_search_plugin import (
     UniformPolicy,
     private_belief,
 )
-from hanabi_search_plugin.beliefs.enumerated import Tracked
 from hanabi_search_plugin.beliefs.particles import ParticleBelief
+from hanabi_search_plugin.beliefs.tracked_worlds import TrackedWorlds
 from hanabi_search_plugin.core.rollout import start_memories
 from hanabi_search_plugin.core.state_list import StateWorlds
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, sorted_deck
@@ -161,7 +161,7 @@ def first_belief(name: str) -> Belief:
         for card in [*own, *partners]:
             states[-1].apply_action(card)
     worlds = game.worlds(states, rng)
-    tracked = Tracked(worlds, np.ones(PARTICLES), start_memories(worlds, blueprint))
+    tracked = TrackedWorlds(worlds, np.ones(PARTICLES), start_memories(worlds, blueprint))
     return ParticleBelief(
         game, blueprint, History(0, (dealt.view(0),)), tracked, None, particles=PARTICLES, seed=0,
         epsilon=0.0, tries=PARTICLES,

@@ -26,52 +26,52 @@ Seed = tuple[int, ...]
 
 
 class Whole(RangeSearch):
-    """Every entry is searched to its end."""
+    """Every information state is searched to its end."""
 
     def plays(
-        self, public: PublicBelief, player: int, entries: IntArray, seed: Seed, observed: int
+        self, public: PublicBelief, player: int, ids: IntArray, seed: Seed, observed: int
     ) -> tuple[BoolArray, int]:
-        contest = self.search(public, player, entries, seed)
-        return contest.chosen(self.threshold) == observed, contest.rollouts
+        state = self.search(public, player, ids, seed)
+        return state.chosen(self.threshold) == observed, state.rollouts
 
 
 class Unpruned(Whole):
     """And no move is dropped on the way; the decision is that of the pruned search."""
 
     def plays(
-        self, public: PublicBelief, player: int, entries: IntArray, seed: Seed, observed: int
+        self, public: PublicBelief, player: int, ids: IntArray, seed: Seed, observed: int
     ) -> tuple[BoolArray, int]:
-        contest = self.search(public, player, entries, seed)
-        moves = contest.legal.sum(axis=1)
-        whole = np.where(moves > 1, moves * contest.share, 0)  # what all worlds of all moves take
-        return contest.chosen(self.threshold) == observed, int(whole.sum())
+        state = self.search(public, player, ids, seed)
+        moves = state.legal.sum(axis=1)
+        whole = np.where(moves > 1, moves * state.share, 0)  # what all worlds of all moves take
+        return state.chosen(self.threshold) == observed, int(whole.sum())
 
 
 class ObservedFirst(RangeSearch):
     """The observed move alone, then all others together."""
 
     def plays(
-        self, public: PublicBelief, player: int, entries: IntArray, seed: Seed, observed: int
+        self, public: PublicBelief, player: int, ids: IntArray, seed: Seed, observed: int
     ) -> tuple[BoolArray, int]:
-        contest = self._begin(public, player, entries, seed)
-        alone = np.arange(contest.legal.shape[1]) == observed
-        while (tried := contest.open & alone).any():
-            self._advance(public, player, contest, tried)
-        left = contest.final(self.threshold)[:, observed] > -np.inf
-        left |= contest.base == observed
-        while (tried := contest.open & left[:, None]).any():
-            self._advance(public, player, contest, tried)
-        plays = contest.legal[:, observed] & left & (contest.chosen(self.threshold) == observed)
-        return plays, contest.rollouts
+        state = self._begin(public, player, ids, seed)
+        alone = np.arange(state.legal.shape[1]) == observed
+        while (tried := state.open & alone).any():
+            self._advance(public, player, state, tried)
+        left = state.final(self.threshold)[:, observed] > -np.inf
+        left |= state.base == observed
+        while (tried := state.open & left[:, None]).any():
+            self._advance(public, player, state, tried)
+        plays = state.legal[:, observed] & left & (state.chosen(self.threshold) == observed)
+        return plays, state.rollouts
 
 
 class Forgetful(RangeSearch):
     """The blueprint's returns are found again for every rival that is tried later."""
 
     def _play(self, *where: Any) -> None:
-        contest, rows, number, n = where[2:6]
-        start = contest.rounds[number].start
-        contest.returns[rows, start : start + n] = np.nan
+        state, rows, number, n = where[2:6]
+        start = state.rounds[number].start
+        state.returns[rows, start : start + n] = np.nan
         super()._play(*where)
 
 

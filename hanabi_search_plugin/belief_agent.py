@@ -8,11 +8,11 @@ import numpy as np
 
 from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.core.agent import (
-    FollowingSearch,
     MakeBelief,
     Search,
     SearchAgent,
     TeamSearch,
+    WrapsBelief,
 )
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError
@@ -52,7 +52,7 @@ class BeliefAgent(SearchAgent):
 
     @property
     def assumes_blueprint(self) -> bool:
-        return not isinstance(self.search, FollowingSearch) or self.search.assumes_blueprint
+        return not isinstance(self.search, WrapsBelief) or self.search.assumes_blueprint
 
     def start(self, view: View) -> Memory:
         rows = [view.select(np.array([b])) for b in range(len(view))]
@@ -61,8 +61,8 @@ class BeliefAgent(SearchAgent):
         else:
             doubt = {"epsilon": self.epsilon, "uncertainty": self.uncertainty}
             beliefs = [private_belief(self.game, self.blueprint, row, **doubt) for row in rows]
-        if isinstance(self.search, FollowingSearch):
-            beliefs = [self.search.follow(belief) for belief in beliefs]
+        if isinstance(self.search, WrapsBelief):
+            beliefs = [self.search.wrap(belief) for belief in beliefs]
         return beliefs
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:

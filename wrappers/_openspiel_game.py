@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from hanabi_search_plugin.beliefs.enumerated import MAX_WORLDS, consistent
+from hanabi_search_plugin.beliefs.tracked_worlds import MAX_WORLDS, track_observations
 from hanabi_search_plugin.core.capabilities import Enumerable, Redeterminizes
 from hanabi_search_plugin.core.errors import (
     ContractError,
@@ -208,7 +208,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
         if key not in self._information_sets:
             if len(self._information_sets) >= INFORMATION_SETS_KEPT:
                 self._information_sets.clear()
-            tracked = consistent(self, (), history)
+            tracked = track_observations(self, (), history)
             found = (ours(tracked.worlds).states, np.cumsum(tracked.weights))
             self._information_sets[key] = found
         return self._information_sets[key]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from open_spiel.python import rl_agent
 from open_spiel.python.rl_environment import TimeStep
 
-from hanabi_search_plugin.beliefs.enumerated import MAX_WORLDS
+from hanabi_search_plugin.beliefs.tracked_worlds import MAX_WORLDS
 from hanabi_search_plugin.core.errors import RecordError, UnsupportedError
 from hanabi_search_plugin.core.game import History
 from hanabi_search_plugin.core.result import SearchResult

@@ -1,4 +1,4 @@
-"""Models of what a seat does not see, token by token, from what it has seen itself.
+"""The contract of belief models: P(hidden tokens | a seat's observations), token by token.
 
 Letters: B worlds, n samples, K tokens hidden from a seat (``PrivateTokens``), V vocabulary.
 """
@@ -18,8 +18,8 @@ from hanabi_search_plugin.core.policy import Memory
 class BeliefModel(ABC):
     """P(tokens | one seat's own observations) = product over j of P(token j | those before it).
 
-    Its state is explicit, as a policy's memory is: ``start`` is called with the seat's first view,
-    ``observe`` after every event it sees. A row a world.
+    Its state is explicit, as a policy's memory is, with one row per world: ``start`` is called with
+    the seat's first view, ``observe`` after every event with the view after it.
     """
 
     game: PrivateTokens
@@ -28,6 +28,7 @@ class BeliefModel(ABC):
         return type(self).__name__
 
     def start(self, view: View) -> Memory:
+        """The state [B] at the seat's first view."""
         return None
 
     def observe(self, view: View, event: Event, state: Memory) -> Memory:
@@ -40,16 +41,17 @@ class BeliefModel(ABC):
 
     @abstractmethod
     def log_likelihood(self, view: View, state: Memory, tokens: IntArray) -> FloatArray:
-        """[B, K] log probability of each token after those before it, 0 past the end of a factor.
+        """[B, K] log P(token | the tokens before it), 0 past the end of a factor.
 
-        ``view``, ``state`` and ``tokens`` [B, K] have a row a world.
+        ``view``, ``state`` and ``tokens`` [B, K] have one row per world.
         """
 
 
 class Grounded(BeliefModel):
-    """What observations alone say, whatever the others meant: ``PrivateTokens.token_weights``.
+    """The belief from observations alone, without evidence from others' actions.
 
-    The "V0" belief of the LBS paper, the baseline of learned ones. It draws nothing impossible.
+    It draws by ``PrivateTokens.token_weights`` and never draws an impossible world. The LBS paper
+    calls it V0, the baseline of learned beliefs. Raises UnsupportedError for another game.
     """
 
     def __init__(self, game: Game) -> None:
@@ -75,25 +77,25 @@ class Grounded(BeliefModel):
 
 
 def hidden_length(game: PrivateTokens, view: View) -> int:
-    """K, the tokens that the player of ``view`` does not see."""
+    """K, the number of tokens that the player of ``view`` does not see."""
     return len(game.hidden(view.player)) * game.token_length
 
 
 def weights_along(game: PrivateTokens, view: View, tokens: IntArray) -> FloatArray:
-    """[B, K, V] ``token_weights`` of each token after those before it."""
+    """[B, K, V] ``token_weights`` of each position, given the tokens [B, K] before it."""
     length = hidden_length(game, view)
     return np.stack([game.token_weights(view, tokens[:, :j]) for j in range(length)], axis=1)
 
 
 def draw(weights: FloatArray, u: FloatArray) -> IntArray:
-    """[n] tokens drawn by weights [n, V] with numbers in [0, 1); PAD where all are 0."""
+    """[n] tokens drawn by weights [n, V] with numbers u [n] in [0, 1); PAD where all are 0."""
     cumulative = np.cumsum(weights, axis=1)
     drawn = (cumulative > (u * cumulative[:, -1])[:, None]).argmax(axis=1)
     return np.where(cumulative[:, -1] > 0, drawn, PAD)
 
 
 def require_tokens(game: Game) -> PrivateTokens:
-    """Raises UnsupportedError for a game that does not name its private tokens."""
+    """The game itself. Raises UnsupportedError unless it has ``PrivateTokens``."""
     if not isinstance(game, PrivateTokens):
         raise UnsupportedError(
             f"a learned belief needs a game that names its private tokens (PrivateTokens), which "

@@ -1,4 +1,4 @@
-"""The exact beliefs of any game: its own where it has them, else every world is followed."""
+"""The exact beliefs of a game: its own if it ``HasBeliefs``, else by following every world."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def private_belief(
 ) -> Belief:
     """The private belief of ``view.player`` at the start of a game, before any event.
 
-    ``view`` is that seat's first view, a batch of one. ``epsilon`` mixes the others' policies with
-    uniform random legal moves. ``uncertainty`` u is no such model but SPARTA's remedy against
-    beliefs that rule everything out: a world counts u where its partner would have moved otherwise,
-    1 where not (p + u (1 - p) for a probability p of the move).
+    ``view`` is that seat's first view, a batch of one. ``epsilon`` is the probability with which
+    the others are assumed to move uniformly at random instead of by their policies. ``uncertainty``
+    u is SPARTA's remedy against beliefs that rule out every world: a world in which the mover makes
+    its move with probability p is weighted by p + u (1 - p) in place of p.
 
-    Raises UnsupportedError where the game has no beliefs of its own and cannot list its chance (or
-    has too many worlds for that), ConfigError for numbers outside 0 to 1.
+    Raises UnsupportedError if the game has no beliefs of its own and is not ``Enumerable``, or has
+    too many worlds to list; ConfigError for numbers outside 0 to 1.
     """
     if isinstance(game, HasBeliefs):
         return game.private_belief(blueprint, view, epsilon=epsilon, uncertainty=uncertainty)
@@ -37,7 +37,10 @@ def private_belief(
 def public_belief(
     game: Game, blueprint: Blueprint, view: View, *, epsilon: float = 0.0
 ) -> PublicBelief:
-    """What everybody knows at the start of a game; as ``private_belief``, kept by that player."""
+    """The public belief at the start of a game, kept by ``view.player``.
+
+    ``epsilon`` and errors are as in ``private_belief``.
+    """
     if isinstance(game, HasBeliefs):
         return game.public_belief(blueprint, view, epsilon=epsilon)
     return EnumeratedPublicBelief.start(game, blueprint, view, epsilon=epsilon)

@@ -1,9 +1,9 @@
 """A partner of unknown policy as one policy: a Bayesian mixture of candidates.
 
-A seat that draws its policy from a list and keeps to it moves, for somebody who does not know
-which it drew, with probability sum_k w[k] p_k(move), where w is the posterior of the policy given
-the seat's own moves so far. So a mixture is a policy whose memory holds w, and every belief that
-follows policies follows partners of unknown policy, as exactly as it follows others.
+If a seat draws its policy from a list and keeps to it, then to others it makes a move with
+probability sum_k w[k] p_k(move), where w is the posterior of the policies given the seat's moves so
+far. So a mixture is a policy whose memory holds w, and any belief that follows policies follows
+partners of unknown policy as exactly as known ones.
 
 Letters: B worlds, K candidates, A actions.
 """
@@ -27,19 +27,19 @@ from hanabi_search_plugin.core.policy import (
 from hanabi_search_plugin.core.require import require_share
 from hanabi_search_plugin.core.streams import Streams
 
-UNKNOWN = -1  # the candidate of a world in which none has been drawn
+UNKNOWN = -1  # in place of a candidate, in a world where none has been drawn
 
 
 class Mixture(Policy):
-    """One of ``candidates``, drawn with the probabilities ``prior`` (None: all equal), and kept.
+    """One of ``candidates``, drawn by the probabilities ``prior`` (None: all equal) for the game.
 
-    ``epsilon`` is the probability that it makes a uniformly random legal move instead: then no move
+    With probability ``epsilon`` a move is a uniformly random legal one instead, so that no move
     rules a candidate out for good.
 
-    Memory: a dict of ``weights`` float64 [B, K], the posterior; ``drawn`` int64 [B], the candidate
-    that plays a world whatever the weights (``draw``), or UNKNOWN; ``minds``, what each candidate
-    remembers; ``chances`` float64 [B, K, A], how each would move now, where the seat is to move. A
-    candidate that is ruled out in a world is not asked there again.
+    The memory is a dict. ``weights`` float64 [B, K]: the posterior. ``drawn`` int64 [B]: the
+    candidate that plays the world whatever the weights (see ``draw``), or UNKNOWN. ``minds``: the
+    memory of each candidate. ``chances`` float64 [B, K, A]: the candidates' probabilities where the
+    seat is to move. A candidate that is ruled out in a world is not asked there again.
 
     Raises UnsupportedError for what is no policy, ConfigError for an empty list or a prior that
     does not fit it.
@@ -77,23 +77,23 @@ class Mixture(Policy):
             "drawn": np.full(n, UNKNOWN),
             "minds": tuple(policy.start(view) for policy in self.candidates),
         }
-        return self.ready(view, memory)
+        return self.with_chances(view, memory)
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
         weights, drawn = memory["weights"], memory["drawn"]
         own = np.flatnonzero((event.player == view.player) & (drawn == UNKNOWN))
         if len(own):
             weights = weights.copy()
-            weights[own], _ = learned(weights[own], self._likelihoods(memory, own, event.action))
+            weights[own], _ = posterior(weights[own], self._likelihoods(memory, own, event.action))
         alive = self._alive(weights, drawn)
         minds = tuple(
             _observed(policy, view, event, mind, alive[:, k])
             for k, (policy, mind) in enumerate(zip(self.candidates, memory["minds"], strict=True))
         )
-        return self.ready(view, {"weights": weights, "drawn": drawn, "minds": minds})
+        return self.with_chances(view, {"weights": weights, "drawn": drawn, "minds": minds})
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
-        """See ``Policy.act``: takes what the drawn candidate takes, or one draw where none is."""
+        """See ``Policy.act``. Takes what the drawn candidate takes; one draw if none is drawn."""
         actions = np.empty(len(view), dtype=np.int64)
         drawn = memory["drawn"]
         for k in np.unique(drawn).tolist():
@@ -111,7 +111,7 @@ class Mixture(Policy):
 
     def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
         if memory["chances"] is None:
-            memory = self.ready(view, memory)
+            memory = self.with_chances(view, memory)
         chance = np.einsum("bk,bka->ba", memory["weights"], memory["chances"])
         drawn = memory["drawn"]
         for k in np.unique(drawn[drawn != UNKNOWN]).tolist():
@@ -123,14 +123,14 @@ class Mixture(Policy):
     # --------------------------------------------------------------------------- for beliefs
 
     def draw(self, memory: Memory, number: FloatArray) -> Memory:
-        """The memory with a candidate drawn in each world, from numbers [B] in [0, 1)."""
+        """The memory with a candidate drawn in each world by a number [B] in [0, 1)."""
         cumulative = np.cumsum(memory["weights"], axis=1)
         which = (cumulative > number[:, None] * cumulative[:, -1:]).argmax(axis=1)
         drawn = np.where(memory["drawn"] == UNKNOWN, which, memory["drawn"])
         return memory | {"drawn": drawn}
 
-    def ready(self, view: View, memory: Memory) -> Memory:
-        """The memory with ``chances``, the candidates asked anew. ``view`` is what is seen now."""
+    def with_chances(self, view: View, memory: Memory) -> Memory:
+        """The memory with ``chances``: asks the candidates what they would do at ``view``, now."""
         weights, drawn = memory["weights"], memory["drawn"]
         chances = np.zeros((*weights.shape, view.game.num_actions))
         turn = (view.current_player == view.player) & (drawn == UNKNOWN)
@@ -146,14 +146,14 @@ class Mixture(Policy):
         return memory | {"chances": chances}
 
     def _alive(self, weights: FloatArray, drawn: IntArray) -> BoolArray:
-        """[B, K] may the candidate still move in that world?"""
+        """[B, K] True if the candidate may still be the one that plays the world."""
         chosen = np.arange(len(self.candidates)) == drawn[:, None]
         return np.where((drawn == UNKNOWN)[:, None], weights > 0, chosen)
 
     def _likelihoods(self, memory: Memory, rows: IntArray, action: IntArray) -> FloatArray:
-        """[rows, K] of the moves ``action`` [B]."""
+        """[rows, K] probability of each candidate for the moves ``action`` [B]."""
         if memory["chances"] is None:
-            raise ContractError("expected a mixture's memory made ready before its own move")
+            raise ContractError("expected a mixture's memory with chances before its own move")
         chances: FloatArray = memory["chances"][rows, :, action[rows]]
         return chances
 
@@ -161,10 +161,11 @@ class Mixture(Policy):
         return f"{type(self).__name__}({list(self.candidates)!r})"
 
 
-def learned(weights: FloatArray, likelihoods: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The posterior [B, K] after a move of those likelihoods [B, K], and how likely it was [B].
+def posterior(weights: FloatArray, likelihoods: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Bayes' rule: the weights [B, K] after a move, and the probability of the move [B].
 
-    Weights stay as they are in a world in which no candidate makes the move.
+    ``likelihoods`` [B, K] are the candidates' probabilities of it. Where no candidate makes the
+    move, the weights stay as they are.
     """
     after = weights * likelihoods
     total = after.sum(axis=1)
@@ -173,8 +174,8 @@ def learned(weights: FloatArray, likelihoods: FloatArray) -> tuple[FloatArray, F
 
 
 def _observed(policy: Policy, view: View, event: Event, mind: Memory, rows: BoolArray) -> Memory:
-    """``policy.observe`` in the worlds where ``rows``; elsewhere the memory may grow stale."""
-    if rows.all() or not isinstance(mind, np.ndarray | list):  # what all worlds share, say
+    """``policy.observe`` in the worlds of ``rows`` (bool [B]); elsewhere the memory may be old."""
+    if rows.all() or not isinstance(mind, np.ndarray | list):  # such as what all worlds share
         return policy.observe(view, event, mind)
     at = np.flatnonzero(rows)
     if len(at) == 0:

@@ -1,8 +1,8 @@
 """A belief of any game by weighted samples: a particle filter (Gordon, Salmond and Smith, 1993).
 
-For games whose worlds cannot be listed. Needs no more of a game than that it deals and steps; where
-it is ``Enumerable`` no particle is lost to chance that the seat sees turning out otherwise. The
-error falls with the square root of the number of particles. Letters: N particles.
+For games with too many worlds to list. It needs nothing of a game but ``deal`` and ``step``; in an
+``Enumerable`` one no particle is lost because its chance differs from what the seat sees. The error
+falls with the square root of the number of particles. Letters: N particles.
 """
 
 from __future__ import annotations
@@ -13,20 +13,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hanabi_search_plugin.beliefs.enumerated import Tracked, follow
-from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.beliefs.tracked_worlds import (
+    TrackedBelief,
+    TrackedWorlds,
+    one_view,
+    showing,
+    track_event,
+)
 from hanabi_search_plugin.core.capabilities import Enumerable
-from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
+from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import (
     UNSEEN,
-    BoolArray,
     Event,
     FloatArray,
     Game,
     History,
     IntArray,
     View,
-    Worlds,
 )
 from hanabi_search_plugin.core.policy import Blueprint, Memory, sample_actions, take
 from hanabi_search_plugin.core.reprs import settings_repr
@@ -40,19 +43,20 @@ ROUNDS = 10  # times that a recovery deals anew
 _log = logging.getLogger(__name__)
 
 
-class ParticleBelief(Belief):
-    """An approximate private belief. ``start`` makes the first.
+class ParticleBelief(TrackedBelief):
+    """An approximate private belief of a seat. ``start`` makes the first.
 
-    An update multiplies a particle's weight by the probability of the mover's move and lets the
-    particle's own chance follow; those that then show the seat something else are dropped. In an
-    ``Enumerable`` game the chance is drawn among the outcomes that do not. When the effective
-    number of particles falls below half, all are drawn anew by weight (systematic resampling).
+    An update multiplies the weight of a particle by the probability of the mover's move, then plays
+    the move. In an ``Enumerable`` game the chance that follows is drawn among the outcomes that
+    show what the seat sees; in another it is the particle's own, and a particle that shows
+    something else is dropped. When the effective number of particles falls below half, all are
+    drawn anew by weight (systematic resampling).
 
-    When none is left, new ones are dealt and the history played with every move as given: the
-    evidence of all moves so far is dropped. Raises UnsupportedError when that leaves none, too.
+    When no particle is left, new ones are dealt and the history is played in them, its moves being
+    no evidence. An update raises UnsupportedError if that leaves none, too.
 
-    ``size`` is the number of particles. Samples of an ``Enumerable`` game have new future chance,
-    of another that of their particle, so that copies of one particle meet the same.
+    ``size`` is the number of particles. In a game that is not ``Enumerable``, samples of the same
+    particle meet the same future chance.
     """
 
     exact = False
@@ -62,7 +66,7 @@ class ParticleBelief(Belief):
         game: Game,
         blueprint: Blueprint,
         history: History,
-        tracked: Tracked,
+        tracked: TrackedWorlds,
         memory: Memory,
         *,
         particles: int,
@@ -72,17 +76,11 @@ class ParticleBelief(Belief):
         likelihoods: int = 0,
         recovered: int = 0,
     ) -> None:
-        self.game = game
-        self.blueprint = blueprint
-        self.seat = history.seat
-        self.view = history.views[-1]
-        self.tracked = tracked.normalised()  # the particles
+        super().__init__(
+            game, blueprint, history, tracked, memory, epsilon=epsilon, likelihoods=likelihoods,
+            recovered=recovered,
+        )  # fmt: skip
         self.particles = particles  # how many there are after resampling
-        self.epsilon = epsilon
-        self.likelihoods = likelihoods
-        self.recovered = recovered
-        self._history = history
-        self._memory = memory
         self._seed = seed  # of all updates: the same events give the same belief
         self._tries = tries
 
@@ -100,18 +98,16 @@ class ParticleBelief(Belief):
     ) -> ParticleBelief:
         """The belief at the first decision, from the seat's first view (a batch of one).
 
-        Takes one draw from ``rng``. More and more worlds are dealt at once, up to ``tries``, until
-        ``particles`` of them show the view. Raises UnsupportedError when fewer do, ConfigError for
-        parameters out of range.
+        Takes one draw from ``rng``. Deals ever larger batches of worlds, up to ``tries``, until
+        ``particles`` worlds of one batch show the view. Raises UnsupportedError if fewer do,
+        ConfigError for parameters out of range.
         """
         if particles < 1 or tries < particles:
             raise ConfigError(
                 f"particles must be from 1 to tries={tries}, got {particles}; each takes a deal"
             )
         require_share("epsilon", epsilon)
-        if len(view) != 1:
-            raise ContractError(f"a belief follows one game: expected one view, got {len(view)}")
-        view, seed = view.select(np.array([0])), int(rng.integers(2**63))
+        view, seed = one_view(view), int(rng.integers(2**63))
         tracked = _deal(game, blueprint, view, particles, tries, np.random.default_rng(seed))
         return cls(
             game, blueprint, History(view.player, (view,)), tracked,
@@ -119,17 +115,9 @@ class ParticleBelief(Belief):
             tries=tries,
         )  # fmt: skip
 
-    @property
-    def size(self) -> int:
-        return len(self.tracked)
-
-    @property
-    def memory(self) -> Memory:
-        return self._memory
-
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> ParticleBelief:
-        event, view = event.seen_by(self.seat, self.game), view.select(np.array([0]))
-        history, recovered = self._history.append(event, view), self.recovered
+        event, view = event.seen_by(self.seat, self.game), one_view(view)
+        history, recovered = self.history.append(event, view), self.recovered
         rng = np.random.default_rng([self._seed, len(history.events)])
         evidence = by_blueprint and int(event.player[0]) != self.seat
         after, likelihoods = self._advance(self.tracked, event, view, rng, evidence=evidence)
@@ -142,33 +130,24 @@ class ParticleBelief(Belief):
             after, recovered = self._recover(history, rng), recovered + 1
         return ParticleBelief(
             self.game, self.blueprint, history, self._resampled(after, rng),
-            self.blueprint[self.seat].observe(view, event, self._memory),
+            self.blueprint[self.seat].observe(view, event, self.memory),
             particles=self.particles, seed=self._seed, epsilon=self.epsilon, tries=self._tries,
             likelihoods=self.likelihoods + likelihoods, recovered=recovered,
         )  # fmt: skip
 
-    def sample(self, rng: np.random.Generator, n: int) -> tuple[Worlds, tuple[Memory, ...]]:
-        """See ``Belief.sample``; takes n doubles from ``rng`` and what ``game.reseed`` takes."""
-        cumulative = np.cumsum(self.tracked.weights)
-        draw = rng.random(n) * cumulative[-1]
-        drawn = self.tracked.select(np.searchsorted(cumulative, draw, side="right"))
-        if isinstance(self.game, Enumerable):
-            return self.game.reseed(drawn.worlds, rng), drawn.memories
-        return drawn.worlds, drawn.memories
-
     def _advance(
         self,
-        before: Tracked,
+        before: TrackedWorlds,
         event: Event,
         view: View,
         rng: np.random.Generator,
         *,
         evidence: bool,
-    ) -> tuple[Tracked | None, int]:
-        """The particles after an event, None where none is left; and policy evaluations spent."""
+    ) -> tuple[TrackedWorlds | None, int]:
+        """The particles after an event, None if none is left; and policy evaluations spent."""
         if not isinstance(self.game, Enumerable):
             return self._play(before, event, view, rng, evidence)
-        step = follow(
+        step = track_event(
             self.game, self.blueprint, before, event, view, evidence=evidence,
             epsilon=self.epsilon, max_worlds=sys.maxsize,
         )  # fmt: skip
@@ -176,12 +155,17 @@ class ParticleBelief(Belief):
             return None, step.likelihoods
         chosen, weights = _one_each(step.parent, step.after.weights, rng)
         after = step.after.select(chosen)
-        return Tracked(after.worlds, weights, after.memories), step.likelihoods
+        return TrackedWorlds(after.worlds, weights, after.memories), step.likelihoods
 
     def _play(
-        self, before: Tracked, event: Event, view: View, rng: np.random.Generator, evidence: bool
-    ) -> tuple[Tracked | None, int]:
-        """``_advance`` by the particles' own chance."""
+        self,
+        before: TrackedWorlds,
+        event: Event,
+        view: View,
+        rng: np.random.Generator,
+        evidence: bool,
+    ) -> tuple[TrackedWorlds | None, int]:
+        """As ``_advance``, by the particles' own chance."""
         actor, action = int(event.player[0]), int(event.action[0])
         able = before.worlds.current_player == actor
         if action != UNSEEN:
@@ -206,32 +190,32 @@ class ParticleBelief(Belief):
             weights = weights * self._mixed(likely, uniform[:, action])
             likelihoods = len(part)
         part.worlds.step(actions)
-        kept = np.flatnonzero(_showing(part.worlds, view) & (weights > 0))
+        kept = np.flatnonzero(showing(part.worlds, view) & (weights > 0))
         if len(kept) == 0:
             return None, likelihoods
         worlds = part.worlds.select(kept)
         memories = tuple(take(memory, kept) for memory in part.memories)
         actors = np.full(len(kept), actor)
         memories = observe_all(worlds, actors, actions[kept], self.blueprint, memories)
-        return Tracked(worlds, weights[kept], memories), likelihoods
+        return TrackedWorlds(worlds, weights[kept], memories), likelihoods
 
     def _mixed(self, chance: FloatArray, uniform: FloatArray) -> FloatArray:
         return (1 - self.epsilon) * chance + self.epsilon * uniform
 
-    def _resampled(self, after: Tracked, rng: np.random.Generator) -> Tracked:
-        """As many particles as at the start where the weights have become too unequal."""
+    def _resampled(self, after: TrackedWorlds, rng: np.random.Generator) -> TrackedWorlds:
+        """The particles, drawn anew by weight if the weights have become too unequal."""
         weights = after.weights / after.weights.sum()
         if 1.0 / (weights**2).sum() >= self.particles / 2:
             return after
         places = (rng.random() + np.arange(self.particles)) / self.particles
         drawn = np.searchsorted(np.cumsum(weights), places, side="right")
         again = after.select(np.minimum(drawn, len(after) - 1))
-        return Tracked(again.worlds, np.ones(self.particles), again.memories)
+        return TrackedWorlds(again.worlds, np.ones(self.particles), again.memories)
 
-    def _recover(self, history: History, rng: np.random.Generator) -> Tracked:
-        """New particles that show all that the seat has seen, however unlikely the moves."""
+    def _recover(self, history: History, rng: np.random.Generator) -> TrackedWorlds:
+        """New particles that show all that the seat has seen; moves are no evidence."""
         for _ in range(ROUNDS):
-            now: Tracked | None = _deal(
+            now: TrackedWorlds | None = _deal(
                 self.game, self.blueprint, history.views[0], self.particles, self._tries, rng
             )
             for event, view in zip(history.events, history.views[1:], strict=True):
@@ -254,15 +238,15 @@ def _deal(
     particles: int,
     tries: int,
     rng: np.random.Generator,
-) -> Tracked:
-    """Particles at the first decision: deals that show ``view``."""
+) -> TrackedWorlds:
+    """As many particles at the first decision, dealt until they show ``view``."""
     n = particles
     while True:
         worlds = game.deal(rng, n)
-        rows = np.flatnonzero(_showing(worlds, view))[:particles]
+        rows = np.flatnonzero(showing(worlds, view))[:particles]
         if len(rows) == particles:
             worlds = worlds.select(rows)
-            return Tracked(worlds, np.ones(particles), start_memories(worlds, blueprint))
+            return TrackedWorlds(worlds, np.ones(particles), start_memories(worlds, blueprint))
         if n == tries:
             raise UnsupportedError(
                 f"{len(rows)} of {tries} deals of {game.name} show what seat {view.player} sees, "
@@ -274,7 +258,7 @@ def _deal(
 def _one_each(
     parent: IntArray, weights: FloatArray, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray]:
-    """One child of each parent, drawn by weight, and the weight of all its children."""
+    """Draw one child row of each parent by weight; and the total weight of its children."""
     order = np.argsort(parent, kind="stable")
     first = np.flatnonzero(np.diff(parent[order], prepend=-1))
     cumulative = np.cumsum(weights[order])
@@ -285,18 +269,12 @@ def _one_each(
     return order[np.clip(drawn, first, last)], until - before
 
 
-def _showing(worlds: Worlds, view: View) -> BoolArray:
-    """[B] does the seat of ``view`` (a batch of one) see the same?"""
-    key, keys = view.keys()[0], worlds.view(view.player).keys()
-    return np.fromiter((k == key for k in keys), dtype=np.bool_, count=len(keys))
-
-
 @dataclass(frozen=True)
 class Particles:
-    """``upgrade(..., belief=Particles(1000, seed=0))``: beliefs of so many worlds.
+    """Beliefs by particle filters: ``upgrade(..., belief=Particles(1000, seed=0))``.
 
-    For games with too many worlds to list. All that is drawn follows from ``seed``, the seat and
-    what it sees; other parameters as in ``ParticleBelief.start``, which also says what is raised.
+    For games with too many worlds to list. All randomness follows from ``seed``, the seat and what
+    it sees. ``ParticleBelief.start`` documents the other parameters and the errors raised.
     """
 
     particles: int = 1000
@@ -308,6 +286,7 @@ class Particles:
         return settings_repr(self, "particles")
 
     def __call__(self, blueprint: Blueprint, view: View) -> ParticleBelief:
+        """The belief of ``view.player`` at its first view."""
         return ParticleBelief.start(
             view.game,
             blueprint,

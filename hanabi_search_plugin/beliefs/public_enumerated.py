@@ -1,4 +1,7 @@
-"""Public beliefs of any game whose chance can be listed, by following every world."""
+"""The exact public belief of any ``Enumerable`` game, by following every possible world.
+
+Letters: W worlds followed, N and E information states of a player, n worlds drawn for each.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,13 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import numpy as np
 
-from hanabi_search_plugin.beliefs.enumerated import (
+from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
+from hanabi_search_plugin.beliefs.tracked_worlds import (
     MAX_WORLDS,
-    EnumeratedBelief,
-    Tracked,
-    consistent,
-    dealt,
-    follow,
+    TrackedWorlds,
+    track_deals,
+    track_event,
+    track_observations,
 )
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ContractError
@@ -37,15 +40,13 @@ _log = logging.getLogger(__name__)
 
 
 class EnumeratedPublicBelief(PublicBelief):
-    """The exact public belief of any ``Enumerable`` game, by following every world.
+    """The exact public belief, kept by ``observer``, the seat whose views it is given.
 
-    Public knowledge is found as the game theorist defines it (Aumann, 1976): two worlds that some
-    player cannot tell apart are connected, and what is common knowledge is the connected component
-    of the truth. So a card that all have seen is public without the game declaring it.
+    Common knowledge is found by its definition (Aumann, 1976): two worlds that some player cannot
+    tell apart are connected, and the connected component of the true world is what everybody knows
+    to be possible. So what all have seen is public without the game declaring it.
 
-    ``observer`` is the seat whose views it is fed.
-
-    When no world is left, all evidence of policies and exclusions is dropped, for all turns.
+    When no world is left, the evidence of all moves and all exclusions are dropped.
     """
 
     game: Enumerable
@@ -55,9 +56,9 @@ class EnumeratedPublicBelief(PublicBelief):
         game: Enumerable,
         blueprint: Blueprint,
         view: View,
-        tracked: Tracked,
-        entries: tuple[IntArray, ...],
-        seen: int,
+        tracked: TrackedWorlds,
+        infostates: tuple[IntArray, ...],
+        own: int,
         *,
         epsilon: float,
         max_worlds: int,
@@ -68,8 +69,12 @@ class EnumeratedPublicBelief(PublicBelief):
         parent: IntArray | None = None,
         action: IntArray | None = None,
     ) -> None:
-        """``start`` makes the first. ``seen`` is the entry that the observer's views tell of."""
-        component = _component(entries, view.player, seen)
+        """``start`` makes the first.
+
+        ``infostates`` [W] for each player: the id of its infostate in each world of ``tracked``.
+        ``own`` is the observer's. Worlds outside its component are dropped, and ids are renumbered.
+        """
+        component = _component(infostates, view.player, own)
         self.game = game
         self.blueprint = blueprint
         self.observer = view.player
@@ -84,9 +89,9 @@ class EnumeratedPublicBelief(PublicBelief):
         self._parent = component if parent is None else parent[component]  # [W] row in previous
         self._action = component if action is None else action[component]  # [W] the move made
         self._tracked = tracked.select(component).normalised()
-        numbered = [np.unique(of[component], return_inverse=True) for of in entries]
-        self._entries = tuple(inverse for _, inverse in numbered)  # [W] a player
-        self._seen = int(np.searchsorted(numbered[self.observer][0], seen))
+        numbered = [np.unique(of[component], return_inverse=True) for of in infostates]
+        self._infostates = tuple(inverse for _, inverse in numbered)  # each player's [W]
+        self._own = int(np.searchsorted(numbered[self.observer][0], own))
 
     @classmethod
     def start(
@@ -98,28 +103,32 @@ class EnumeratedPublicBelief(PublicBelief):
         epsilon: float = 0.0,
         max_worlds: int = MAX_WORLDS,
     ) -> EnumeratedPublicBelief:
-        """The public belief at the first decision, from the observer's first view."""
+        """The public belief at the first decision, from the observer's first view.
+
+        Raises UnsupportedError and ConfigError as ``EnumeratedBelief.start``; ContractError if no
+        deal shows the view.
+        """
         require_share("epsilon", epsilon)
-        tracked = dealt(game, blueprint, None, max_worlds)
+        tracked = track_deals(game, blueprint, None, max_worlds)
         assert isinstance(game, Enumerable)
         view = view.select(np.array([0]))
         keys = [tracked.worlds.view(p).keys() for p in range(game.num_players)]
         truth = view.keys()[0]
         if truth not in keys[view.player]:
             raise ContractError(f"no deal of {game.name} shows what player {view.player} sees")
-        entries = tuple(_number(of) for of in keys)
-        seen = int(entries[view.player][list(keys[view.player]).index(truth)])
+        infostates = tuple(_number(of) for of in keys)
+        own = int(infostates[view.player][list(keys[view.player]).index(truth)])
         return cls(
-            game, blueprint, view, tracked, entries, seen, epsilon=epsilon, max_worlds=max_worlds
+            game, blueprint, view, tracked, infostates, own, epsilon=epsilon, max_worlds=max_worlds
         )
 
     def update(
         self, event: Event, view: View, *, by_blueprint: bool = True
     ) -> EnumeratedPublicBelief:
         game, view = self.game, view.select(np.array([0]))
-        actor, own = int(event.player[0]), int(event.action[0])
+        actor, action = int(event.player[0]), int(event.action[0])
         shown = event if game.public_actions else Event(event.player, np.array([UNSEEN]))
-        step = follow(
+        step = track_event(
             game, self.blueprint, self._tracked, shown, None, epsilon=self.epsilon,
             evidence=by_blueprint, max_worlds=self.max_worlds,
         )  # fmt: skip
@@ -127,18 +136,18 @@ class EnumeratedPublicBelief(PublicBelief):
         if after is not None:
             known = [step.action if p == actor or game.public_actions else None for p in self._all]
             keys = [after.worlds.view(p).keys() for p in self._all]
-            entries = [
-                _number(zip(self._entries[p][parent].tolist(), keys[p], _listed(known[p], parent),
-                            strict=True))
+            infostates = [
+                _number(zip(self._infostates[p][parent].tolist(), keys[p],
+                            _listed(known[p], parent), strict=True))
                 for p in self._all
             ]  # fmt: skip
             truth = view.keys()[0]
             mine = known[self.observer]
-            for w in np.flatnonzero(self._entries[self.observer][parent] == self._seen).tolist():
-                if keys[self.observer][w] == truth and (mine is None or mine[w] == own):
+            for w in np.flatnonzero(self._infostates[self.observer][parent] == self._own).tolist():
+                if keys[self.observer][w] == truth and (mine is None or mine[w] == action):
                     return EnumeratedPublicBelief(
-                        game, self.blueprint, view, after, tuple(entries),
-                        int(entries[self.observer][w]), epsilon=self.epsilon,
+                        game, self.blueprint, view, after, tuple(infostates),
+                        int(infostates[self.observer][w]), epsilon=self.epsilon,
                         max_worlds=self.max_worlds, recovered=self.recovered,
                         likelihoods=self.likelihoods + step.likelihoods, event=event,
                         previous=self, parent=parent, action=step.action,
@@ -157,43 +166,45 @@ class EnumeratedPublicBelief(PublicBelief):
     def likelihoods(self) -> int:
         return self._likelihoods
 
-    def entry_of(self, view: View) -> int:
+    def infostate_of(self, view: View) -> int:
         if view.player != self.observer:
             raise ContractError(f"player {self.observer} keeps this, got a view of {view.player}")
-        return self._seen
+        return self._own
 
     def public_part(self, view: View) -> bytes | None:
         return None
 
     def size(self, player: int) -> int:
-        return int(self._entries[player].max()) + 1
+        return int(self._infostates[player].max()) + 1
 
-    def entries(self, player: int) -> IntArray:
+    def infostates(self, player: int) -> IntArray:
         return np.arange(self.size(player))
 
-    def weights(self, player: int, entries: IntArray) -> FloatArray:
-        weights = np.bincount(self._entries[player], weights=self._tracked.weights)[entries]
+    def weights(self, player: int, ids: IntArray) -> FloatArray:
+        weights = np.bincount(self._infostates[player], weights=self._tracked.weights)[ids]
         return np.asarray(weights / weights.sum(), dtype=np.float64)
 
-    def possible(self, player: int, entries: IntArray) -> BoolArray:
-        return np.ones(len(entries), dtype=np.bool_)
+    def possible(self, player: int, ids: IntArray) -> BoolArray:
+        return np.ones(len(ids), dtype=np.bool_)
 
-    def view_of(self, player: int, entries: IntArray) -> View:
-        return self._tracked.worlds.view(player).select(self._first_worlds(player)[entries])
+    def view_of(self, player: int, ids: IntArray) -> View:
+        return self._tracked.worlds.view(player).select(self._first_worlds(player)[ids])
 
-    def memory_of(self, player: int, entries: IntArray) -> Memory:
-        first = self._first_worlds(player)[entries].tolist()
+    def memory_of(self, player: int, ids: IntArray) -> Memory:
+        first = self._first_worlds(player)[ids].tolist()
         policy = self.blueprint[player]
         return join([memory_from(policy, self._history(player, world)) for world in first])
 
     def _first_worlds(self, player: int) -> IntArray:
-        """[N] a world of each entry."""
-        return np.unique(self._entries[player], return_index=True)[1]
+        """[N] the first world of each infostate."""
+        return np.unique(self._infostates[player], return_index=True)[1]
 
-    def condition_on(self, player: int, entry: int) -> EnumeratedBelief:
-        rows = np.flatnonzero(self._entries[player] == entry)
+    def condition_on(self, player: int, infostate: int) -> EnumeratedBelief:
+        rows = np.flatnonzero(self._infostates[player] == infostate)
         if len(rows) == 0:
-            raise ContractError(f"player {player} has {self.size(player)} entries, got {entry}")
+            raise ContractError(
+                f"player {player} has {self.size(player)} information states, got {infostate}"
+            )
         history = self._history(player, int(rows[0]))
         memory = memory_from(self.blueprint[player], history)
         return EnumeratedBelief(
@@ -203,15 +214,15 @@ class EnumeratedPublicBelief(PublicBelief):
         )  # fmt: skip
 
     def sample(
-        self, player: int, entries: IntArray, chance: Streams
+        self, player: int, ids: IntArray, chance: Streams
     ) -> tuple[Worlds, tuple[Memory, ...]]:
         draw = chance.select(np.arange(len(chance))).uniform()
         drawn, worlds = [], []
-        for entry in entries.tolist():
-            rows = np.flatnonzero(self._entries[player] == entry)
+        for infostate in ids.tolist():
+            rows = np.flatnonzero(self._infostates[player] == infostate)
             passed = np.cumsum(self._tracked.weights[rows])
             drawn.append(rows[np.searchsorted(passed, draw * passed[-1], side="right")])
-            # One generator an entry: what an entry meets must not depend on the others asked for.
+            # One generator per infostate: its worlds must not depend on the others asked for.
             future = np.random.default_rng(chance.state.tolist())
             worlds.append(self.game.reseed(self._tracked.worlds.select(drawn[-1]), future))
         tracked = self._tracked.select(np.concatenate(drawn))
@@ -219,18 +230,18 @@ class EnumeratedPublicBelief(PublicBelief):
 
     def ancestors(self, player: int, turn: int, limit: int) -> IntArray | None:
         then, ancestor = self._ancestors(turn)
-        found = np.unique(then._entries[player][ancestor])
+        found = np.unique(then._infostates[player][ancestor])
         return found if len(found) <= limit else None
 
-    def exclude(self, player: int, turn: int, entries: IntArray) -> EnumeratedPublicBelief:
+    def exclude(self, player: int, turn: int, ids: IntArray) -> EnumeratedPublicBelief:
         then, ancestor = self._ancestors(turn)
-        left = np.flatnonzero(~np.isin(then._entries[player][ancestor], entries))
-        remaining = tuple(of[left] for of in self._entries)
-        if self._seen not in remaining[self.observer]:
+        left = np.flatnonzero(~np.isin(then._infostates[player][ancestor], ids))
+        remaining = tuple(of[left] for of in self._infostates)
+        if self._own not in remaining[self.observer]:
             raise ContractError(f"excluding rules out what player {self.observer} has seen")
         tracked = self._tracked.select(left)
         return EnumeratedPublicBelief(
-            self.game, self.blueprint, self._view, tracked, remaining, self._seen,
+            self.game, self.blueprint, self._view, tracked, remaining, self._own,
             epsilon=self.epsilon, max_worlds=self.max_worlds, recovered=self.recovered,
             likelihoods=self.likelihoods, event=self._event, previous=self._previous,
             parent=self._parent[left], action=self._action[left],
@@ -248,7 +259,7 @@ class EnumeratedPublicBelief(PublicBelief):
             now = now._previous
 
     def _ancestors(self, turn: int) -> tuple[EnumeratedPublicBelief, IntArray]:
-        """The public belief at ``turn``, and the world there that each of today's grew from."""
+        """The public belief at ``turn``, and the world there [W] that each of today grew from."""
         ancestor: IntArray = np.arange(len(self._tracked))
         for belief in self._past():
             if belief.turn == turn:
@@ -257,7 +268,7 @@ class EnumeratedPublicBelief(PublicBelief):
         raise ContractError(f"turn must be from 0 to {self.turn}, got {turn}")
 
     def _history(self, player: int, world: int) -> History:
-        """What ``player`` saw on the way to a world."""
+        """The history of ``player`` on the way to a world of today."""
         views: list[View] = []
         events: list[Event] = []
         for belief in self._past():
@@ -269,13 +280,13 @@ class EnumeratedPublicBelief(PublicBelief):
         return History(player, tuple(reversed(views)), tuple(reversed(events)))
 
     def _recover(self, event: Event, view: View) -> EnumeratedPublicBelief:
-        """Follow the whole game again, taking no move as evidence."""
+        """Follow the whole game again with no move as evidence."""
         past = [*reversed(list(self._past()))]
         events = [*(b._event for b in past[1:]), event]
         views = [*(b._view for b in past), view]
-        told = tuple(e for e in events if e is not None)
+        known = tuple(e for e in events if e is not None)
         # Raises ContractError where the views themselves are impossible, so that this ends.
-        consistent(self.game, (), History(self.observer, tuple(views), told))
+        track_observations(self.game, (), History(self.observer, tuple(views), known))
         _log.warning(
             "%s: no world explains player %d's move %d; the public belief drops all evidence",
             self.game.name, event.player[0], event.action[0],
@@ -285,29 +296,32 @@ class EnumeratedPublicBelief(PublicBelief):
         )
         again._recovered = self.recovered + 1
         again._likelihoods = self.likelihoods
-        for e, v in zip(told, views[1:], strict=True):
+        for e, v in zip(known, views[1:], strict=True):
             again = again.update(e, v, by_blueprint=False)
         return again
 
 
 def _number(things: Iterable[Hashable]) -> IntArray:
-    """[W] equal things get equal numbers, in order of appearance."""
-    names: dict[Hashable, int] = {}
-    return np.array([names.setdefault(thing, len(names)) for thing in things], dtype=np.int64)
+    """[W] numbers in order of appearance, equal for equal things."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(thing, len(numbers)) for thing in things], dtype=np.int64)
 
 
 def _listed(actions: IntArray | None, like: IntArray) -> list[int]:
     return [UNSEEN] * len(like) if actions is None else [int(a) for a in actions]
 
 
-def _component(entries: tuple[IntArray, ...], observer: int, seen: int) -> IntArray:
-    """Rows of the worlds connected to those of an entry, each link one player's confusion."""
-    label: IntArray = np.arange(len(entries[0]))  # the smallest row known to be connected
+def _component(infostates: tuple[IntArray, ...], observer: int, own: int) -> IntArray:
+    """Rows of the worlds connected to those of the observer's infostate.
+
+    Worlds are linked where some player cannot tell them apart.
+    """
+    first: IntArray = np.arange(len(infostates[0]))  # the smallest row known to be connected
     while True:
-        before = label
-        for of in entries:
-            smallest = np.full(int(of.max()) + 1, len(label))
-            np.minimum.at(smallest, of, label)
-            label = smallest[of]
-        if np.array_equal(label, before):
-            return np.flatnonzero(label == label[np.argmax(entries[observer] == seen)])
+        before = first
+        for of in infostates:
+            smallest = np.full(int(of.max()) + 1, len(first))
+            np.minimum.at(smallest, of, first)
+            first = smallest[of]
+        if np.array_equal(first, before):
+            return np.flatnonzero(first == first[np.argmax(infostates[observer] == own)])

@@ -1,13 +1,13 @@
-"""Partners of unknown policy: a belief over (world, each partner's policy), for any search.
+"""Partners of unknown policy: a belief over worlds and each partner's policy, for any search.
 
-A partner is a ``Mixture`` of candidates. Given the world, the partners' policies are independent:
-each one's moves tell of its own alone. So P(world, policies | history) is
+A partner is a ``Mixture`` of candidates. Given the world, the partners' policies are independent,
+since the moves of each are evidence of its own policy alone. So P(world, policies | history) is
 
     P(world | history)  x  product over partners j of P(policy of j | world, moves of j)
 
-and one table of weights, worlds x partners x candidates, holds it exactly, whatever the number of
-partners. Without the world given, policies depend on each other: a hand under which one partner's
-moves make sense says how to read another's.
+and one table of weights, worlds x partners x candidates, holds it exactly. Without the world given
+the policies are not independent: a world in which one partner's moves make sense is evidence of how
+another's are meant.
 
 Letters: K candidates.
 """
@@ -31,18 +31,18 @@ from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_share
 
-LISTED = 20_000  # worlds up to which a posterior is a sum over all of them
-SAMPLED = 4_000  # worlds from which it is estimated elsewhere: to 0.008 at most
+LISTED = 20_000  # most worlds over which a posterior is summed exactly
+SAMPLED = 4_000  # worlds that estimate it otherwise; its standard error is 0.008 at most
 
 
 @dataclass(frozen=True)
 class UnknownPartners:
-    """What makes an agent adapt: ``upgrade(policy, game, search, belief=UnknownPartners(...))``.
+    """Beliefs about partners of unknown policy: ``upgrade(..., belief=UnknownPartners(...))``.
 
-    Every seat but the agent's own is taken to have drawn one of ``candidates`` with the
-    probabilities ``prior`` (None: all equal) and to keep to it, but for a random legal move with
-    probability ``epsilon``. ``uncertainty`` is that of ``Game.belief``. ``belief`` makes the belief
-    over worlds where the game's own will not do; it must then be left at 0.
+    Each other seat is assumed to have drawn one of ``candidates`` by the probabilities ``prior``
+    (None: all equal) and to keep to it, except for a random legal move with probability
+    ``epsilon``. ``uncertainty`` is that of ``beliefs.exact.private_belief``. ``belief`` makes the
+    belief over worlds in place of the game's exact one; ``uncertainty`` must then be 0.
 
     Raises as ``Mixture`` does, and ConfigError for an uncertainty that is out of range or given
     with a belief.
@@ -66,11 +66,11 @@ class UnknownPartners:
         return settings_repr(self, "candidates")
 
     def mixture(self) -> Mixture:
-        """A partner."""
+        """The policy of a partner."""
         return Mixture(self.candidates, prior=self.prior, epsilon=self.epsilon)
 
     def __call__(self, blueprint: Blueprint, view: View) -> PartnersBelief:
-        """The belief of ``view.player``, which follows its own policy of ``blueprint``."""
+        """The belief of ``view.player`` at its first view; the seat itself plays ``blueprint``."""
         partner = self.mixture()
         mixed = tuple(policy if p == view.player else partner for p, policy in enumerate(blueprint))
         if self.belief is not None:
@@ -79,28 +79,28 @@ class UnknownPartners:
 
 
 class PartnersBelief(WrappedBelief):
-    """``inner``, a belief over partners that are mixtures, whose samples draw their policies.
+    """A belief over partners that are mixtures (``inner``), whose samples draw their policies, too.
 
-    In a sampled world every partner keeps to one candidate, so a search compares moves in the same
+    In a sampled world every partner keeps to one candidate. So a search compares moves in the same
     worlds with the same partners, and its rollouts run as fast as those of known policies.
     """
 
     @abstractmethod
     def posterior(self, player: int) -> FloatArray:
-        """[K] probability of each candidate of ``player``, given all that the seat has seen.
+        """[K] P(candidate of ``player`` | the seat's history).
 
         Raises ConfigError for a player whose policy is known.
         """
 
     @abstractmethod
-    def informed(self, player: int, memory: Memory) -> Memory:
-        """A mixture's memory in worlds of ``inner``, with the weights to draw candidates by."""
+    def with_posterior(self, player: int, memory: Memory) -> Memory:
+        """A mixture's memory in worlds of ``inner``, with the weights to draw its candidate by."""
 
     def sample(self, rng: np.random.Generator, n: int) -> tuple[Worlds, tuple[Memory, ...]]:
-        """See ``Belief.sample``: takes what ``inner`` takes, then n doubles for each mixture."""
+        """See ``Belief.sample``. Takes what ``inner`` takes, then n doubles for each mixture."""
         worlds, memories = self.inner.sample(rng, n)
         return worlds, tuple(
-            policy.draw(self.informed(p, memory), rng.random(n))
+            policy.draw(self.with_posterior(p, memory), rng.random(n))
             if isinstance(policy, Mixture)
             else memory
             for p, (policy, memory) in enumerate(zip(self.blueprint, memories, strict=True))
@@ -113,18 +113,18 @@ class PartnersBelief(WrappedBelief):
 
 
 class MixtureBelief(PartnersBelief):
-    """The posterior that the mixtures' own memories hold, world by world."""
+    """A belief whose posterior is in the mixtures' own memories, world by world."""
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> MixtureBelief:
         return MixtureBelief(self.inner.update(event, view, by_blueprint=by_blueprint))
 
-    def informed(self, player: int, memory: Memory) -> Memory:
+    def with_posterior(self, player: int, memory: Memory) -> Memory:
         return memory
 
     def posterior(self, player: int) -> FloatArray:
         """See ``PartnersBelief.posterior``.
 
-        Estimated from SAMPLED worlds where the inner belief cannot list its own, or has too many.
+        Estimated from SAMPLED worlds if the inner belief cannot list its worlds or has over LISTED.
         """
         self.require_unknown(player)
         if isinstance(self.inner, ExplicitBelief) and self.inner.size <= LISTED:

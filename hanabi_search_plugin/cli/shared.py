@@ -21,7 +21,7 @@ from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.beliefs.learned_belief import Learned
 from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners, favouring
 from hanabi_search_plugin.cli.searches import NONE, make_search
-from hanabi_search_plugin.core.agent import FollowingSearch, MakeBelief, SearchAgent, TeamSearch
+from hanabi_search_plugin.core.agent import MakeBelief, SearchAgent, TeamSearch, WrapsBelief
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Game
 from hanabi_search_plugin.core.policy import Blueprint, Policy
@@ -111,7 +111,7 @@ def _agent(
         return upgrade(policies, game, search, belief=belief, **doubt)
     if belief is not None:
         raise ConfigError(f"partners cannot be learned by a learned belief, got {names!r}")
-    learns = not isinstance(search, FollowingSearch) or search.assumes_blueprint
+    learns = not isinstance(search, WrapsBelief) or search.assumes_blueprint
     if isinstance(search, TeamSearch) or not learns:  # to whom moves are no evidence
         raise ConfigError(f"partners is not an option of {settings['search']}, got {names!r}")
     return upgrade(policies, game, search, belief=partners_of(settings, game))

@@ -1,8 +1,9 @@
-"""The contracts, for any game: what games, policies, beliefs, searches and agents are.
+"""The contracts of games, policies, beliefs, searches and agents, for any game.
 
-Read ``game``, ``policy`` and ``belief`` first, then ``agent`` and ``result``. ``capabilities`` is
-what a game may be able to do beyond the contract, ``rollout`` what costs the time, ``plain_game``
-the short way to a small game. Names load on first use.
+Read ``game``, ``policy`` and ``belief`` first, then ``agent`` and ``result``; these are all that a
+search sees. ``plain_game`` is the short way to a game of one's own, ``capabilities`` are optional
+abilities of games, ``rollout`` plays worlds on, ``public_belief`` is for joint search. Names load
+on first use.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from hanabi_search_plugin._lazy import lazily
 if TYPE_CHECKING:
     from hanabi_search_plugin.core.agent import (
         CutsRollouts,
-        FollowingSearch,
         MakeBelief,
         Search,
         SearchAgent,
         TeamSearch,
+        WrapsBelief,
     )
     from hanabi_search_plugin.core.belief import Belief, ExplicitBelief, WrappedBelief
     from hanabi_search_plugin.core.capabilities import (
@@ -56,11 +57,11 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.core.plain_game import PlainGame
     from hanabi_search_plugin.core.policy import (
         Blueprint,
-        Estimates,
+        EstimatingGuide,
+        Guide,
         Memory,
         Policy,
-        Proposes,
-        Redraws,
+        RedrawingGuide,
         Shared,
         UniformPolicy,
         Value,
@@ -69,9 +70,9 @@ if TYPE_CHECKING:
     )
     from hanabi_search_plugin.core.public_belief import PublicBelief
     from hanabi_search_plugin.core.result import Reason, SearchResult
-    from hanabi_search_plugin.core.rollout import PlaysOn, action_values, likelihood, play_out
+    from hanabi_search_plugin.core.rollout import PlaysRollouts, action_values, likelihood, play_out
     from hanabi_search_plugin.core.streams import Streams
-    from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, Move, TreeSettings
+    from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, MoveStats, TreeSettings
 
 __all__ = [
     "NOBODY",
@@ -87,14 +88,14 @@ __all__ = [
     "ContractError",
     "CutsRollouts",
     "Enumerable",
-    "Estimates",
+    "EstimatingGuide",
     "Event",
     "ExplicitBelief",
     "FloatArray",
-    "FollowingSearch",
     "Game",
     "GrownTree",
     "GrowsTrees",
+    "Guide",
     "HanabiSearchError",
     "HasBeliefs",
     "History",
@@ -102,17 +103,16 @@ __all__ = [
     "IntArray",
     "MakeBelief",
     "Memory",
-    "Move",
+    "MoveStats",
     "PlainGame",
-    "PlaysOn",
+    "PlaysRollouts",
     "Policy",
     "PrivateTokens",
-    "Proposes",
     "PublicBelief",
     "Reason",
     "RecordError",
     "Redeterminizes",
-    "Redraws",
+    "RedrawingGuide",
     "Replays",
     "Search",
     "SearchAgent",
@@ -128,6 +128,7 @@ __all__ = [
     "View",
     "Worlds",
     "WrappedBelief",
+    "WrapsBelief",
     "action_values",
     "join",
     "likelihood",
@@ -140,7 +141,7 @@ __getattr__, __dir__ = lazily(
     {
         "agent": (
             "CutsRollouts",
-            "FollowingSearch",
+            "WrapsBelief",
             "MakeBelief",
             "Search",
             "SearchAgent",
@@ -182,11 +183,11 @@ __getattr__, __dir__ = lazily(
         "plain_game": ("PlainGame",),
         "policy": (
             "Blueprint",
-            "Estimates",
+            "EstimatingGuide",
             "Memory",
             "Policy",
-            "Proposes",
-            "Redraws",
+            "Guide",
+            "RedrawingGuide",
             "Shared",
             "UniformPolicy",
             "Value",
@@ -195,8 +196,8 @@ __getattr__, __dir__ = lazily(
         ),
         "public_belief": ("PublicBelief",),
         "result": ("Reason", "SearchResult"),
-        "rollout": ("PlaysOn", "action_values", "likelihood", "play_out"),
+        "rollout": ("PlaysRollouts", "action_values", "likelihood", "play_out"),
         "streams": ("Streams",),
-        "tree": ("GrownTree", "GrowsTrees", "Move", "TreeSettings"),
+        "tree": ("GrownTree", "GrowsTrees", "MoveStats", "TreeSettings"),
     },
 )

@@ -1,4 +1,10 @@
-"""A searching agent: a policy that runs a search wherever it acts."""
+"""Searches and searching agents: a search decides from a belief, an agent plays by it.
+
+Most searches are a ``Search``: any function of (rng, belief). ``hanabi_search_plugin.upgrade``
+makes an agent of one. The abstract classes are for searches that need more: one agent for all seats
+(``TeamSearch``), something kept from move to move (``WrapsBelief``), or the blueprint's values
+(``CutsRollouts``).
+"""
 
 from __future__ import annotations
 
@@ -16,72 +22,76 @@ from hanabi_search_plugin.core.streams import Streams
 
 
 class Search(Protocol):
-    """A search: a function of (rng, belief). Its configuration is the object itself."""
+    """A function of (rng, belief) that makes one decision; the object is its configuration."""
 
     def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult: ...
 
 
 class TeamSearch(ABC):
-    """A search that all seats make together: it brings its own agent."""
+    """A search that all seats make together; it brings an agent of its own."""
 
     @abstractmethod
     def agent(self, game: Game, blueprint: Blueprint, epsilon: float) -> SearchAgent:
-        """The agent that plays every seat."""
+        """The agent that plays every seat.
+
+        Its beliefs assume that a player moves at random with probability ``epsilon``.
+        """
 
 
-class FollowingSearch(ABC):
-    """A search that follows the game from its start in a belief of its own making."""
+class WrapsBelief(ABC):
+    """A search that wraps the seat's belief at the start of a game, to keep more beside it."""
 
     @property
     @abstractmethod
     def assumes_blueprint(self) -> bool:
-        """See ``SearchAgent``."""
+        """True if the others' moves are evidence, by the blueprint, in the wrapped belief."""
 
     @abstractmethod
-    def follow(self, belief: Belief) -> Belief:
-        """``belief``, at a seat's first view, as this search needs it."""
+    def wrap(self, belief: Belief) -> Belief:
+        """The belief that this search needs, made of the seat's belief at its first view."""
 
     @abstractmethod
     def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult:
-        """One decision, from what the belief of ``follow`` has become."""
+        """One decision, from a belief that ``wrap`` made and every event since has updated."""
 
 
 class CutsRollouts(ABC):
-    """A search that may have the blueprint's values stand for the rest of a rollout."""
+    """A search that can truncate its rollouts and take the blueprint's values for the rest."""
 
-    depth: int | None  # moves of a rollout before they do; None: never
+    depth: int | None  # moves of a rollout before it is cut; None: to the end of the game
 
 
 MakeBelief = Callable[[Blueprint, View], Belief]
+"""Makes a seat's belief at the start of a game, from the blueprint and the seat's first view."""
 
 
 class SearchAgent(Policy):
-    """A policy that upgrades a blueprint by search; it can stand wherever a policy can.
+    """A policy that decides by search over a blueprint; it can stand wherever a policy can.
 
-    Its memory is a list with one entry a world. The agent itself keeps no result: ``decide``
-    returns the SearchResult of a decision, and ``act`` plays its action. Whatever plays one seat of
-    one game (``evaluation.seat.SeatedPolicy`` and the agents of the wrappers) keeps the latest one
-    as ``last_result``.
+    Its memory is a list with one entry per world of the batch. The agent itself keeps no result:
+    ``decide`` returns the SearchResult of a decision, and ``act`` plays its action. What plays one
+    seat of one game (``evaluation.seat.SeatedPolicy`` and the agents of the wrappers) keeps the
+    latest one as ``last_result``.
     """
 
     game: Game
     blueprint: Blueprint
 
-    deterministic = False  # it takes its randomness from the stream it is given
+    deterministic = False  # the search takes its randomness from the stream that ``act`` is given
 
-    searches_jointly = False  # do its seats reckon with each other's search?
+    searches_jointly = False  # True if the seats take each other's search into account
 
     @property
     def assumes_blueprint(self) -> bool:
-        """Do its beliefs take the others to play the blueprint?"""
+        """True if its beliefs assume that the others play the blueprint."""
         return not self.searches_jointly
 
     @abstractmethod
     def decide(self, memory: Any, rng: np.random.Generator) -> SearchResult:
-        """Search once, from one entry of the memory."""
+        """Make one decision, from one entry of the memory."""
 
     def decide_all(self, memory: Memory, rng: Streams) -> list[SearchResult]:
-        """[B] one decision a world. One draw of each world's stream seeds its search."""
+        """[B] one decision per world. One draw of each world's stream seeds its search."""
         rng.uniform()
         return [
             self.decide(entry, np.random.default_rng(int(seed)))

@@ -1,11 +1,8 @@
-"""The belief contract, and the exact belief of any game whose chance can be listed.
+"""The contract of private beliefs: the distribution over worlds that a search samples from.
 
-A private belief is P(world | one seat's history, the others' policies). It is immutable: ``update``
-returns the belief after an event. Letters: N worlds in the support, B worlds, P players.
-
-``EnumeratedBelief`` tracks every world that agrees with what the seat has seen since the first
-chance event: nothing of the game is used but its rules, so it is the reference that faster beliefs
-are tested against. Its size is the number of such worlds; a game of many needs a belief of its own.
+A private belief is P(world | one seat's action-observation history, the others' policies). It is
+immutable: ``update`` returns the belief after an event. ``hanabi_search_plugin.beliefs`` holds the
+beliefs that serve any game. Letters: N worlds in the support.
 """
 
 from __future__ import annotations
@@ -14,49 +11,43 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from hanabi_search_plugin.core.game import (
-    Event,
-    FloatArray,
-    Game,
-    View,
-    Worlds,
-)
+from hanabi_search_plugin.core.game import Event, FloatArray, Game, View, Worlds
 from hanabi_search_plugin.core.policy import Blueprint, Memory
 
 
 class Belief(ABC):
-    """P(world | history of ``seat``, blueprint of the others)."""
+    """P(world | the history of ``seat``, the blueprint of the others)."""
 
     game: Game
     seat: int
     blueprint: Blueprint
     view: View  # what the seat sees now, a batch of one
     likelihoods: int  # policy evaluations since the game began
-    exact: bool = True  # False: a sample of the worlds stands for all
-    recovered: int  # how often no world was left and the policy's evidence had to be dropped
+    exact: bool = True  # False if a part of the support stands for all of it
+    recovered: int  # times that no world was left and the evidence of moves had to be dropped
 
     @property
     @abstractmethod
     def size(self) -> int:
-        """Worlds (up to the order of future chance) in the support, or an upper bound."""
+        """Worlds in the support, not counting future chance, or an upper bound."""
 
     @property
     @abstractmethod
     def memory(self) -> Memory:
-        """The blueprint's own memory at ``seat``, one row."""
+        """The memory of the blueprint's policy at ``seat``, one row."""
 
     @abstractmethod
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> Belief:
-        """The belief after an event (a batch of one) and the view after it.
+        """The belief after an event and the seat's view after it (batches of one).
 
-        ``by_blueprint=False`` takes the move as no evidence: its mover may have searched.
+        With ``by_blueprint=False`` the move is no evidence: its mover may have searched.
 
-        When no world is left (a partner outside its policy), the belief falls back to every world
-        the observations alone allow, counts it in ``recovered`` and logs a warning.
+        When no world is left, because a partner has left its policy, the belief falls back to every
+        world that the seat's observations allow, adds one to ``recovered`` and logs a warning.
         """
 
     def caveats(self) -> list[str]:
-        """What a decision from this belief should be read with."""
+        """Sentences that a decision made from this belief should be read with."""
         notes = [] if self.exact else ["the belief is a sample of the worlds"]
         if self.recovered:
             notes.append(f"the belief had to recover {self.recovered} times")
@@ -64,11 +55,14 @@ class Belief(ABC):
 
     @abstractmethod
     def sample(self, rng: np.random.Generator, n: int) -> tuple[Worlds, tuple[Memory, ...]]:
-        """n worlds with independent future chance, and every seat's blueprint memory in them."""
+        """Draw n worlds with independent future chance, and each seat's policy memory in them.
+
+        Raises TooFewWorldsError where the belief cannot find as many.
+        """
 
 
 class WrappedBelief(Belief):
-    """A belief around ``inner``, of which it tells the same; a subclass says what it adds."""
+    """A belief that adds something to ``inner`` and otherwise answers as ``inner`` does."""
 
     def __init__(self, inner: Belief) -> None:
         self.inner = inner
@@ -100,8 +94,11 @@ class ExplicitBelief(Belief):
 
     @abstractmethod
     def support(self) -> tuple[Worlds, FloatArray]:
-        """The worlds [N] and their probabilities [N] (sum 1). Future chance is arbitrary."""
+        """The N worlds of the support and their probabilities [N], which sum to 1.
+
+        The worlds' future chance is arbitrary.
+        """
 
     @abstractmethod
     def support_memories(self) -> tuple[Memory, ...]:
-        """[N] every seat's blueprint memory in the worlds of ``support``."""
+        """Each seat's policy memory [N] in the worlds of ``support``."""

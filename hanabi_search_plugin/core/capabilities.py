@@ -1,10 +1,17 @@
-"""What a game may be able to do beyond the contract; declared by inheriting, never probed for.
+"""Optional abilities of games, which a game declares by inheriting from these classes.
 
-A game needs none of these. ``Enumerable`` gives it exact beliefs, ``PrivateTokens`` learned ones,
-``Redeterminizes`` the tree searches that draw hidden parts anew. ``HasBeliefs`` and
-``CompilesRollouts`` replace generic code by the game's own: same meaning, less time.
+A game needs none of them. Three enable whole families of methods:
 
-Letters in shapes: B worlds in a batch, A actions, P players, N any number of entries, M actions.
+``Enumerable``      exact beliefs, by tracking every possible world.
+``Redeterminizes``  RIS-MCTS, which resamples hidden information inside the tree.
+``PrivateTokens``   learned beliefs, which draw hidden information token by token.
+
+The rest are advanced, and a small game never needs them: ``Replays`` serves learned beliefs over
+policies with private memory; ``HasBeliefs``, ``CompilesRollouts`` and ``core.tree.GrowsTrees``
+replace generic code by the game's own, with the same meaning and in less time.
+
+Letters in shapes: B worlds in a batch, A actions, P players, N worlds listed, M actions tried,
+F private factors, L tokens of a factor, K tokens hidden from a player, V vocabulary.
 """
 
 from __future__ import annotations
@@ -31,105 +38,108 @@ from hanabi_search_plugin.core.streams import Streams
 
 
 class Enumerable(Game):
-    """A game whose chance can be listed: exact beliefs by tracking every world."""
+    """A game that can list the outcomes of its chance with their probabilities."""
 
     @abstractmethod
     def deals(self) -> tuple[Worlds, FloatArray]:
-        """Every first-decision world and its probability [N]. Chance streams are arbitrary."""
+        """Every world at the first decision, and their probabilities [N].
+
+        The worlds' chance streams are arbitrary.
+        """
 
     @abstractmethod
     def branch(self, worlds: Worlds, actions: IntArray) -> tuple[Worlds, IntArray, FloatArray]:
-        """Play actions [B], then list the chance that follows.
+        """Play actions [B] and list every outcome of the chance that follows.
 
-        Returns the worlds that can follow [N], the parent of each [N], and the probability of each
-        given its parent and action [N]. ``worlds`` is left as it was.
+        Returns the N possible next worlds, the row in ``worlds`` that each comes from [N], and the
+        probability of each given that row and its action [N]. ``worlds`` is left unchanged.
         """
 
     @abstractmethod
     def concat(self, parts: Sequence[Worlds]) -> Worlds:
-        """One batch of all the worlds of ``parts`` (at least one), in their order."""
+        """One batch of all worlds of ``parts`` (at least one), in their order."""
 
     @abstractmethod
     def reseed(self, worlds: Worlds, rng: np.random.Generator) -> Worlds:
-        """The same worlds with new, independent chance streams (a sample of the future)."""
+        """The same worlds with new, independent chance streams drawn from ``rng``."""
 
 
 class Redeterminizes(Game):
-    """A game whose hidden part can be resampled inside a tree (RIS-MCTS, Algorithm 1)."""
+    """A game that can resample hidden information inside a tree (RIS-MCTS, Algorithm 1)."""
 
     @abstractmethod
     def redeterminize(self, worlds: Worlds, player: int, rng: Streams) -> Worlds:
-        """The worlds with what ``player`` cannot see drawn anew from what it knows now.
+        """Redraw what ``player`` cannot see in the worlds, given what it knows now.
 
-        The draw is uniform over the orderings of unseen chance that agree with the player's
-        information; other players' policies are not considered.
+        The draw is uniform over the orderings of unseen chance that are consistent with the
+        player's information; moves of others are no evidence. ``rng`` has one stream per world.
         """
 
     @abstractmethod
     def restore(self, worlds: Worlds, player: int, saved: Worlds, rng: Streams) -> Worlds | None:
-        """Put the truth of ``saved`` (before redeterminize and a move) back where still possible.
+        """Put the hidden parts of ``saved`` back into ``worlds``, as far as still possible.
 
-        None where the game cannot: such an iteration ends there.
+        ``saved`` are the worlds before ``redeterminize`` and the move that followed. Returns None
+        where the game cannot restore them; the search then ends that iteration.
         """
 
 
 class PrivateTokens(Game):
-    """A game whose world = public trajectory x private factors, each a sequence of tokens.
+    """A game whose world is a public trajectory and private factors, each a sequence of tokens.
 
-    Enables enumeration by factor, public beliefs and auto-regressive learned beliefs. What a player
-    does not see is one sequence of K tokens: those of its ``hidden`` factors in order, each
-    PAD-padded to L.
+    What a player does not see is one sequence of K tokens: those of its ``hidden`` factors in
+    order, each padded with PAD to L tokens. Learned beliefs draw it token by token.
     """
 
-    num_factors: int
-    token_length: int  # most tokens in a factor, L
+    num_factors: int  # F
+    token_length: int  # L, the most tokens in a factor
     vocabulary: int  # V; tokens are 0 .. vocabulary - 1, PAD past the end of a factor
-    visible: BoolArray  # [P, F] does player p see factor f? (Hanabi: all hands but its own)
-    # Is the product of ``token_weights`` along a sequence its chance by all that its player saw but
-    # the others' moves?
+    visible: BoolArray  # [P, F] True if player p sees factor f
+    # True if the product of ``token_weights`` along a sequence is proportional to P(tokens | the
+    # player's own observations), ignoring evidence from others' actions.
     weights_are_chance: bool = False
 
     @abstractmethod
     def private_tokens(self, worlds: Worlds, factor: int) -> IntArray:
-        """[B, L] tokens of a factor, PAD-padded."""
+        """[B, L] the tokens of a factor, padded with PAD."""
 
     @abstractmethod
     def with_private(
         self, worlds: Worlds, factor: int, tokens: IntArray, rng: Streams
     ) -> tuple[Worlds, BoolArray]:
-        """The worlds with one factor replaced and the future chance drawn anew.
+        """Replace one factor by tokens [B, L] and draw the future chance from ``rng``.
 
-        Returns the worlds and whether each is possible [B]; an impossible one is left unchanged.
+        Returns the new worlds and whether each is possible [B]; impossible ones stay unchanged.
         """
 
     @abstractmethod
     def token_weights(self, view: View, before: IntArray) -> FloatArray:
-        """[B, V] how likely chance makes each token that may follow ``before`` [B, j].
+        """[B, V] unnormalised probabilities of the token that follows ``before`` [B, j].
 
-        By what the player of ``view`` sees now (the others' policies are not considered), up to a
-        factor, and 0 where no sequence that begins so agrees with it; all 0 past the end of a
-        factor. Which worlds are possible is exact, how likely they are may not be: the grounded
-        belief of the LBS paper.
+        They are given what the player of ``view`` sees now, ignoring evidence from others' actions:
+        the grounded belief of the LBS paper. A weight is 0 exactly if no sequence that begins so is
+        consistent with the view; positive weights may be approximate. All are 0 past the end of a
+        factor.
         """
 
     @abstractmethod
     def worlds_of(self, view: View, tokens: IntArray, rng: Streams) -> Worlds:
-        """The worlds that show ``view`` (a batch of one) and hide tokens [B, K], all possible.
+        """The B worlds that show ``view`` (a batch of one) and in which tokens [B, K] are hidden.
 
-        Their future chance is drawn from ``rng``, one stream a world.
+        All must be possible. Their future chance comes from ``rng``, one stream per world.
         """
 
     def hidden(self, player: int) -> IntArray:
-        """The factors that ``player`` does not see."""
+        """The indices of the factors that ``player`` does not see."""
         return np.flatnonzero(~self.visible[player])
 
     def hidden_tokens(self, worlds: Worlds, player: int) -> IntArray:
-        """[B, K] what ``player`` does not see."""
+        """[B, K] the tokens that ``player`` does not see."""
         parts = [self.private_tokens(worlds, factor) for factor in self.hidden(player).tolist()]
         return np.concatenate([np.zeros((len(worlds), 0), dtype=np.int64), *parts], axis=1)
 
     def agrees(self, view: View, tokens: IntArray) -> BoolArray:
-        """[B] may tokens [B, K] be what the player of ``view`` (B rows) does not see?"""
+        """[B] True if hidden tokens [B, K] are consistent with ``view`` (B rows)."""
         good = np.ones(len(tokens), dtype=np.bool_)
         for j in range(tokens.shape[1]):
             rows = np.flatnonzero(good)
@@ -137,7 +147,7 @@ class PrivateTokens(Game):
         return good
 
     def _follows(self, view: View, tokens: IntArray, j: int) -> BoolArray:
-        """[B] is token j one that may follow those before?"""
+        """[B] True if token j is consistent with the view and the tokens before it."""
         weights = self.token_weights(view, tokens[:, :j])
         token = tokens[:, j]
         known = (token >= 0) & (token < self.vocabulary)
@@ -146,51 +156,53 @@ class PrivateTokens(Game):
         return np.asarray((known & there) | ended)
 
 
+# ------------------------------------------------- advanced: a small game needs none of these
+
+
 class Replays(Game):
-    """A game that can rebuild past views under a hypothetical private state."""
+    """A game that can rebuild past views under hypothetical hidden tokens of today."""
 
     @abstractmethod
     def replay(self, history: History, player: int, tokens: IntArray) -> History:
-        """``player``'s history had the observer of ``history`` not seen tokens [B, K] today.
+        """The history of ``player`` if tokens [B, K] are what the observer does not see today.
 
-        Its views are batches of B, its events of one. For policies whose memory is not public.
-        Raises UnsupportedError where today's tokens do not determine the past.
+        The observer is the seat of ``history``. The views returned are batches of B, the events of
+        one. Raises UnsupportedError where today's tokens do not determine the past.
         """
 
     @abstractmethod
     def views_at(self, history: History, player: int, tokens: IntArray, turns: IntArray) -> View:
-        """[B] ``player``'s view at ``turns[b]`` had the observer not seen tokens[b] today.
+        """[B] the view of ``player`` at ``turns[b]`` if tokens[b] are hidden today.
 
-        Row b of the view that ``replay`` has there.
+        The same as row b of the view that ``replay`` has at that turn.
         """
 
     @abstractmethod
     def tokens_at(self, history: History, tokens: IntArray, turn: int) -> IntArray:
-        """[B, K] what the observer of ``history`` did not see at ``turn``, had it not seen tokens
-        [B, K] today."""
+        """[B, K] the tokens hidden from the observer at ``turn``, given those of today [B, K]."""
 
 
 class HasBeliefs(Game):
-    """A game with private and public beliefs of its own, in place of enumerated ones.
+    """A game with exact private and public beliefs of its own, in place of enumerated ones.
 
-    ``beliefs.exact`` says what the arguments are and what is raised.
+    ``beliefs.exact`` documents the arguments and the errors raised.
     """
 
     @abstractmethod
     def private_belief(
         self, blueprint: Blueprint, view: View, *, epsilon: float, uncertainty: float
     ) -> Belief:
-        """The private belief of ``view.player`` at the start of a game."""
+        """The private belief of ``view.player`` at its first view."""
 
     @abstractmethod
     def public_belief(self, blueprint: Blueprint, view: View, *, epsilon: float) -> PublicBelief:
-        """What everybody knows at the start of a game, kept by ``view.player``."""
+        """The public belief at the first decision, kept by ``view.player``."""
 
 
 class CompilesRollouts(Game):
-    """A game with compiled loops that play worlds on, for the policies that it knows.
+    """A game with compiled rollouts, for the policies that its compiled code knows.
 
-    They return the numbers of the plain loops in ``core.rollout``, which ask them first.
+    ``core.rollout`` calls these first. They return the same numbers as its generic loops.
     """
 
     @abstractmethod
@@ -205,10 +217,10 @@ class CompilesRollouts(Game):
         *,
         threads: int,
     ) -> FloatArray | None:
-        """[M, B] as ``rollout.action_values`` to the end of the game; None: play plainly."""
+        """[M, B] as ``rollout.action_values`` without a depth; None if a policy is not compiled."""
 
     @abstractmethod
     def compiled_play_out(
         self, worlds: Worlds, blueprint: Blueprint, memories: tuple[Memory, ...], rng: Streams
     ) -> FloatArray | None:
-        """[B, P] as ``rollout.play_out``; None: play plainly."""
+        """[B, P] as ``rollout.play_out``; None if a policy is not compiled."""

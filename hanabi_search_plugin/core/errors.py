@@ -1,8 +1,11 @@
-"""Typed errors. Each message is one sentence: what was expected and what came."""
+"""The errors that this package raises on purpose.
+
+Each message is one sentence: what was expected and what came.
+"""
 
 
 class HanabiSearchError(Exception):
-    """Base of every error this package raises on purpose."""
+    """Base class of all errors of this package."""
 
 
 class ConfigError(HanabiSearchError, ValueError):
@@ -22,7 +25,7 @@ class RecordError(HanabiSearchError, ValueError):
 
 
 class ContractError(HanabiSearchError, AssertionError):
-    """A game, policy, belief or agent broke its contract (raised by ``testing``)."""
+    """A game, policy, belief or agent broke its contract."""
 
 
 class CheckpointError(HanabiSearchError, ValueError):
@@ -30,4 +33,4 @@ class CheckpointError(HanabiSearchError, ValueError):
 
 
 class TooFewWorldsError(HanabiSearchError, RuntimeError):
-    """A belief found fewer worlds that agree with what a seat has seen than it was asked for."""
+    """A belief found fewer worlds consistent with a seat's history than it was asked for."""

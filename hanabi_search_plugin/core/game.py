@@ -1,10 +1,14 @@
-"""The game contract: what algorithms may know of a game.
+"""The game contract: the only things that algorithms may know of a game.
 
-Letters in shapes: B worlds in a batch, A actions, P players, N any number of entries.
+``Game``     the immutable rules of one configuration.
+``Worlds``   a batch of complete states, hidden parts included.
+``View``     what one seat sees of a batch of worlds; policies get views only.
+``Event``    one move in each world of a batch: who moved and how.
+``History``  one seat's action-observation history.
 
-A ``Game`` holds immutable rules. ``Worlds`` is a batch of complete world states, hidden parts and
-all; a ``View`` is what one seat sees of them, and policies get views only. ``Event`` says who moved
-and how. What a game can do beyond that it declares by inheriting from ``core.capabilities``.
+A game declares what it can do beyond this contract by inheriting from ``core.capabilities``.
+
+Letters in shapes: B worlds in a batch, A actions, P players, N rows of an index or a result.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ Rewards = Literal["identical", "zero_sum", "general_sum"]
 
 UNSEEN = -1  # an action that the observer does not see
 NOBODY = -1  # the player to move where the game is over
-PAD = -1  # fills what is shorter than the array: tokens of a factor, moves of a game
+PAD = -1  # fills arrays beyond the end of a shorter row: tokens of a factor, moves of a game
 SKIP = -1  # an action that is not to be tried
 
 
@@ -43,19 +47,20 @@ class Event:
         return len(self.player)
 
     def select(self, index: IntArray) -> Event:
+        """The event in the worlds at ``index`` (int [N] or bool [B])."""
         return Event(self.player[index], self.action[index])
 
     def seen_by(self, player: int, game: Game) -> Event:
-        """The event as ``player`` sees it: others' actions only where the game shows them."""
+        """The event as ``player`` sees it: UNSEEN for others' actions that the game hides."""
         if game.public_actions:
             return self
         return Event(self.player, np.where(self.player == player, self.action, UNSEEN))
 
 
 class View(ABC):
-    """What one seat sees of a batch of worlds, now. It shows nothing else.
+    """The current observation of one seat in a batch of B worlds, and nothing else.
 
-    A view may share memory with its worlds; ``select`` gives one that outlives their next step.
+    A view may share memory with its worlds. Views made by ``select`` outlive their next step.
     """
 
     game: Game
@@ -65,7 +70,8 @@ class View(ABC):
     def __len__(self) -> int: ...
 
     @abstractmethod
-    def select(self, index: IntArray) -> View: ...
+    def select(self, index: IntArray) -> View:
+        """A copy of the view in the worlds at ``index`` (int [N] or bool [B])."""
 
     @property
     @abstractmethod
@@ -75,25 +81,25 @@ class View(ABC):
     @property
     @abstractmethod
     def legal(self) -> BoolArray:
-        """[B, A] True = allowed to this seat; all False where it is not to move."""
+        """[B, A] True where this seat may play the action; all False where it is not to move."""
 
     @abstractmethod
     def observation(self, encoding: str) -> NDArray[Any]:
-        """[B, ...] the seat's observation in a named encoding of ``game.encodings``.
+        """[B, ...] the seat's observation in the encoding of this name.
 
-        Raises UnsupportedError for a name the game does not list.
+        Raises UnsupportedError for a name that ``game.encodings`` does not list.
         """
 
     @abstractmethod
     def keys(self) -> Sequence[Hashable]:
-        """[B] equal for two worlds exactly when the seat observes the same thing now."""
+        """[B] a key of each observation: equal keys exactly where the seat observes the same."""
 
 
 class Worlds(ABC):
-    """A batch of B complete worlds at decision points or ends. Chance happens inside ``step``.
+    """A batch of B complete states, each at a decision or at the end of a game.
 
-    Each world carries its own chance stream, copied by ``select``: copies that are stepped with
-    different actions meet the same chance.
+    Chance happens inside ``step``. Each world carries its own chance stream, which ``select``
+    copies: copies of a world meet the same chance whatever is played (common random numbers).
     """
 
     game: Game
@@ -108,71 +114,73 @@ class Worlds(ABC):
 
     @property
     def terminal(self) -> BoolArray:
-        """[B]"""
+        """[B] True where the game is over."""
         return np.asarray(self.current_player == NOBODY)
 
     @property
     @abstractmethod
     def returns(self) -> FloatArray:
-        """[B, P] score points so far."""
+        """[B, P] each player's return so far, in score points."""
 
     @property
     @abstractmethod
     def legal(self) -> BoolArray:
-        """[B, A] for the player to move; all False where the game is over."""
+        """[B, A] True where the player to move may play the action; all False at the end."""
 
     @abstractmethod
     def step(self, actions: IntArray) -> Event:
-        """Play actions [B] in place, then the chance that follows. No world may be over.
+        """Play actions [B] in place, then the chance that follows; return the moves made.
 
-        Raises IllegalActionError. Draws from the worlds' own chance streams alone.
+        No world may be over. Raises IllegalActionError. Takes all randomness from the worlds' own
+        chance streams.
         """
 
     @abstractmethod
     def select(self, index: IntArray) -> Worlds:
-        """A copy of the worlds at ``index`` (int [N] or bool [B]), chance streams included."""
+        """A copy of the worlds at ``index`` (int [N] or bool [B]) and their chance streams."""
 
     @abstractmethod
     def view(self, player: int) -> View:
-        """What ``player`` sees now."""
+        """What ``player`` sees in these worlds now."""
 
 
 @dataclass(frozen=True)
 class History:
-    """One seat's action-observation history: T events and the T + 1 views around them."""
+    """One seat's action-observation history in one game: T events between T + 1 views."""
 
     seat: int
     views: tuple[View, ...]  # each a batch of one
     events: tuple[Event, ...] = field(default=())  # as this seat sees them
 
     def append(self, event: Event, view: View) -> History:
+        """The history after one more event and the view that followed it."""
         return History(self.seat, (*self.views, view), (*self.events, event))
 
 
 class Game(ABC):
-    """Immutable rules of one configuration."""
+    """The immutable rules of one configuration."""
 
     name: str
     num_players: int
     num_actions: int
-    return_range: tuple[float, float]  # score points, both ends possible
-    max_length: int  # player moves in the longest game
+    return_range: tuple[float, float]  # lowest and highest return, in score points
+    max_length: int  # moves of all players in the longest game
     rewards: Rewards
-    public_actions: bool  # does every seat see the others' actions?
-    encodings: tuple[str, ...]
+    public_actions: bool  # True if every seat sees the actions of all others
+    encodings: tuple[str, ...]  # names that ``View.observation`` accepts
 
     @abstractmethod
     def deal(self, rng: np.random.Generator, n: int) -> Worlds:
-        """n worlds at their first decision, each with a chance stream of its own."""
+        """Deal n worlds: at their first decision, each with a chance stream of its own."""
 
     @abstractmethod
     def action_to_string(self, player: int, action: int) -> str:
-        """The action in words, as ``player`` would say it."""
+        """The action in words, for a move of ``player``."""
 
     def outcome(self, worlds: Worlds) -> Mapping[str, IntArray]:
-        """What else to record of finished games beside their returns: a name to integers [B].
+        """Integers [B] by name, to be recorded of finished games beside their returns.
 
-        Hanabi gives ``lives_left``. The default is nothing.
+        By default there are none.
         """
         return {}
 
@@ -207,7 +215,7 @@ def require_game(game: object) -> None:
     if not isinstance(game, Game):
         raise UnsupportedError(
             f"expected a Game of this package, got a {type(game).__name__}: "
-            "wrappers.openspiel_hanabi.load_game makes one of OpenSpiel's"
+            "wrappers.openspiel.load_game makes one of OpenSpiel's"
         )
     missing = [f"{name} ({about})" for name, about in SETTINGS.items() if not hasattr(game, name)]
     if missing:

@@ -1,4 +1,7 @@
-"""The policy contract: one seat's behaviour, with explicit, forkable, batched memory.
+"""The policy contract: how one seat plays, with explicit memory that is copied row by row.
+
+``Policy`` is all that a blueprint has to be. The classes at the end of the file add what only some
+searches ask for: ``Value`` (rollouts cut short), ``Guide`` and its kinds (tree search).
 
 Letters in shapes: B worlds, A actions, P players.
 """
@@ -27,18 +30,23 @@ from hanabi_search_plugin.core.game import (
 from hanabi_search_plugin.core.require import class_given
 from hanabi_search_plugin.core.streams import Streams
 
-Memory = Any  # None, an array with a row a world, or a tuple, list or dict of memories
+# None, an array with one row per world, a list with one entry per world, or a tuple or dict of
+# memories.
+Memory = Any
 
 
 @dataclass(frozen=True)
 class Shared:
-    """A memory that is the same in every world of the batch: one row, never copied by ``take``."""
+    """A memory that is the same in every world of the batch: one row, which ``take`` keeps."""
 
     row: Any
 
 
 def take(memory: Memory, index: NDArray[np.integer | np.bool_]) -> Memory:
-    """The memory rows at ``index``, for arrays (and tensors) and containers of them."""
+    """The rows of a memory at ``index`` (int [N] or bool [B]).
+
+    Understands arrays, tensors, lists, ``Shared``, None, and tuples and dicts of these.
+    """
     if memory is None or isinstance(memory, Shared):
         return memory
     if isinstance(memory, tuple):
@@ -52,9 +60,9 @@ def take(memory: Memory, index: NDArray[np.integer | np.bool_]) -> Memory:
 
 
 def join(parts: Sequence[Memory]) -> Memory:
-    """One memory with the rows of all ``parts`` (at least one), for what ``take`` understands.
+    """One memory with the rows of all ``parts`` (at least one), in their order.
 
-    Shared memories must be equal; they stay one row.
+    Understands what ``take`` does. ``Shared`` memories must be equal in all parts; one row stays.
     """
     first = parts[0]
     if first is None or isinstance(first, Shared):
@@ -71,39 +79,44 @@ def join(parts: Sequence[Memory]) -> Memory:
 
 
 class Policy(ABC):
-    """One seat's behaviour. Configuration lives in the object, a game's state in its memory.
+    """The behaviour of one seat. The object holds the configuration, a memory the game so far.
 
-    ``start`` is called with the seat's first view, ``observe`` after **every** event the seat sees,
-    its own moves and the others', with the view after it. ``act`` and ``probabilities`` change
-    nothing. A list is a container of one entry a world; arrays have a row a world.
+    ``start`` is called with the seat's first view; ``observe`` after **every** event, own moves and
+    others' alike, with the view after it. ``act`` and ``probabilities`` change nothing.
 
-    One that declares ``public_memory`` has the same memory in all worlds of one public history:
-    beliefs keep it once, and ask the policy about millions of hands in batches.
+    A policy with ``public_memory`` has the same memory in all worlds of one public history, so that
+    beliefs keep it once and ask the policy about many worlds in one batch.
     """
 
     deterministic: bool = True
-    public_memory: bool = False  # does its memory follow from what everybody sees?
+    public_memory: bool = False  # True if the memory depends on the public history alone
 
     def __repr__(self) -> str:
         return type(self).__name__
 
     def start(self, view: View) -> Memory:
-        """Memory for a batch of games at their first decision; None: it will never have any."""
+        """The memory [B] at the first decision. A policy that starts with None keeps to None."""
         return None
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
-        """Memory after ``event``; ``view`` is what the seat sees after it.
+        """The memory [B] after ``event``; ``view`` is what the seat sees after it.
 
-        The old memory stays as it was: searches observe different moves from the same one.
+        Must leave the old memory unchanged: searches observe different moves from the same memory.
         """
         return memory
 
     @abstractmethod
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
-        """Actions [B] where this seat is to move. A stochastic policy takes one draw a world."""
+        """Legal actions [B]; the seat is to move in every world.
+
+        A stochastic policy takes one draw per world from ``rng``, a deterministic one none.
+        """
 
     def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
-        """[B, A] probability of each action. Deterministic policies: one-hot of ``act``."""
+        """[B, A] the probability of each action; one-hot for a deterministic policy.
+
+        Raises UnsupportedError for a stochastic policy that does not override it.
+        """
         if not self.deterministic:
             raise UnsupportedError(
                 f"{type(self).__name__} is stochastic and does not give its probabilities"
@@ -114,9 +127,10 @@ class Policy(ABC):
         return chance
 
     def preferences(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
-        """[B, A] the higher, the better it likes the move; read where it is legal.
+        """[B, A] a score of each action, higher for better; only legal actions are read.
 
-        Its probabilities, or what it knows better. Raises UnsupportedError where it names one move.
+        By default the probabilities. Raises UnsupportedError for a deterministic policy, which
+        ranks no moves.
         """
         if self.deterministic:
             raise UnsupportedError(
@@ -126,79 +140,23 @@ class Policy(ABC):
         return self.probabilities(view, legal, memory)
 
 
-Blueprint = tuple[Policy, ...]  # one policy a seat
-
-
-class Value(ABC):
-    """A policy that also predicts what is still to come."""
-
-    combine: Literal["sum", "mean", "central"]  # how the seats' values make the team's
-
-    @abstractmethod
-    def value(self, view: View, memory: Memory) -> FloatArray:
-        """[B] expected remaining return in score points."""
-
-    @property
-    def critic_id(self) -> str:
-        """What tells its critic from others; "" where it has none."""
-        return ""
-
-    def world_value(self, worlds: Worlds, memories: tuple[Memory, ...], seat: int) -> FloatArray:
-        """[B] what ``seat`` may expect of worlds that are shown whole, by the critic.
-
-        Everybody plays this policy, which has a ``critic_id``. For worlds that a search has drawn,
-        never for an agent's own.
-        """
-        raise UnsupportedError(f"{self!r} has no critic")
-
-
-class Proposes(Policy):
-    """A policy that also says which moves are worth a look: what a tree is restricted to.
-
-    Its memory is public: the same whatever is hidden, so that it may be kept from any seat's view.
-    """
-
-    public_memory = True
-
-    @abstractmethod
-    def proposed(self, view: View, legal: BoolArray, memory: Memory) -> BoolArray:
-        """[B, A] legal moves worth a look where ``view.player`` is to move; may be none."""
-
-
-class Estimates(Proposes):
-    """One that also says what the moves are worth."""
-
-    @abstractmethod
-    def estimates(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
-        """[B, A] expected final return of ``view.player``, in score points; read where proposed."""
-
-
-class Redraws(Proposes):
-    """One that draws what a player cannot see by what its conventions let that player conclude."""
-
-    @abstractmethod
-    def redraw(self, worlds: Worlds, player: int, memory: Memory, rng: Streams) -> Worlds:
-        """As ``Redeterminizes.redeterminize``, but as the moves that were made are understood.
-
-        ``memory`` is this policy's, B rows or one. Where nothing fits the convention, the worlds
-        are those of the game.
-        """
+Blueprint = tuple[Policy, ...]  # one policy per seat
 
 
 def sample_actions(chance: FloatArray, rng: Streams) -> IntArray:
-    """Actions [B] drawn from probabilities [B, A] by inverse CDF; one draw a world."""
+    """Actions [B] drawn from probabilities [B, A]; takes one draw per world from ``rng``."""
     cumulative = np.cumsum(chance, axis=1)
     draw = rng.uniform() * cumulative[:, -1]
     return np.asarray((cumulative > draw[:, None]).argmax(axis=1), dtype=np.int64)
 
 
 class UniformPolicy(Policy):
-    """Uniform over the legal moves, for any game. One draw a world and act."""
+    """The uniform policy over the legal moves of any game; ``act`` takes one draw per world."""
 
     deterministic = False
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
-        # The k-th legal action, k = floor(u * legal count): what the compiled twin does, too.
+        # The k-th legal action, k = floor(u * legal count): as compiled loops choose it, too.
         count = legal.sum(axis=1)
         k = (rng.uniform() * count).astype(np.int64)
         return np.asarray((np.cumsum(legal, axis=1) > k[:, None]).argmax(axis=1), dtype=np.int64)
@@ -208,7 +166,7 @@ class UniformPolicy(Policy):
 
 
 def memory_from(policy: Policy, history: History) -> Memory:
-    """The memory of ``policy`` after a whole history (a batch of one)."""
+    """The memory of ``policy`` at the end of a history."""
     memory = policy.start(history.views[0])
     for event, view in zip(history.events, history.views[1:], strict=True):
         memory = policy.observe(view, event, memory)
@@ -235,3 +193,65 @@ def require_policy(given: object, expected: str) -> None:
         f"expected {expected}, got a {type(given).__name__}: from_callable makes one of a "
         "function, load_policy of a name, as_policy of what OpenSpiel has"
     )
+
+
+# ------------------------------------------------------------- what only some searches ask for
+
+
+class Value(ABC):
+    """A policy that also estimates returns, so that rollouts can be cut short."""
+
+    combine: Literal["sum", "mean", "central"]  # how the values of the seats make one estimate
+
+    @abstractmethod
+    def value(self, view: View, memory: Memory) -> FloatArray:
+        """[B] expected remaining return of the view's player, in score points."""
+
+    @property
+    def critic_id(self) -> str:
+        """An identifier of the policy's critic; "" if it has none."""
+        return ""
+
+    def world_value(self, worlds: Worlds, memories: tuple[Memory, ...], seat: int) -> FloatArray:
+        """[B] expected remaining return of ``seat`` if all seats play this policy.
+
+        The critic sees complete worlds: it judges worlds that a search has drawn, and an agent
+        never asks it about the true one. Raises UnsupportedError where there is no critic.
+        """
+        raise UnsupportedError(f"{self!r} has no critic")
+
+
+class Guide(Policy):
+    """A policy that also says which moves are worth trying, to narrow a search tree.
+
+    Its memory is public, the same whatever is hidden, so a search may keep it from any seat's view.
+    """
+
+    public_memory = True
+
+    @abstractmethod
+    def proposed(self, view: View, legal: BoolArray, memory: Memory) -> BoolArray:
+        """[B, A] True for legal moves worth trying by ``view.player``, to move; may be none."""
+
+
+class EstimatingGuide(Guide):
+    """A guide that also estimates the return of each move: the priors of a search tree."""
+
+    @abstractmethod
+    def estimates(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
+        """[B, A] expected final return of ``view.player``, in score points.
+
+        Only proposed moves are read.
+        """
+
+
+class RedrawingGuide(Guide):
+    """A guide that draws what a player cannot see, given what conventions tell that player."""
+
+    @abstractmethod
+    def redraw(self, worlds: Worlds, player: int, memory: Memory, rng: Streams) -> Worlds:
+        """As ``Redeterminizes.redeterminize``, but the moves so far are read by the conventions.
+
+        ``memory`` is the guide's, B rows or one. A world in which nothing fits the conventions is
+        drawn as the game would draw it.
+        """

@@ -1,8 +1,9 @@
-"""The public belief contract, and its exact form for any small game whose chance can be listed.
+"""The contract of public beliefs: what everybody knows, for searches that all players understand.
 
-A public belief is P(world | what everybody knows that everybody knows). A player's *entries* are
-the private histories it could have by public knowledge: the range that joint search searches.
-Letters: N entries of a player, W worlds followed.
+A public belief is P(world | public history, the players' policies). From public knowledge a player
+may be in any of several *information states*, one for each private history that it could have; the
+set of them is its *range*, which joint search searches. Letters: N and E information states of a
+player, n worlds drawn for each.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from hanabi_search_plugin.core.streams import Streams
 
 
 class PublicBelief(ABC):
-    """P(world | public history, blueprint). Immutable: every operation returns a new one.
+    """P(world | public history, blueprint). Immutable: every operation returns a new belief.
 
-    Every seat may keep its own and feed it its own views: they tell which public things happened,
-    and nothing that the seat alone knows is used. Entries are named by integers, their *labels*,
-    which mean the same to every observer.
+    An information state ("infostate") of a player is named by an integer, its id, which means the
+    same to every observer. Each seat may keep a public belief of its own and feed it its own views:
+    only what is public in them is used.
     """
 
     game: Game
@@ -38,96 +39,100 @@ class PublicBelief(ABC):
     @property
     @abstractmethod
     def recovered(self) -> int:
-        """How often nothing was left and evidence had to be dropped."""
+        """Times that nothing was left and the evidence of moves had to be dropped."""
 
     @property
     @abstractmethod
     def exact(self) -> bool:
-        """False where a part of the worlds stands for all."""
+        """False if a part of the worlds stands for all of them."""
 
     @property
     @abstractmethod
     def likelihoods(self) -> int | None:
-        """Policy evaluations taken since the game began; None where they are not counted."""
+        """Policy evaluations since the game began; None if they are not counted."""
 
     def caveats(self) -> list[str]:
-        """What a decision from this belief should be read with."""
+        """Sentences that a decision made from this belief should be read with."""
         notes = [] if self.exact else ["the public belief may leave worlds out"]
         if self.recovered:
             notes.append(f"the public belief had to recover {self.recovered} times")
         return notes
 
-    @abstractmethod
-    def entry_of(self, view: View) -> int:
-        """The label of the entry that the observer with this view holds."""
-
-    @abstractmethod
-    def public_part(self, view: View) -> bytes | None:
-        """What everybody sees of a view, the same from every seat; None where that is not known.
-
-        It lets seats in one process share what they would all compute.
-        """
+    # ----------------------------------------------------------------- the public history goes on
 
     @abstractmethod
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> PublicBelief:
         """The public belief after an event and the observer's view after it (batches of one).
 
-        ``by_blueprint=False`` takes the move as no evidence: its mover may have searched. What the
-        search would have done is ruled out later by ``exclude``.
-        """
-
-    @abstractmethod
-    def size(self, player: int) -> int:
-        """Entries of ``player``, or an upper bound."""
-
-    @abstractmethod
-    def entries(self, player: int) -> IntArray:
-        """[N] the labels of all entries of ``player``."""
-
-    @abstractmethod
-    def weights(self, player: int, entries: IntArray) -> FloatArray:
-        """[E] public probability of each of these entries, among them (sum 1)."""
-
-    @abstractmethod
-    def possible(self, player: int, entries: IntArray) -> BoolArray:
-        """[E] is the probability above 0? Ranges kept apart for each player may hold others."""
-
-    @abstractmethod
-    def view_of(self, player: int, entries: IntArray) -> View:
-        """[E] what ``player`` sees now if it holds these entries."""
-
-    @abstractmethod
-    def memory_of(self, player: int, entries: IntArray) -> Memory:
-        """[E] the blueprint's memory of ``player`` in these entries."""
-
-    @abstractmethod
-    def condition_on(self, player: int, entry: int) -> Belief:
-        """The private belief of ``player`` holding an entry (ConditionOnAOH in the paper).
-
-        Moves taken as no evidence stay none; entries excluded stay excluded.
-        """
-
-    @abstractmethod
-    def sample(
-        self, player: int, entries: IntArray, chance: Streams
-    ) -> tuple[Worlds, tuple[Memory, ...]]:
-        """Worlds [E * n] of ``condition_on`` for many possible entries at once, and all memories.
-
-        World ``e * n + i`` is drawn from stream i of n and takes its future chance from it, so that
-        entries share chance as far as they can. The streams are left as they were.
+        With ``by_blueprint=False`` the move is no evidence: its mover may have searched. What its
+        search would have done otherwise is ruled out later, by ``exclude``.
         """
 
     @abstractmethod
     def ancestors(self, player: int, turn: int, limit: int) -> IntArray | None:
-        """The entries of an earlier turn from which today's grew; None if more than ``limit``.
+        """[N] ids at an earlier turn of the infostates from which those of today grew.
 
-        Labels are those of that turn.
+        None if there are more than ``limit``.
         """
 
     @abstractmethod
-    def exclude(self, player: int, turn: int, entries: IntArray) -> PublicBelief:
-        """Rule out entries of an earlier turn (or today) and all that grew from them.
+    def exclude(self, player: int, turn: int, ids: IntArray) -> PublicBelief:
+        """Rule out infostates of a turn up to now, by their ids then, and all that grew from them.
 
-        Today's remaining entries may get new labels. Raises ContractError where the observer knows
-        that one of those ruled out is the truth.
+        The remaining infostates of today may get new ids. Raises ContractError where the observer
+        knows that one of those ruled out is the truth.
+        """
+
+    # ------------------------------------------------------------- the infostates of each player
+
+    @abstractmethod
+    def size(self, player: int) -> int:
+        """The number of infostates of ``player``, or an upper bound."""
+
+    @abstractmethod
+    def infostates(self, player: int) -> IntArray:
+        """[N] the ids of all infostates of ``player``."""
+
+    @abstractmethod
+    def infostate_of(self, view: View) -> int:
+        """The id of the infostate that the observer with this view (a batch of one) is in."""
+
+    @abstractmethod
+    def weights(self, player: int, ids: IntArray) -> FloatArray:
+        """[E] public probability of each of these infostates, normalised to sum to 1."""
+
+    @abstractmethod
+    def possible(self, player: int, ids: IntArray) -> BoolArray:
+        """[E] True if the probability is above 0: ``infostates`` may list impossible ones."""
+
+    @abstractmethod
+    def view_of(self, player: int, ids: IntArray) -> View:
+        """[E] what ``player`` sees now in each of these infostates."""
+
+    @abstractmethod
+    def memory_of(self, player: int, ids: IntArray) -> Memory:
+        """[E] the memory of the blueprint's policy of ``player`` in each of these infostates."""
+
+    @abstractmethod
+    def condition_on(self, player: int, infostate: int) -> Belief:
+        """The private belief of ``player`` in this infostate (ConditionOnAOH in the paper).
+
+        Moves that were no evidence stay none; excluded infostates of others stay excluded.
+        """
+
+    @abstractmethod
+    def sample(
+        self, player: int, ids: IntArray, chance: Streams
+    ) -> tuple[Worlds, tuple[Memory, ...]]:
+        """Draw n worlds of ``condition_on`` for each of E possible infostates, and all memories.
+
+        World ``e * n + i`` is drawn by stream i of n and takes its future chance from it, so that
+        infostates share chance as far as they can. ``chance`` is left unchanged.
+        """
+
+    @abstractmethod
+    def public_part(self, view: View) -> bytes | None:
+        """What everybody sees of a view, equal for all seats; None if that is not known.
+
+        Lets seats in one process share what all of them would compute.
         """

@@ -1,4 +1,4 @@
-"""Checks of arguments, before any work is done."""
+"""Checks of arguments, made before any work is done."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def require_share(name: str, value: float) -> None:
 
 
 def require_writable(name: str, path: str | Path) -> None:
-    """Raises ConfigError where ``path`` cannot be written, before hours of work are lost on it."""
+    """Raises ConfigError unless a file can be written at ``path``, before work is lost on it."""
     path = Path(path)
     if path.is_dir():
         raise ConfigError(f"{name} must name a file, got the folder {path}")

@@ -1,9 +1,10 @@
-"""Play worlds on by the blueprint: what costs nearly all the time of a search.
+"""Rollouts: play worlds on by the blueprint, which takes nearly all the time of a search.
 
-``action_values`` and ``play_out`` use the compiled loops of a game that has them
-(``CompilesRollouts``), else the plain ones of this file, in lockstep. The numbers are the same.
+``action_values``, ``play_out`` and ``likelihood`` are what searches and beliefs call. The first two
+use a game's compiled loops where it has them (``CompilesRollouts``), else those of this file, which
+step all worlds of a batch together. The numbers are the same.
 
-Letters: B worlds, M first actions, P players.
+Letters: B worlds, M first actions, P players, N worlds not yet over.
 """
 
 from __future__ import annotations
@@ -20,91 +21,160 @@ from hanabi_search_plugin.core.game import SKIP, Event, FloatArray, IntArray, Vi
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy, Value, take
 from hanabi_search_plugin.core.streams import Streams
 
-LOCKSTEP = 1_000  # worlds that are played on at a time, or those of one action if they are more
+LOCKSTEP = 1_000  # worlds stepped together; more where the worlds of one action are more
+
+
+def action_values(
+    worlds: Worlds,
+    actions: IntArray,
+    blueprint: Blueprint,
+    memories: tuple[Memory, ...],
+    seat: int,
+    rng: Streams,
+    *,
+    depth: int | None = None,
+    threads: int = 1,
+) -> FloatArray:
+    """[M, B] the return of ``seat`` if it plays actions[m] in world b and then all the blueprint.
+
+    ``actions`` are [M], or [M, B] where they differ by world; SKIP is not tried, its value nan.
+    ``memories[p]`` are those of seat p before the action. All actions meet the same chance and the
+    same policy randomness (``rng``, one stream per world, left unchanged): common random numbers.
+    ``threads`` never changes the numbers.
+
+    With a ``depth``, rollouts end after that many moves, the action among them, and the blueprint's
+    values estimate the rest. Raises UnsupportedError where its policies have none (``Value``).
+    """
+    game = worlds.game
+    if depth is None and isinstance(game, CompilesRollouts):
+        values = game.compiled_action_values(
+            worlds, actions, blueprint, memories, seat, rng, threads=threads
+        )
+        if values is not None:
+            return values
+    return plain_action_values(worlds, actions, blueprint, memories, seat, rng, depth=depth)
+
+
+def play_out(
+    worlds: Worlds, blueprint: Blueprint, memories: tuple[Memory, ...], rng: Streams
+) -> FloatArray:
+    """[B, P] each seat's return after the blueprint has played the worlds to their end.
+
+    ``worlds`` and ``rng`` (one stream per world) are left unchanged.
+    """
+    game = worlds.game
+    if isinstance(game, CompilesRollouts):
+        returns = game.compiled_play_out(worlds, blueprint, memories, rng)
+        if returns is not None:
+            return returns
+    return rollout(worlds, blueprint, memories, rng).returns
+
+
+def likelihood(
+    worlds: Worlds, policy: Policy, seat: int, memory: Memory, actions: IntArray
+) -> FloatArray:
+    """[B] the probability that ``policy`` at ``seat``, which is to move, plays ``actions`` [B].
+
+    ``memory`` [B] is the policy's. Raises UnsupportedError where it gives no probabilities.
+    """
+    view = worlds.view(seat)
+    chance = policy.probabilities(view, view.legal, memory)
+    return np.asarray(chance[np.arange(len(worlds)), actions], dtype=np.float64)
+
+
+# ------------------------------------------------------------------------- for any game
+
+
+def plain_action_values(
+    worlds: Worlds,
+    actions: IntArray,
+    blueprint: Blueprint,
+    memories: tuple[Memory, ...],
+    seat: int,
+    rng: Streams,
+    *,
+    depth: int | None = None,
+) -> FloatArray:
+    """[M, B] as ``action_values``, for any game and any policies.
+
+    Steps the worlds of several actions together: up to LOCKSTEP worlds, or ``rollout_batch`` of a
+    policy that ``PlaysRollouts``.
+    """
+    ahead = None if depth is None else depth - 1
+    if depth is not None:
+        _value_combination(blueprint)  # raises before any game is played
+    size = len(worlds)
+    values = np.full((len(actions), size), np.nan)
+    batches = [policy.rollout_batch for policy in blueprint if isinstance(policy, PlaysRollouts)]
+    step = max(1, max([LOCKSTEP, *batches]) // max(size, 1))  # actions played together
+    for first in range(0, len(actions), step):
+        part = [np.broadcast_to(action, size) for action in actions[first : first + step]]
+        played = np.stack(part)
+        move, row = np.nonzero(played != SKIP)
+        if len(row) == 0:
+            continue
+        branch, tried = worlds.select(row), played[move, row]
+        actors = branch.current_player
+        branch.step(tried)
+        after = tuple(take(memory, row) for memory in memories)
+        after = observe_all(branch, actors, tried, blueprint, after)
+        ended = rollout(branch, blueprint, after, rng.select(row), depth=ahead)
+        returns = ended.returns[:, seat]
+        if len(ended.alive):
+            returns[ended.alive] += remaining_return(ended.worlds, blueprint, ended.memories, seat)
+        values[first + move, row] = returns
+    return values
+
+
+def remaining_return(
+    worlds: Worlds, blueprint: Blueprint, memories: tuple[Memory, ...], seat: int
+) -> FloatArray:
+    """[B] the remaining return of ``seat`` from here on, estimated by the blueprint's values.
+
+    Where one policy with a critic plays all seats, its critic estimates. Else the values of all
+    seats are added or averaged, as the policies declare, or the value of ``seat`` alone is taken
+    ("central"). Raises UnsupportedError where policies have no values or combine them differently.
+    """
+    combine = _value_combination(blueprint)
+    policy = blueprint[seat]
+    if isinstance(policy, Value) and policy.critic_id and all(each is policy for each in blueprint):
+        return policy.world_value(worlds, memories, seat)
+    asked = [seat] if combine == "central" else range(len(blueprint))
+    values = [
+        policy.value(worlds.view(p), memories[p])
+        for p, policy in enumerate(blueprint)
+        if p in asked and isinstance(policy, Value)
+    ]
+    total = np.sum(values, axis=0)
+    return np.asarray(total / len(values) if combine == "mean" else total, dtype=np.float64)
+
+
+def _value_combination(blueprint: Blueprint) -> Literal["sum", "mean", "central"]:
+    """How the blueprint's policies declare that their values combine."""
+    for policy in blueprint:
+        if not isinstance(policy, Value):
+            raise UnsupportedError(
+                f"rollouts can only be cut short where the blueprint has values, which "
+                f"{policy!r} has not: use depth None, to the end of the game"
+            )
+    kinds = {policy.combine for policy in blueprint if isinstance(policy, Value)}
+    if len(kinds) > 1:
+        raise UnsupportedError(
+            f"values of a blueprint must combine alike, got {' and '.join(sorted(kinds))}"
+        )
+    (combine,) = kinds
+    return combine
 
 
 @dataclass
 class Rollout:
-    """Worlds after a rollout. Those that ended keep their final returns only."""
+    """The result of ``rollout``: all returns, and the worlds that are not yet over."""
 
-    returns: FloatArray  # [B, P] final, or so far for worlds in ``alive``
+    returns: FloatArray  # [B, P] final returns; those so far in the worlds at ``alive``
     alive: IntArray  # [N] rows of the batch that are not over
-    worlds: Worlds  # [N] the worlds still alive
-    memories: tuple[Memory, ...]  # [N] per seat
-    rng: Streams  # [N]
-
-
-class PlaysOn(ABC):
-    """A policy that can play worlds on where it computes, quicker than view by view.
-
-    Networks on a GPU do.
-    """
-
-    @property
-    @abstractmethod
-    def at_once(self) -> int:
-        """Worlds that it likes to play on at a time; 0 where it has no wish."""
-
-    @abstractmethod
-    def play_on(
-        self,
-        worlds: Worlds,
-        blueprint: Blueprint,
-        memories: tuple[Memory, ...],
-        rng: Streams,
-        depth: int | None,
-    ) -> Rollout | None:
-        """What ``rollout`` returns; None where it had better play view by view."""
-
-
-def start_memories(worlds: Worlds, blueprint: Blueprint) -> tuple[Memory, ...]:
-    """Every seat's memory at the start of a game."""
-    return tuple(policy.start(worlds.view(p)) for p, policy in enumerate(blueprint))
-
-
-def observe_all(
-    worlds: Worlds,
-    actors: IntArray,
-    actions: IntArray,
-    blueprint: Blueprint,
-    memories: tuple[Memory, ...],
-) -> tuple[Memory, ...]:
-    """Every seat's memory after the move that led to ``worlds``."""
-    event = Event(actors, actions)
-    game = worlds.game
-    return tuple(
-        policy.observe(worlds.view(p), event.seen_by(p, game), memory)
-        for p, (policy, memory) in enumerate(zip(blueprint, memories, strict=True))
-    )
-
-
-def moves_of(policy: Policy, view: View, memory: Memory, rng: Streams) -> IntArray:
-    """[B] what ``policy``, which is to move, plays. Raises ContractError for what are no moves."""
-    actions = np.asarray(policy.act(view, view.legal, memory, rng))
-    if actions.dtype.kind not in "iu" or actions.shape != (len(view),):
-        raise ContractError(
-            f"{policy!r} must act in integers, one for each of {len(view)} worlds, got "
-            f"{actions.dtype} of shape {actions.shape}"
-        )
-    return actions
-
-
-def choose(
-    worlds: Worlds, blueprint: Blueprint, memories: tuple[Memory, ...], rng: Streams
-) -> IntArray:
-    """[B] the blueprint's move in each world; the players to move may differ."""
-    current = worlds.current_player
-    if (current == current[0]).all():  # nearly always, and then nothing need be sorted
-        p = int(current[0])
-        return moves_of(blueprint[p], worlds.view(p), memories[p], rng)
-    actions = np.empty(len(worlds), dtype=np.int64)
-    for p in np.unique(current).tolist():
-        rows = np.flatnonzero(current == p)
-        view = worlds.view(p).select(rows)
-        stream = rng.select(rows)
-        actions[rows] = moves_of(blueprint[p], view, take(memories[p], rows), stream)
-        rng.state[rows] = stream.state
-    return actions
+    worlds: Worlds  # [N] the worlds at ``alive``
+    memories: tuple[Memory, ...]  # [N] each seat's memory in them
+    rng: Streams  # [N] their streams
 
 
 def rollout(
@@ -115,13 +185,13 @@ def rollout(
     *,
     depth: int | None = None,
 ) -> Rollout:
-    """Play ``worlds`` on by the blueprint, to the end or for ``depth`` moves.
+    """Play ``worlds`` on by the blueprint, to the end of the game or for ``depth`` moves.
 
-    ``worlds`` and ``rng`` are left as they were. A policy may do it all by itself (``PlaysOn``).
+    ``worlds`` and ``rng`` are left unchanged. A policy that ``PlaysRollouts`` may do it all.
     """
     for policy in blueprint:
-        if isinstance(policy, PlaysOn):
-            played = policy.play_on(worlds, blueprint, memories, rng, depth)
+        if isinstance(policy, PlaysRollouts):
+            played = policy.play_rollouts(worlds, blueprint, memories, rng, depth)
             if played is not None:
                 return played
     returns = worlds.returns.copy()
@@ -146,139 +216,80 @@ def rollout(
     return Rollout(returns, alive, worlds, memories, rng)
 
 
-def action_values(
-    worlds: Worlds,
-    actions: IntArray,
-    blueprint: Blueprint,
-    memories: tuple[Memory, ...],
-    seat: int,
-    rng: Streams,
-    *,
-    depth: int | None = None,
-    threads: int = 1,
-) -> FloatArray:
-    """[M, B] ``seat``'s return if it plays actions[m] in world b and then all play the blueprint.
-
-    ``actions`` are [M], or [M, B] where they differ by world; SKIP is not tried, its value nan.
-    ``memories[p]`` are seat p's, before the action. Every action meets the same chance and the same
-    policy randomness (``rng``, one stream a world). ``threads`` never changes the numbers.
-
-    With a ``depth`` games are played on for that many moves, the action's own among them, and the
-    blueprint's values say what is still to come. Raises UnsupportedError where a policy of the
-    blueprint has no values (``Value``).
-    """
-    game = worlds.game
-    if depth is None and isinstance(game, CompilesRollouts):
-        values = game.compiled_action_values(
-            worlds, actions, blueprint, memories, seat, rng, threads=threads
+def moves_of(policy: Policy, view: View, memory: Memory, rng: Streams) -> IntArray:
+    """[B] what ``policy``, which is to move, plays. Raises ContractError for what are no moves."""
+    actions = np.asarray(policy.act(view, view.legal, memory, rng))
+    if actions.dtype.kind not in "iu" or actions.shape != (len(view),):
+        raise ContractError(
+            f"{policy!r} must act in integers, one for each of {len(view)} worlds, got "
+            f"{actions.dtype} of shape {actions.shape}"
         )
-        if values is not None:
-            return values
-    return plain_action_values(worlds, actions, blueprint, memories, seat, rng, depth=depth)
+    return actions
 
 
-def play_out(
+def choose(
     worlds: Worlds, blueprint: Blueprint, memories: tuple[Memory, ...], rng: Streams
-) -> FloatArray:
-    """[B, P] every seat's return once the blueprint has played the worlds to their end.
+) -> IntArray:
+    """[B] the blueprint's move in each world. The player to move may differ by world.
 
-    ``worlds`` and ``rng`` (one stream a world) are left as they were.
+    Each acting policy takes its draws from ``rng``, one stream per world.
     """
-    game = worlds.game
-    if isinstance(game, CompilesRollouts):
-        returns = game.compiled_play_out(worlds, blueprint, memories, rng)
-        if returns is not None:
-            return returns
-    return rollout(worlds, blueprint, memories, rng).returns
+    current = worlds.current_player
+    if (current == current[0]).all():  # nearly always: one call for all
+        p = int(current[0])
+        return moves_of(blueprint[p], worlds.view(p), memories[p], rng)
+    actions = np.empty(len(worlds), dtype=np.int64)
+    for p in np.unique(current).tolist():
+        rows = np.flatnonzero(current == p)
+        view = worlds.view(p).select(rows)
+        stream = rng.select(rows)
+        actions[rows] = moves_of(blueprint[p], view, take(memories[p], rows), stream)
+        rng.state[rows] = stream.state
+    return actions
 
 
-def likelihood(
-    worlds: Worlds, policy: Policy, seat: int, memory: Memory, actions: IntArray
-) -> FloatArray:
-    """[B] probability that ``policy`` at ``seat``, which is to move, plays ``actions`` [B]."""
-    view = worlds.view(seat)
-    chance = policy.probabilities(view, view.legal, memory)
-    return np.asarray(chance[np.arange(len(worlds)), actions], dtype=np.float64)
+def start_memories(worlds: Worlds, blueprint: Blueprint) -> tuple[Memory, ...]:
+    """Each seat's memory [B] at the start of a game."""
+    return tuple(policy.start(worlds.view(p)) for p, policy in enumerate(blueprint))
 
 
-def plain_action_values(
+def observe_all(
     worlds: Worlds,
+    actors: IntArray,
     actions: IntArray,
     blueprint: Blueprint,
     memories: tuple[Memory, ...],
-    seat: int,
-    rng: Streams,
-    *,
-    depth: int | None = None,
-) -> FloatArray:
-    """[M, B] as ``action_values``, in lockstep for any game and any policies.
+) -> tuple[Memory, ...]:
+    """Each seat's memory [B] after players ``actors`` [B] made moves ``actions`` [B].
 
-    Plays as many actions at a time as ``LOCKSTEP`` allows, or a policy that ``PlaysOn`` likes.
+    ``worlds`` are those after the moves.
     """
-    ahead = None if depth is None else depth - 1
-    if depth is not None:
-        combination(blueprint)  # before any game is played
-    size = len(worlds)
-    values = np.full((len(actions), size), np.nan)
-    at_once = max(policy.at_once if isinstance(policy, PlaysOn) else 0 for policy in blueprint)
-    together = max(1, max(at_once, LOCKSTEP) // max(size, 1))
-    for first in range(0, len(actions), together):
-        part = [np.broadcast_to(action, size) for action in actions[first : first + together]]
-        played = np.stack(part)
-        move, row = np.nonzero(played != SKIP)
-        if len(row) == 0:
-            continue
-        branch, tried = worlds.select(row), played[move, row]
-        actors = branch.current_player
-        branch.step(tried)
-        after = tuple(take(memory, row) for memory in memories)
-        after = observe_all(branch, actors, tried, blueprint, after)
-        ended = rollout(branch, blueprint, after, rng.select(row), depth=ahead)
-        returns = ended.returns[:, seat]
-        if len(ended.alive):
-            returns[ended.alive] += still_to_come(ended.worlds, blueprint, ended.memories, seat)
-        values[first + move, row] = returns
-    return values
+    event = Event(actors, actions)
+    game = worlds.game
+    return tuple(
+        policy.observe(worlds.view(p), event.seen_by(p, game), memory)
+        for p, (policy, memory) in enumerate(zip(blueprint, memories, strict=True))
+    )
 
 
-def still_to_come(
-    worlds: Worlds, blueprint: Blueprint, memories: tuple[Memory, ...], seat: int
-) -> FloatArray:
-    """[B] what ``seat`` may expect from here on, by the values of the blueprint.
-
-    Where one policy with a critic plays all seats, that says so. Else the values of all seats are
-    added or averaged, as the policies declare; where one value is central, it is that of ``seat``.
-    Raises UnsupportedError as ``combination``.
-    """
-    combine = combination(blueprint)
-    policy = blueprint[seat]
-    if isinstance(policy, Value) and policy.critic_id and all(each is policy for each in blueprint):
-        return policy.world_value(worlds, memories, seat)
-    asked = [seat] if combine == "central" else range(len(blueprint))
-    values = [
-        policy.value(worlds.view(p), memories[p])
-        for p, policy in enumerate(blueprint)
-        if p in asked and isinstance(policy, Value)
-    ]
-    total = np.sum(values, axis=0)
-    return np.asarray(total / len(values) if combine == "mean" else total, dtype=np.float64)
+# ------------------------------------------------------------- advanced: policies on a device
 
 
-def combination(blueprint: Blueprint) -> Literal["sum", "mean", "central"]:
-    """How the values of a blueprint make the team's.
+class PlaysRollouts(ABC):
+    """A policy that can play whole rollouts where it computes: a network on a GPU."""
 
-    Raises UnsupportedError where a policy has none, or they declare different things.
-    """
-    for policy in blueprint:
-        if not isinstance(policy, Value):
-            raise UnsupportedError(
-                f"rollouts can only be cut short where the blueprint has values, which "
-                f"{policy!r} has not: use depth None, to the end of the game"
-            )
-    kinds = {policy.combine for policy in blueprint if isinstance(policy, Value)}
-    if len(kinds) > 1:
-        raise UnsupportedError(
-            f"values of a blueprint must combine alike, got {' and '.join(sorted(kinds))}"
-        )
-    (combine,) = kinds
-    return combine
+    @property
+    @abstractmethod
+    def rollout_batch(self) -> int:
+        """Worlds that it prefers to play in one call; 0 for no preference."""
+
+    @abstractmethod
+    def play_rollouts(
+        self,
+        worlds: Worlds,
+        blueprint: Blueprint,
+        memories: tuple[Memory, ...],
+        rng: Streams,
+        depth: int | None,
+    ) -> Rollout | None:
+        """The result of ``rollout``; None if the generic loop should play this blueprint."""

@@ -1,7 +1,7 @@
-"""One counter-based random stream a world, so that results do not depend on batching or threads.
+"""Random streams, one per world, so that results do not depend on batches or threads.
 
-SplitMix64 (Steele, Lea and Flood, 2014): the state advances by a constant and its hash is the
-output. ``hanabi_search_plugin.hanabi.kernels`` draws the same numbers in compiled code.
+SplitMix64 (Steele, Lea and Flood, 2014): the state advances by a constant, and its hash is the
+output. Compiled games draw the same numbers from the same states.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ _MIX2 = np.uint64(0x94D049BB133111EB)
 
 
 class Streams:
-    """B independent streams of uniform numbers, one a world.
+    """B independent streams of uniform numbers, one per world.
 
-    ``state`` is uint64 [B]. Copying the state forks the stream: worlds with equal state meet the
-    same chance, which is what common random numbers need.
+    ``state`` is uint64 [B]. Worlds with equal states meet the same chance, which is how searches
+    compare moves by common random numbers.
     """
 
     def __init__(self, state: NDArray[np.uint64]) -> None:
@@ -26,7 +26,7 @@ class Streams:
 
     @classmethod
     def spawn(cls, rng: np.random.Generator, n: int) -> Streams:
-        """n new streams; takes n 64-bit draws from ``rng``."""
+        """Make n new streams; takes n 64-bit draws from ``rng``."""
         return cls(rng.integers(0, 2**64, size=n, dtype=np.uint64))
 
     def __len__(self) -> int:
@@ -37,11 +37,11 @@ class Streams:
         return Streams(self.state[index])
 
     def uniform(self) -> NDArray[np.float64]:
-        """One number in [0, 1) a world, float64 [B]; every stream advances by one."""
+        """[B] a number in [0, 1) from each stream, all of which advance by one."""
         return (self._bits() >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     def fork(self) -> Streams:
-        """B independent new streams; every stream advances by one."""
+        """Make B new independent streams; every stream advances by one."""
         return Streams(self._bits())
 
     def _bits(self) -> NDArray[np.uint64]:

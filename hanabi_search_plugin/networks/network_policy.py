@@ -14,12 +14,12 @@ from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View, Worlds
 from hanabi_search_plugin.core.policy import (
     Blueprint,
-    Estimates,
+    EstimatingGuide,
     Memory,
     Value,
     sample_actions,
 )
-from hanabi_search_plugin.core.rollout import PlaysOn, Rollout
+from hanabi_search_plugin.core.rollout import PlaysRollouts, Rollout
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView, HanabiWorlds, points
 from hanabi_search_plugin.networks.modules import Network, Output, as_tensor, digest_of, moved
@@ -33,7 +33,7 @@ BATCH = 4096  # worlds a network is asked about at a time
 ON_GPU = 32_768  # worlds played on at a time where that is one
 
 
-class NetworkPolicy(DevicePolicy, Value, PlaysOn):
+class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
     """What ``network`` plays at one seat of native Hanabi, greedily or by chance.
 
     The network is moved to ``device`` and set to evaluation.
@@ -131,11 +131,11 @@ class NetworkPolicy(DevicePolicy, Value, PlaysOn):
         return np.where(worlds.terminal, 0.0, self._critic.values(positions))
 
     @property
-    def at_once(self) -> int:
+    def rollout_batch(self) -> int:
         """On a processor it plays view by view, since compiled features serve it there."""
         return ON_GPU if torch.device(self.device).type == "cuda" else 0
 
-    def play_on(
+    def play_rollouts(
         self,
         worlds: Worlds,
         blueprint: Blueprint,
@@ -144,7 +144,7 @@ class NetworkPolicy(DevicePolicy, Value, PlaysOn):
         depth: int | None,
     ) -> Rollout | None:
         """As tensors on the network's device, if everybody plays there."""
-        if not self.at_once:
+        if not self.rollout_batch:
             return None
         return rollout_on_device(worlds, blueprint, memories, rng, depth)
 
@@ -207,7 +207,7 @@ class NetworkPolicy(DevicePolicy, Value, PlaysOn):
         return np.concatenate(after)
 
 
-class EstimatingPolicy(NetworkPolicy, Estimates):
+class EstimatingPolicy(NetworkPolicy, EstimatingGuide):
     """One of a network whose memory is the same from every seat; it proposes every legal move."""
 
     def proposed(self, view: View, legal: BoolArray, memory: Memory) -> BoolArray:

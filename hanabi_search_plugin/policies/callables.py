@@ -1,11 +1,9 @@
-"""Any function or PyTorch module of observations and legal moves as a policy.
+"""Policies made of any function or PyTorch module of observations and legal moves.
 
-``from_callable`` is the way in. Letters in shapes: B worlds in a batch, A actions.
+``from_callable`` makes them. Letters in shapes: B worlds in a batch, A actions.
 
-A recurrent function reads an observation when the seat gets it, not when it is asked to move: its
-output is kept in the memory, beside the state, until the move has been made. So each observation is
-read once, ``act`` only looks the output up, and the views that ``observe`` gets, which are those
-after an event, are enough.
+A recurrent function reads each observation once, when the seat gets it. Its output is kept in the
+memory beside the new state, and ``act`` looks it up.
 """
 
 from __future__ import annotations
@@ -66,33 +64,36 @@ def from_callable(
     greedy: bool = False,
     temperature: float = 1.0,
 ) -> CallablePolicy:
-    """A policy that plays what ``f(obs, mask)`` says; ``f`` is kept, never copied.
+    """Make a policy that plays by ``f(obs, mask)``; ``f`` is kept, never copied.
 
-    ``obs`` [B, ...] is the seat's observation in ``encoding`` (by default the first one the game
-    has), ``mask`` bool [B, A] its legal moves. With ``batched=False`` both come without B, a world
-    at a time. What comes back, an array or a tensor:
+    ``obs`` [B, ...] is the seat's observation in ``encoding`` (by default the game's first),
+    ``mask`` bool [B, A] its legal moves. With ``batched=False`` both come for one world at a time,
+    without B. ``returns`` says what ``f`` returns, as an array or a tensor:
 
-    * ``"actions"`` [B]: a deterministic policy;
-    * ``"logits"`` [B, A]: a stochastic one, the softmax over the legal moves of the logits divided
-      by ``temperature``;
-    * ``"probabilities"`` [B, A]: a stochastic one, too; illegal moves are left out and the rest is
-      scaled to sum 1. ``greedy`` plays the likeliest legal move instead, here and with logits.
+    * ``"actions"`` [B]: the policy is deterministic;
+    * ``"logits"`` [B, A]: it is stochastic, by the softmax over the legal moves of the logits
+      divided by ``temperature``;
+    * ``"probabilities"`` [B, A]: it is stochastic; those of illegal moves are ignored, and the rest
+      is scaled to sum to 1.
+
+    With ``greedy`` the likeliest legal move is played, for logits and probabilities.
 
     With an ``initial_state`` the function is recurrent: ``f(obs, mask, state) -> (output, state)``.
     A state is an array or a tensor, or tuples, lists and dicts of them, with the batch on
-    ``state_axis`` (1 for the states of ``torch.nn.LSTM``) and types that stay. ``initial_state`` is
-    that of one game, without the axis of the batch, or a function of the batch size. The state
-    advances over every observation that the seat gets, where others are to move with a ``mask`` of
-    nothing but False and an output that is not looked at. With ``sees="own turns"`` the function is
-    told of those alone at which the seat is to move.
+    ``state_axis`` (1 for the states of ``torch.nn.LSTM``) and types that do not change.
+    ``initial_state`` is that of one game, without the axis of the batch, or a function of the batch
+    size. The function is called for every observation that the seat gets; where another seat is to
+    move, ``mask`` is all False and the output is ignored. With ``sees="own turns"`` it is called
+    only for observations at which the seat is to move.
 
     A PyTorch module gets tensors on its device, observations in its dtype, and runs in evaluation
-    mode without gradients, one thread at a time. Its flags and the global generators are left as
-    they were. States in tensors stay tensors. The last digits of what networks return vary with the
-    batch: where ``greedy`` meets near ties, a belief with an ``epsilon`` of noise forgives that.
+    mode without gradients, one thread at a time. Its flags and the global generators are left
+    unchanged. States in tensors stay tensors. The last digits of a network's output vary with the
+    batch, so that a ``greedy`` policy may break near ties differently in another batch; a belief
+    with some ``epsilon`` tolerates that.
 
-    Raises ConfigError for options that do not fit together; the policy raises UnsupportedError
-    where a game lacks the encoding, and ContractError where ``f`` does not keep to the above.
+    Raises ConfigError for options that do not fit together. The policy raises UnsupportedError if a
+    game lacks the encoding, and ContractError if ``f`` does not return what is described here.
     """
     _require_option("returns", returns, get_args(Returns))
     _require_option("sees", sees, get_args(Sees))
@@ -119,8 +120,8 @@ def from_callable(
 class CallablePolicy(Policy):
     """A policy made by ``from_callable``.
 
-    Memory is None, or where the function is recurrent (output, leaves of the state), all of which
-    have a row a world.
+    Its memory is None, or for a recurrent function (output, leaves of the state), each with one row
+    per world.
     """
 
     def __init__(self, call: _Call, output: _Output, start: Start | None, sees: Sees) -> None:
@@ -142,7 +143,7 @@ class CallablePolicy(Policy):
         return None if self._start is None else self._read(view, *memory)
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
-        output = self._said(view, legal, memory)
+        output = self._output_at(view, legal, memory)
         if self._output.returns == "actions":
             return self._output.actions(output, legal)
         chance = self._output.chance(output, legal)
@@ -151,15 +152,15 @@ class CallablePolicy(Policy):
     def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
         if self.deterministic:
             return super().probabilities(view, legal, memory)
-        return self._output.chance(self._said(view, legal, memory), legal)
+        return self._output.chance(self._output_at(view, legal, memory), legal)
 
     def preferences(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
         if self._output.returns == "actions":
             return super().preferences(view, legal, memory)
-        return self._output.chance(self._said(view, legal, memory), legal)
+        return self._output.chance(self._output_at(view, legal, memory), legal)
 
-    def _said(self, view: View, legal: BoolArray, memory: Memory) -> NDArray[Any]:
-        """The output at a decision [B] or [B, A]."""
+    def _output_at(self, view: View, legal: BoolArray, memory: Memory) -> NDArray[Any]:
+        """The function's output at a decision, [B] or [B, A]."""
         expected = (len(view), view.game.num_actions)
         if legal.shape != expected:
             raise ContractError(f"legal moves must be of shape {expected}, got {legal.shape}")
@@ -171,27 +172,27 @@ class CallablePolicy(Policy):
         return self._output.checked(self._call.plain(view, legal), view)
 
     def _read(self, view: View, output: NDArray[Any], leaves: tuple[Leaf, ...]) -> Memory:
-        """The memory after the observations of ``view``, of which some may not be told."""
+        """The memory after the observations of ``view`` that the function is to see."""
         assert self._start is not None
-        told = np.arange(len(view))
+        rows = np.arange(len(view))
         if self._sees == "own turns":
-            told = np.flatnonzero(view.current_player == view.player)
-        if len(told) == 0:
+            rows = np.flatnonzero(view.current_player == view.player)
+        if len(rows) == 0:
             return output, leaves
-        if len(told) < len(view):
-            view = view.select(told)
-        said, fresh = self._call.recurrent(view, self._start, take(leaves, told))
+        if len(rows) < len(view):
+            view = view.select(rows)
+        fresh_output, fresh = self._call.recurrent(view, self._start, take(leaves, rows))
         after = output.copy()
-        after[told] = self._output.checked(said, view)
-        return after, tuple(put(*pair, told) for pair in zip(leaves, fresh, strict=True))
+        after[rows] = self._output.checked(fresh_output, view)
+        return after, tuple(put(*pair, rows) for pair in zip(leaves, fresh, strict=True))
 
 
-# ------------------------------------------------------------------------------ what is said
+# ------------------------------------------------------------------------ the output
 
 
 @dataclass(frozen=True)
 class _Output:
-    """What the output of a function means."""
+    """How the output of a function is checked and turned into moves."""
 
     name: str
     returns: Returns
@@ -199,13 +200,13 @@ class _Output:
     temperature: float
 
     def blank(self, view: View) -> NDArray[Any]:
-        """Where nothing has been said yet."""
+        """The output of the right shape before the first call: all 0."""
         if self.returns == "actions":
             return np.zeros(len(view), dtype=np.int64)
         return np.zeros((len(view), view.game.num_actions))
 
     def checked(self, output: Any, view: View) -> NDArray[Any]:
-        """An output of the right shape and type, as an array of its own."""
+        """A copy of the output as an array; raises ContractError for a wrong shape or type."""
         blank = self.blank(view)
         letters = "[B]" if self.returns == "actions" else "[B, A]"
         wanted = f"{self.name} must return {self.returns} {letters} of shape {blank.shape}"
@@ -221,7 +222,7 @@ class _Output:
         return array.astype(blank.dtype)
 
     def actions(self, actions: IntArray, legal: BoolArray) -> IntArray:
-        """[B] as they are, where all are legal."""
+        """[B] a copy of the actions; raises ContractError unless all are legal."""
         known = (actions >= 0) & (actions < legal.shape[1])
         fine = known & legal[np.arange(len(actions)), np.where(known, actions, 0)]
         if not fine.all():
@@ -233,13 +234,13 @@ class _Output:
         return actions.copy()
 
     def chance(self, output: FloatArray, legal: BoolArray) -> FloatArray:
-        """[B, A] probabilities: none for illegal moves, the others' sum is 1."""
+        """[B, A] the probabilities: 0 for illegal moves, summing to 1."""
         if self.returns == "logits":
             right = (output < np.inf).all(axis=1)  # neither inf nor NaN
             right &= (legal & (output > -np.inf)).any(axis=1)
             self._require(right, "finite for some legal move and never NaN or inf", output, legal)
             score = np.where(legal, output, -np.inf)
-            with np.errstate(over="ignore"):  # to -inf, which is what it comes to
+            with np.errstate(over="ignore"):  # to -inf, which is right
                 weight = np.exp((score - score.max(axis=1, keepdims=True)) / self.temperature)
         else:
             weight = np.where(legal, output, 0.0)
@@ -261,12 +262,12 @@ class _Output:
             )
 
 
-# ------------------------------------------------------------------------------ who is asked
+# ---------------------------------------------------------------------- the function
 
 
 @dataclass(frozen=True)
 class _Call:
-    """A function and how it is called. Masks and states are its own: it may write on them."""
+    """A function and how it is called. It gets copies of masks and states and may write on them."""
 
     f: Callable[..., Any]
     name: str
@@ -308,7 +309,7 @@ class _Call:
         return output, fresh
 
     def _pair(self, result: Any) -> tuple[Any, Any]:
-        """Output and new state, checked to be both there."""
+        """The output and the new state; raises ContractError unless both were returned."""
         if not isinstance(result, (tuple, list)) or len(result) != 2 or result[1] is None:
             several = isinstance(result, (tuple, list))
             got = f"{len(result)} things" if several else f"a {type(result).__name__}"
@@ -320,7 +321,7 @@ class _Call:
         return result[0], result[1]
 
     def _inputs(self, view: View, legal: BoolArray) -> tuple[Any, Any]:
-        """Observations and legal moves, as tensors where a module takes them."""
+        """Observations and legal moves, as tensors for a module."""
         names = view.game.encodings
         encoding = self.encoding if self.encoding is not None else next(iter(names), "")
         if encoding not in names:
@@ -343,7 +344,7 @@ class _Call:
             return run_module(self.f, given) if is_module(self.f) else self.f(*given)
         except HanabiSearchError:
             raise
-        except (TypeError, ValueError, RuntimeError) as error:  # above all shapes that do not fit
+        except (TypeError, ValueError, RuntimeError) as error:  # mostly shapes that do not fit
             shapes = " and legal moves of shape ".join(str(tuple(a.shape)) for a in given[:2])
             state = " with a state" if len(given) > 2 else ""
             raise ContractError(

@@ -1,6 +1,6 @@
-"""States of recurrent functions: their structure, start and rows; for ``callables``.
+"""The states of recurrent functions, for ``callables``: their structure, start and rows.
 
-Kept are the leaves of a state, arrays or tensors with the batch first.
+A memory holds the leaves of a state: arrays or tensors, with the batch first.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from hanabi_search_plugin.policies.tensor_leaves import (
     move_axis,
 )
 
-State = Any  # of a function: an array or tensor, or tuples, lists and dicts of them
+State = Any  # an array or tensor, or tuples, lists and dicts of them
 
 
 @dataclass(frozen=True)
 class Start:
-    """The state at the start of a game."""
+    """The state of a recurrent function at the start of a game."""
 
     f: Callable[..., Any]
-    given: State | Callable[[int], State]
-    axis: int
-    like: State  # a state of this structure: what its leaves are does not matter
+    given: State | Callable[[int], State]  # of one game, or a function of the batch size
+    axis: int  # of the batch
+    like: State  # any state, for its structure
 
     @classmethod
     def of(cls, f: Callable[..., Any], given: Any, axis: int) -> Start:
-        """Raises ConfigError where what was given is no state."""
+        """Make it of the user's ``initial_state``. Raises ConfigError if that is not a state."""
         if isinstance(axis, bool) or not isinstance(axis, int) or axis < 0:
             raise ConfigError(f"state_axis must be an integer of at least 0, got {axis!r}")
         like = given(1) if callable(given) else given
@@ -56,7 +56,7 @@ class Start:
         return start
 
     def leaves(self, n: int) -> tuple[Leaf, ...]:
-        """n rows of each array."""
+        """Each leaf with n rows."""
         made = callable(self.given)
         state = self.given(n) if made else self.given
         leaves = [self._leaf(leaf) for leaf in leaves_of(self.like, state, "initial_state")]
@@ -71,7 +71,7 @@ class Start:
         return tuple(move_axis(leaf, self.axis, 0) for leaf in leaves)
 
     def _leaf(self, leaf: Any) -> Leaf:
-        """An array, or a tensor where a module takes them."""
+        """The leaf as an array; as a tensor on its device for a module."""
         if not is_tensor(leaf):
             leaf = np.asarray(leaf)
             if leaf.dtype.kind not in "fiub":
@@ -84,7 +84,7 @@ class Start:
 
 
 def leaves_of(like: State, state: State, name: str) -> Iterator[Leaf]:
-    """The leaves of a state, whose structure must be that of ``like``."""
+    """The leaves of a state. Raises ContractError unless its structure is that of ``like``."""
     if isinstance(like, (tuple, list)):
         if not isinstance(state, (tuple, list)) or len(state) != len(like):
             raise ContractError(f"{name} must be {len(like)} things, got {structure(state)}")
@@ -104,7 +104,7 @@ def leaves_of(like: State, state: State, name: str) -> Iterator[Leaf]:
 
 
 def filled(like: State, leaves: Iterator[Leaf]) -> State:
-    """A state of the structure of ``like`` with these leaves."""
+    """The state with the structure of ``like`` and these leaves."""
     if isinstance(like, tuple) and hasattr(like, "_fields"):  # a named tuple
         return type(like)(*(filled(part, leaves) for part in like))
     if isinstance(like, (tuple, list)):
@@ -115,20 +115,21 @@ def filled(like: State, leaves: Iterator[Leaf]) -> State:
 
 
 def structure(state: State) -> str:
+    """The structure of a state in words, for error messages."""
     if isinstance(state, (tuple, list)):
         return f"a {type(state).__name__} of {len(state)}"
     return f"a dict of {list(state)}" if isinstance(state, dict) else f"a {type(state).__name__}"
 
 
 def like_leaf(leaf: Leaf, new: Any) -> Leaf:
-    """``new`` as the kind of thing that ``leaf`` is: an array, or a tensor at its place."""
+    """``new`` as what ``leaf`` is: an array, or a tensor on the same device."""
     if is_tensor(leaf):
         return load_torch().as_tensor(new).detach().to(leaf.device)
     return as_array(new)
 
 
 def require_fit(leaf: Leaf, new: Leaf, axis: int, name: str) -> None:
-    """Raises ContractError unless ``new`` can take the place of ``leaf``, both batch-first."""
+    """Raises ContractError unless ``new`` can replace ``leaf``; both have the batch first."""
     if new.shape != leaf.shape:
         shapes = [tuple(move_axis(part, 0, axis).shape) for part in (leaf, new)]
         raise ContractError(
@@ -147,7 +148,7 @@ def require_fit(leaf: Leaf, new: Leaf, axis: int, name: str) -> None:
 
 
 def put(leaf: Leaf, new: Leaf, rows: IntArray) -> Leaf:
-    """A copy of a leaf with other rows."""
+    """A copy of a leaf with ``new`` at these rows."""
     after = copied(leaf)
     after[rows] = new
     return after

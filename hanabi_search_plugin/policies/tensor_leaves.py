@@ -1,4 +1,4 @@
-"""Arrays and tensors alike, and PyTorch where it is there; for ``callables``."""
+"""Operations on arrays and tensors alike, for ``callables``; PyTorch is loaded only if needed."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from hanabi_search_plugin.core.errors import ContractError
 Leaf = Any  # one array or tensor of a state
 
 _MODULES = threading.RLock()
-"""Held while a module runs: its flags and the global generator are of one thread at a time."""
+"""Held while a module runs, since its flags and the global generator serve one thread at a time."""
 
 
 def move_axis(leaf: Leaf, source: int, target: int, name: str = "") -> Leaf:
+    """The leaf with an axis moved. Raises ContractError, naming ``name``, if it has none such."""
     if leaf.ndim <= max(source, target):
         raise ContractError(
             f"{name} must return a state with the batch on axis {source}, got the shape "
@@ -28,15 +29,17 @@ def move_axis(leaf: Leaf, source: int, target: int, name: str = "") -> Leaf:
 
 
 def copied(leaf: Leaf) -> Leaf:
+    """A copy of the leaf."""
     return leaf.clone() if is_tensor(leaf) else leaf.copy()
 
 
 def contiguous(leaf: Leaf) -> Leaf:
+    """The leaf, contiguous in memory."""
     return leaf.contiguous() if is_tensor(leaf) else np.ascontiguousarray(leaf)
 
 
 def stack(parts: list[Leaf], name: str) -> Leaf:
-    """One array or tensor of all, which must be of one shape."""
+    """All parts stacked. Raises ContractError unless they have one shape."""
     different = {tuple(part.shape) for part in parts}
     if len(different) > 1:
         raise ContractError(
@@ -46,23 +49,26 @@ def stack(parts: list[Leaf], name: str) -> Leaf:
 
 
 def load_torch() -> Any:
+    """The module ``torch``."""
     import torch
 
     return torch
 
 
 def is_tensor(thing: Any) -> bool:
+    """True for a PyTorch tensor; never loads PyTorch."""
     torch: Any = sys.modules.get("torch")  # whoever has a tensor has loaded it
     return torch is not None and isinstance(thing, torch.Tensor)
 
 
 def is_module(thing: Any) -> bool:
+    """True for a PyTorch module; never loads PyTorch."""
     torch: Any = sys.modules.get("torch")
     return torch is not None and isinstance(thing, torch.nn.Module)
 
 
 def home(module: Any) -> tuple[Any, Any]:
-    """The device of a module and the dtype of its numbers."""
+    """The device of a module and the dtype of its floating point numbers."""
     device, torch = None, load_torch()
     for tensors in (module.parameters(), module.buffers()):
         for tensor in tensors:
@@ -73,7 +79,7 @@ def home(module: Any) -> tuple[Any, Any]:
 
 
 def as_array(thing: Any) -> NDArray[Any]:
-    """What a function returned, as NumPy's array."""
+    """The output of a function as a NumPy array. Raises ContractError if it is none."""
     if not is_tensor(thing):
         try:
             return np.asarray(thing)
@@ -85,7 +91,7 @@ def as_array(thing: Any) -> NDArray[Any]:
 
 
 def run_module(module: Any, given: tuple[Any, ...]) -> Any:
-    """Without gradients, in evaluation mode, and with nothing changed outside."""
+    """Call a module without gradients and in evaluation mode, with nothing changed outside."""
     torch, (device, _) = load_torch(), home(module)
     parts = list(module.modules())
     with _MODULES:

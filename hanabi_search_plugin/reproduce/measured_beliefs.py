@@ -121,7 +121,7 @@ def _turns(
 def _surprise(belief: Belief, hand: IntArray) -> float | None:
     """Minus the log probability of a hand; None where the belief is a sample of the hands."""
     assert isinstance(belief, HandBelief)
-    whole = belief.spelled_out()
+    whole = belief.fully_enumerated()
     if not whole.exact:
         return None
     weights = whole.weights()

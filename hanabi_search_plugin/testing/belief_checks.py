@@ -35,11 +35,11 @@ def check_belief(
     epsilon: float = 0.0,
     uncertainty: float = 0.0,
 ) -> None:
-    """Check ``private_belief`` of ``game`` at every seat, the others playing ``blueprint``.
+    """Check the exact private belief of every seat, the others playing ``blueprint``.
 
     That is one policy or one a seat; names stand for policies. With the probability ``epsilon`` or
-    ``uncertainty`` that the belief is told (one of the two, see ``private_belief``) they move at
-    random instead.
+    ``uncertainty`` that the belief is told (one of the two, see ``beliefs.exact.private_belief``)
+    they move at random instead.
 
     The true world is always possible, weights sum to 1, samples have the right frequencies and show
     what the seat sees, and an update leaves the old belief alone. On Enumerable games, the weights

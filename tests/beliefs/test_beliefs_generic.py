@@ -5,7 +5,7 @@ import zlib
 import numpy as np
 import pytest
 
-from hanabi_search_plugin.beliefs import enumerated
+from hanabi_search_plugin.beliefs import tracked_worlds
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.beliefs.public_enumerated import EnumeratedPublicBelief
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
@@ -95,7 +95,7 @@ def test_small_chunks_give_the_same(monkeypatch):
     game, blueprint = OpenSpielGame(SMALL_HANABI), (Keyed(False),) * 2
     found = []
     for chunk in (4096, 3):
-        monkeypatch.setattr(enumerated, "CHUNK", chunk)
+        monkeypatch.setattr(tracked_worlds, "CHUNK", chunk)
         rng, worlds = np.random.default_rng(1), game.deal(np.random.default_rng(1), 1)
         belief = EnumeratedBelief.start(game, blueprint, worlds.view(0))
         for _ in range(5):
@@ -187,7 +187,7 @@ def play(game, rng, moves=5):
 
 @pytest.mark.parametrize("name", ["tiny_hanabi", "kuhn_poker", SMALL_HANABI, GOOFSPIEL])
 def test_public_beliefs_condition_to_private_ones(name):
-    """For each player: the entry it really holds gives the belief it would have kept itself."""
+    """For each player: the infostate it really holds gives the belief it would have kept itself."""
     game, blueprint = OpenSpielGame(name), (Keyed(False),) * 2
     rng = np.random.default_rng(5)
     for observer in (0, 1):
@@ -200,13 +200,13 @@ def test_public_beliefs_condition_to_private_ones(name):
                 public = public.update(event.seen_by(observer, game), worlds.view(observer))
                 private = [b.update(event, worlds.view(p)) for p, b in enumerate(private)]
             for p in (0, 1):
-                entries = public.entries(p)
-                views = public.view_of(p, entries).keys()
-                assert public.weights(p, entries).sum() == pytest.approx(1)
-                assert len(entries) == len(views) == public.size(p)
+                ids = public.infostates(p)
+                views = public.view_of(p, ids).keys()
+                assert public.weights(p, ids).sum() == pytest.approx(1)
+                assert len(ids) == len(views) == public.size(p)
                 truth = worlds.view(p).keys()[0]
-                held = [e for e, key in zip(entries.tolist(), views, strict=True) if key == truth]
-                assert p != observer or public.entry_of(worlds.view(p)) in held
+                held = [e for e, key in zip(ids.tolist(), views, strict=True) if key == truth]
+                assert p != observer or public.infostate_of(worlds.view(p)) in held
                 same = [
                     conditioned
                     for conditioned in (public.condition_on(p, e) for e in held)
@@ -227,10 +227,10 @@ def test_public_knowledge_is_found():
         event = worlds.step(np.array([action]))
         beliefs = [b.update(event, worlds.view(p)) for p, b in enumerate(beliefs)]
     for p in (0, 1):
-        entries = beliefs[0].entries(p)
-        weights = [belief.weights(p, entries) for belief in beliefs]
+        ids = beliefs[0].infostates(p)
+        weights = [belief.weights(p, ids) for belief in beliefs]
         assert weights[0] == pytest.approx(weights[1])
-        keys = list(beliefs[0].view_of(p, entries).keys())
+        keys = list(beliefs[0].view_of(p, ids).keys())
         shown = [str(key[0]).split("Discards:")[1] for key in keys]
         assert set(shown) == {" Y1"}
         assert beliefs[0].size(p) > 1
@@ -252,23 +252,23 @@ def test_excluding_is_evidence_taken_later():
         hint = worlds.step(np.array([rng.choice(np.flatnonzero(worlds.legal[0]))]))
         at_once = at_once.update(hint, worlds.view(0), by_blueprint=False)
         later = later.update(hint, worlds.view(0), by_blueprint=False)
-        entries = [first.condition_on(0, e) for e in range(first.size(0))]
-        moves = [int(blueprint[0].act(b.view, b.view.legal, b.memory, None)[0]) for b in entries]
+        held = [first.condition_on(0, e) for e in range(first.size(0))]
+        moves = [int(blueprint[0].act(b.view, b.view.legal, b.memory, None)[0]) for b in held]
         before, grown = later.size(0), later.ancestors(0, 0, later.size(0))
         assert later.ancestors(0, 0, len(grown) - 1) is None
-        assert set(grown.tolist()) <= set(first.entries(0).tolist())
+        assert set(grown.tolist()) <= set(first.infostates(0).tolist())
         others = np.flatnonzero(np.array(moves) != event.action[0])
         narrow = later.exclude(0, 0, others)
         for p in (0, 1):
-            entries = narrow.entries(p)
-            shown = [b.view_of(p, entries).keys() for b in (narrow, at_once)]
+            ids = narrow.infostates(p)
+            shown = [b.view_of(p, ids).keys() for b in (narrow, at_once)]
             assert shown[0] == shown[1]
-            assert narrow.weights(p, entries) == pytest.approx(at_once.weights(p, entries))
+            assert narrow.weights(p, ids) == pytest.approx(at_once.weights(p, ids))
         kept = narrow.ancestors(0, 0, before)
         assert kept.tolist() == [e for e in grown.tolist() if e not in others]
         narrowed += narrow.size(0) < before
         with pytest.raises(ContractError, match="rules out"):
-            later.exclude(0, 0, first.entries(0))
+            later.exclude(0, 0, first.infostates(0))
         with pytest.raises(ContractError, match="turn must be"):
             later.ancestors(0, 9, 1)
     assert narrowed > 0
@@ -282,4 +282,4 @@ def test_public_beliefs_recover(caplog):
     assert public.recovered == 1
     assert "drops all evidence" in caplog.text
     assert public.turn == 1
-    assert public.weights(0, public.entries(0)) == pytest.approx([1 / 3, 1 / 3, 1 / 3])
+    assert public.weights(0, public.infostates(0)) == pytest.approx([1 / 3, 1 / 3, 1 / 3])

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from hanabi_search_plugin import Sparta, UniformPolicy, evaluate, load_policy, upgrade
 from hanabi_search_plugin.algorithms.lbs import Lbs
-from hanabi_search_plugin.beliefs import learned_belief
+from hanabi_search_plugin.beliefs import past_moves
 from hanabi_search_plugin.beliefs.belief_model import BeliefModel, Grounded
 from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.beliefs.learned_belief import MOST_DRAWS, Learned, LearnedBelief
@@ -53,7 +53,7 @@ class Exact(BeliefModel):
         return state.update(event, view)
 
     def sample(self, view, state, rng, n):
-        worlds, _ = state.drawn(rng.random(n), Streams(np.zeros(n, dtype=np.uint64)))
+        worlds, _ = state.sample_with(rng.random(n), Streams(np.zeros(n, dtype=np.uint64)))
         return self.game.hidden_tokens(worlds, state.seat)
 
     def log_likelihood(self, view, state, tokens):
@@ -222,7 +222,7 @@ def test_what_is_drawn_explains_the_others_moves(game, name) -> None:
                 for explain in (True, False)
             )
             drawn, free = (
-                {tuple(hand) for hand in belief._possible(np.random.default_rng(1), 400).tolist()}
+                {tuple(hand) for hand in belief._accepted(np.random.default_rng(1), 400).tolist()}
                 for belief in (told, plain)
             )
             if len(hands) * 8 > len(free):  # else too few draws explain, and others stand in
@@ -255,7 +255,7 @@ def test_where_too_few_draws_explain_others_stand_in() -> None:
 @pytest.mark.parametrize("name", ["smartbot", "evalfn-c", "random"])
 def test_few_worlds_are_listed_with_their_chances(game, name, monkeypatch) -> None:
     """Hands and weights are those of the exact belief; draws follow them."""
-    monkeypatch.setattr(learned_belief, "BLOCK", 60)
+    monkeypatch.setattr(past_moves, "BLOCK", 60)
     policy = load_policy(name, game)
     blueprint, seat, told = (policy,) * game.num_players, 1, 0
     for _, history in positions(game, policy, 3, seat):
@@ -271,8 +271,8 @@ def test_few_worlds_are_listed_with_their_chances(game, name, monkeypatch) -> No
         worlds, chance = exact.support()
         hands = game.hidden_tokens(worlds, seat).tolist()
         expected = {tuple(hand): c for hand, c in zip(hands, chance, strict=True)}
-        upto = belief.listing.upto / belief.listing.upto[-1]
-        found = np.diff(upto, prepend=0.0)
+        cumulative = belief.listing.cumulative / belief.listing.cumulative[-1]
+        found = np.diff(cumulative, prepend=0.0)
         mine = {tuple(t): c for t, c in zip(belief.listing.tokens.tolist(), found, strict=True)}
         assert mine.keys() == expected.keys() and belief.size == len(mine)
         assert all(mine[hand] == pytest.approx(expected[hand]) for hand in mine)
@@ -306,9 +306,9 @@ def test_what_was_listed_is_carried_on(game, name) -> None:
                 assert belief.listing is None
                 continue
             assert np.array_equal(belief.listing.tokens, afresh.listing.tokens)
-            assert belief.listing.upto == pytest.approx(afresh.listing.upto)
+            assert belief.listing.cumulative == pytest.approx(afresh.listing.cumulative)
             saved += afresh.likelihoods - (belief.likelihoods - before)
-            compared += belief.before is not None
+            compared += belief.last_listing is not None
     assert compared > 5 and saved > 0
 
 

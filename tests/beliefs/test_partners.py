@@ -14,10 +14,11 @@ from hanabi_search_plugin.algorithms import MoIsmcts, Predictor, Sparta
 from hanabi_search_plugin.algorithms.guided import Guided
 from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.beliefs import unknown_partners
-from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief, dealt, follow
+from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.beliefs.mixture import Mixture
 from hanabi_search_plugin.beliefs.particles import ParticleBelief
+from hanabi_search_plugin.beliefs.tracked_worlds import track_deals, track_event
 from hanabi_search_plugin.beliefs.unknown_partners import PartnersBelief, UnknownPartners
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import Game
@@ -243,14 +244,14 @@ def test_posteriors_of_enumerated_worlds_are_bayes_rule() -> None:
         own = UniformPolicy()
         belief = unknown((own, own), worlds.view(0))
         blueprints = [(own, candidate) for candidate in candidates]
-        tracked = [dealt(LEDUC, b, worlds.view(0), 10_000) for b in blueprints]
+        tracked = [track_deals(LEDUC, b, worlds.view(0), 10_000) for b in blueprints]
         while not worlds.terminal[0]:
             event = worlds.step(rng.choice(np.flatnonzero(worlds.legal[0]), 1))
             view = worlds.view(0)
             belief = belief.update(event, view)
             for k, blueprint in enumerate(blueprints):
                 if tracked[k] is not None:
-                    tracked[k] = follow(
+                    tracked[k] = track_event(
                         LEDUC, blueprint, tracked[k], event, view, epsilon=0.0,
                         evidence=int(event.player[0]) == 1, max_worlds=10_000,
                     ).after  # fmt: skip
@@ -369,7 +370,7 @@ def later(game, search, belief_of, seed, moves=6):
     memories = start_memories(worlds, playing)
     beliefs = [belief_of(worlds.view(p)) for p in range(game.num_players)]
     if isinstance(search, MoIsmcts | Predictor):
-        beliefs = [search.follow(belief) for belief in beliefs]
+        beliefs = [search.wrap(belief) for belief in beliefs]
     for _ in range(moves):
         mover = int(worlds.current_player[0])
         view = worlds.view(mover)
@@ -466,7 +467,7 @@ def test_a_tree_needs_worlds_in_which_policies_are_drawn() -> None:
     search = Predictor(iterations=20)
     candidates = Mixture(named(TWO, *BOTS))
     view = TWO.deal(np.random.default_rng(0), 1).view(0)
-    belief = search.follow(private_belief(TWO, (candidates, candidates), view))
+    belief = search.wrap(private_belief(TWO, (candidates, candidates), view))
     with pytest.raises(UnsupportedError, match="drawn"):
         search(np.random.default_rng(0), belief)
 

@@ -94,14 +94,14 @@ def test_sparta_skeleton():
 
 def range_search(public, player):
     """What ``player`` would do by search, for each private history it may have."""
-    entries = public.entries(player).tolist()
-    return np.array([sparta(public.condition_on(player, entry))[0] for entry in entries])
+    ids = public.infostates(player).tolist()
+    return np.array([sparta(public.condition_on(player, infostate))[0] for infostate in ids])
 
 
 def test_joint_search_skeleton():
     def first(view):
         public = EnumeratedPublicBelief.start(GAME, BLUEPRINT, view)
-        return range_search(public, 0)[public.entry_of(view)]
+        return range_search(public, 0)[public.infostate_of(view)]
 
     def second(start, event, view):
         before = EnumeratedPublicBelief.start(GAME, BLUEPRINT, start)
@@ -110,7 +110,7 @@ def test_joint_search_skeleton():
         others = np.flatnonzero(range_search(before, 0) != event.action[0])
         public = public.exclude(0, 0, others)
         assert public.size(0) == 1  # the two cards search differently
-        return sparta(public.condition_on(1, public.entry_of(view)))[0]
+        return sparta(public.condition_on(1, public.infostate_of(view)))[0]
 
     assert earnings(first, second) == pytest.approx(10.0)
 

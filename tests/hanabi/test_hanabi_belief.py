@@ -121,7 +121,7 @@ def test_equals_bayes_at_every_step(config, policy, epsilon):
             assert_equal(chances(belief), expected)
             assert expected[record.hand(seat)] > 0
             assert belief.size >= len(expected)
-            assert belief.spelled_out().size == len(expected)
+            assert belief.fully_enumerated().size == len(expected)
             assert belief.recovered == 0 and belief.exact
             assert_memories(record, belief, rng, 5, epsilon)
             sizes.append(len(expected))
@@ -552,7 +552,7 @@ def test_thinned_supports_are_unbiased(policy, limits, tight):
 
 def marginals(belief):
     """[slots, identities] the chance of each."""
-    whole = belief.spelled_out()
+    whole = belief.fully_enumerated()
     weights = whole.weights() / whole.weights().sum()
     slots = 5 * np.arange(belief.game.config.hand_size)[:, None]
     cards = (whole.hands.astype(np.int64) >> slots) & 31

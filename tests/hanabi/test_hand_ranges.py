@@ -10,7 +10,7 @@ from hanabi_search_plugin.beliefs.exact import private_belief, public_belief
 from hanabi_search_plugin.core.policy import as_blueprint
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.bots.hats import HatBot
-from tests.helpers.hanabi_bayes import Hashed, Record, hands_of, label
+from tests.helpers.hanabi_bayes import Hashed, Record, hands_of, infostate_id
 
 GAME = HanabiGame(players=2, colors=2, ranks=2, hand_size=2)
 LONG = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3)
@@ -43,7 +43,7 @@ def games(game, blueprint, rng, *, searched, n, epsilon=0.0):
                 action = int(blueprint[mover].act(view, view.legal, memories[mover], stream)[0])
             else:
                 action = int(rng.choice(np.flatnonzero(record.worlds.legal[0])))
-                waiting.append((len(record.events), mover, label(record.hand(1 - mover))))
+                waiting.append((len(record.events), mover, infostate_id(record.hand(1 - mover))))
             event = record.step(action)
             if record.over:
                 break
@@ -81,28 +81,28 @@ def test_equals_bayes_over_whole_games(policy, searched, epsilon):
             chance, given = defaultdict(float), defaultdict(dict)
             for world in worlds:
                 shown, own = world.hands[1 - player], world.hands[player]
-                chance[label(shown)] += world.chance
-                given[label(shown)][own] = world.chance
+                chance[infostate_id(shown)] += world.chance
+                given[infostate_id(shown)][own] = world.chance
             for public in publics:
-                entries = public.entries(player)
-                assert len(set(entries.tolist())) == len(entries) <= public.size(player)
-                possible = public.possible(player, entries)
-                assert set(entries[possible].tolist()) == set(chance)
-                weights = public.weights(player, entries)
-                for entry, weight in zip(entries.tolist(), weights.tolist(), strict=True):
-                    assert weight == pytest.approx(chance.get(entry, 0.0), abs=1e-12)
+                ids = public.infostates(player)
+                assert len(set(ids.tolist())) == len(ids) <= public.size(player)
+                possible = public.possible(player, ids)
+                assert set(ids[possible].tolist()) == set(chance)
+                weights = public.weights(player, ids)
+                for infostate, weight in zip(ids.tolist(), weights.tolist(), strict=True):
+                    assert weight == pytest.approx(chance.get(infostate, 0.0), abs=1e-12)
             public = publics[0]
-            for entry in list(chance)[:4]:
-                belief = public.condition_on(player, entry)
+            for infostate in list(chance)[:4]:
+                belief = public.condition_on(player, infostate)
                 found, weights = belief.support()
-                expected = given[entry]
+                expected = given[infostate]
                 assert set(hands_of(found, player)) == set(expected)
                 for hand, weight in zip(hands_of(found, player), weights, strict=True):
-                    assert weight == pytest.approx(expected[hand] / chance[entry], abs=1e-12)
+                    assert weight == pytest.approx(expected[hand] / chance[infostate], abs=1e-12)
             for turn in range(len(evidence)):
                 actor = int(record.events[turn].player[0])
                 if not evidence[turn]:
-                    then = {label(world.then[turn][1 - actor]) for world in worlds}
+                    then = {infostate_id(world.then[turn][1 - actor]) for world in worlds}
                     found = public.ancestors(actor, turn, 10_000).tolist()
                     assert then <= set(found)
                     if len(found) > 1:
@@ -135,7 +135,7 @@ def test_players_beliefs_are_the_public_one_given_what_they_see(policy):
         beliefs = [b.update(event, v) for b, v in zip(beliefs, views, strict=True)]
         assert publics[0].public_part(views[0]) == publics[1].public_part(views[1])
         for player, private in enumerate(beliefs):
-            own = publics[player].entry_of(views[player])
+            own = publics[player].infostate_of(views[player])
             belief = publics[1 - player].condition_on(player, own)  # as the other would
             (mine, w), (theirs, v) = private.support(), belief.support()
             assert dict(zip(hands_of(mine, player), w, strict=True)) == pytest.approx(
@@ -151,26 +151,26 @@ def test_players_beliefs_are_the_public_one_given_what_they_see(policy):
 
 
 @pytest.mark.parametrize(("colors", "ranks", "hand_size"), [(3, 3, 2), (4, 5, 4)])
-def test_worlds_for_many_entries(colors, ranks, hand_size):
-    """Each entry's by its own belief, whichever others are asked for; small and large ranges."""
+def test_worlds_for_many_infostates(colors, ranks, hand_size):
+    """Each infostate's come from its own belief, whichever others are asked for."""
     game = HanabiGame(players=2, colors=colors, ranks=ranks, hand_size=hand_size)
     blueprint, rng = as_blueprint(SmartBot(), 2), np.random.default_rng(5)
     worlds = game.deal(rng, 1)
     public = public_belief(game, blueprint, worlds.view(0))
     public = public.update(worlds.step(np.array([2 * hand_size])), worlds.view(0))
     player = 1
-    held = public.ranges[player].spelled_out().hands
+    held = public.ranges[player].fully_enumerated().hands
     assert (len(held) > 1024) == (hand_size == 4)
-    entries = rng.permutation(public.entries(player))[:40]
-    entries = entries[public.possible(player, entries)]
+    ids = rng.permutation(public.infostates(player))[:40]
+    ids = ids[public.possible(player, ids)]
     chance = Streams.spawn(rng, 3000)
-    sampled, memories = public.sample(player, entries, chance)
-    alone, _ = public.sample(player, entries[[3]], chance)
+    sampled, memories = public.sample(player, ids, chance)
+    alone, _ = public.sample(player, ids[[3]], chance)
     at = slice(3 * 3000, 4 * 3000)
     assert np.array_equal(sampled.rows[at], alone.rows)
-    assert len(memories) == 2 and len(sampled) == len(entries) * 3000
-    assert public.view_of(player, entries).keys() == sampled.view(player).keys()[::3000]
-    expected, weights = public.condition_on(player, int(entries[3])).support()
+    assert len(memories) == 2 and len(sampled) == len(ids) * 3000
+    assert public.view_of(player, ids).keys() == sampled.view(player).keys()[::3000]
+    expected, weights = public.condition_on(player, int(ids[3])).support()
     drawn = np.array(hands_of(alone, player))
     cards = np.array(hands_of(expected, player))
     for slot in range(hand_size):

@@ -74,16 +74,16 @@ def some(rng, things, n):
 def assert_equal(public, reference, worlds, rng):
     """Entries, their probabilities, and what each would know."""
     for player in range(public.game.num_players):
-        entries = public.entries(player)
-        keys = list(public.view_of(player, entries).keys())
-        expected = reference.entries(player)
-        assert set(expected) <= set(keys) and len(set(keys)) == len(entries)
-        assert len(entries) <= public.size(player)
+        ids = public.infostates(player)
+        keys = list(public.view_of(player, ids).keys())
+        expected = reference.infostates(player)
+        assert set(expected) <= set(keys) and len(set(keys)) == len(ids)
+        assert len(ids) <= public.size(player)
         chance = np.array([expected.get(key, 0.0) for key in keys])
-        assert public.weights(player, entries) == pytest.approx(chance, abs=1e-12)
-        assert public.possible(player, entries).tolist() == (chance > 0).tolist()
+        assert public.weights(player, ids) == pytest.approx(chance, abs=1e-12)
+        assert public.possible(player, ids).tolist() == (chance > 0).tolist()
         assert expected[worlds.view(player).keys()[0]] > 0
-        able = entries[chance > 0]
+        able = ids[chance > 0]
         picked = some(rng, np.arange(len(able)), 3)
         for e in picked.tolist():
             belief = public.condition_on(player, int(able[e]))
@@ -93,13 +93,13 @@ def assert_equal(public, reference, worlds, rng):
         assert_samples(public, reference, player, able[picked], rng)
 
 
-def assert_samples(public, reference, player, entries, rng, n=4):
-    """Worlds show the entry; memories are those of a deck with the same hands."""
+def assert_samples(public, reference, player, ids, rng, n=4):
+    """Worlds show the information state; memories are those of a deck with the same hands."""
     p = public.game.num_players
     chance = Streams.spawn(rng, n)
-    worlds, memories = public.sample(player, entries, chance)
+    worlds, memories = public.sample(player, ids, chance)
     shown = worlds.view(player).keys()
-    assert shown == [key for key in public.view_of(player, entries).keys() for _ in range(n)]
+    assert shown == [key for key in public.view_of(player, ids).keys() for _ in range(n)]
     decks = {
         hand: d
         for d, hand in enumerate(zip(*(reference.seen[-1][q] for q in range(p)), strict=True))
@@ -107,9 +107,9 @@ def assert_samples(public, reference, player, entries, rng, n=4):
     where = [decks[now] for now in zip(*(worlds.view(q).keys() for q in range(p)), strict=True)]
     for memory, expected in zip(memories, reference.memories, strict=True):
         assert memory is None or np.array_equal(memory, expected[where])
-    own = public.memory_of(player, entries)
+    own = public.memory_of(player, ids)
     assert own is None or np.array_equal(np.repeat(own, n, axis=0), memories[player])
-    alone, _ = public.sample(player, entries[-1:], chance)
+    alone, _ = public.sample(player, ids[-1:], chance)
     assert np.array_equal(alone.rows, worlds.rows[-n:])
 
 
@@ -192,15 +192,15 @@ def test_equals_the_enumerated_public_belief_of_openspiels_hanabi(policy):
             found = public.ancestors(player, then, 1000)
             public = public.exclude(player, then, unlike(before, player, found, truth))
             for p, b in enumerate(references):
-                entries = b.ancestors(player, then, size)
-                others = unlike(befores[p], player, entries, truth)
+                ids = b.ancestors(player, then, size)
+                others = unlike(befores[p], player, ids, truth)
                 references[p] = b.exclude(player, then, others)
                 narrowed += len(others)
         for p, reference in enumerate(references):
             assert reference.recovered == 0
-            found = public.condition_on(p, public.entry_of(ours.view(p)))
+            found = public.condition_on(p, public.infostate_of(ours.view(p)))
             worlds, weights = reference.condition_on(
-                p, reference.entry_of(states.view(p))
+                p, reference.infostate_of(states.view(p))
             ).support()
             expected = {}
             for state, weight in zip(worlds.states, weights.tolist(), strict=True):
@@ -210,9 +210,9 @@ def test_equals_the_enumerated_public_belief_of_openspiels_hanabi(policy):
     assert narrowed > 0
 
 
-def unlike(public, player, entries, truth):
-    """The entries whose observation has a hash of another parity than the true one."""
-    return entries[DIGEST(public.view_of(player, entries)) % 2 != truth % 2]
+def unlike(public, player, ids, truth):
+    """The infostates whose observation has a hash of another parity than the true one."""
+    return ids[DIGEST(public.view_of(player, ids)) % 2 != truth % 2]
 
 
 def own_hand(state, player):
@@ -224,7 +224,7 @@ def own_hand(state, player):
 
 @pytest.mark.parametrize("players", [3, 4, 5])
 def test_entries_know_what_their_players_know(players):
-    """Nobody searches: the private belief of the player that holds the entry."""
+    """Nobody searches: the private belief of the player that holds the information state."""
     game = HanabiGame(players=players, colors=5 if players == 3 else 4)
     blueprint, rng = as_blueprint(SmartBot(), players), np.random.default_rng(players)
     for turn, (worlds, event, _) in enumerate(games(game, blueprint, rng)):
@@ -236,23 +236,23 @@ def test_entries_know_what_their_players_know(players):
             beliefs = [b.update(event, worlds.view(p)) for p, b in enumerate(beliefs)]
         if turn % 10 == 9 or turn == 4:
             for p, belief in enumerate(beliefs):
-                label = public.entry_of(worlds.view(p))
-                found = public.condition_on(p, label)
+                own = public.infostate_of(worlds.view(p))
+                found = public.condition_on(p, own)
                 assert np.array_equal(found.hands, belief.hands)
                 assert np.array_equal(found.memory, belief.memory)
-                entries = np.array([label])
-                assert public.view_of(p, entries).keys() == worlds.view(p).keys()
-                assert public.possible(p, entries).all()
+                ids = np.array([own])
+                assert public.view_of(p, ids).keys() == worlds.view(p).keys()
+                assert public.possible(p, ids).all()
         if turn == 40:
             break
     assert public.ancestors(0, 30, 10) is None
     with pytest.raises(UnsupportedError, match="at most"):
-        public.entries(0)
-    assert public.entry_of(worlds.view(0)) > (2**63 if players == 5 else 2**35)
+        public.infostates(0)
+    assert public.infostate_of(worlds.view(0)) > (2**63 if players == 5 else 2**35)
 
 
 @pytest.mark.parametrize("kept", [0, 40])
-def test_what_is_kept_does_not_matter(kept, monkeypatch):
+def test_what_is_cached_does_not_matter(kept, monkeypatch):
     game = HanabiGame(players=3, colors=2, ranks=3, hand_size=2)
     blueprint, rng = as_blueprint(SmartBot(), 3), np.random.default_rng(3)
     for worlds, event, by_blueprint in games(game, blueprint, rng, searched=0.5):
@@ -262,17 +262,17 @@ def test_what_is_kept_does_not_matter(kept, monkeypatch):
             public = public.update(event, worlds.view(0), by_blueprint=by_blueprint)
         if public.turn == 5:
             break
-    entries = some(rng, public.entries(1), 20)
-    weights = public.weights(1, entries)
-    monkeypatch.setattr(hypothetical, "MAX_KEPT", kept)
+    ids = some(rng, public.infostates(1), 20)
+    weights = public.weights(1, ids)
+    monkeypatch.setattr(hypothetical, "MAX_CACHED", kept)
     again = copy.deepcopy(public)
-    assert np.array_equal(again.weights(1, entries), weights)
-    assert again.possible(1, entries).tolist() == (weights > 0).tolist()
-    assert sum(len(b.hands) for b in again.kept._found.values() if b is not None) <= max(kept, 216)
+    assert np.array_equal(again.weights(1, ids), weights)
+    assert again.possible(1, ids).tolist() == (weights > 0).tolist()
+    assert sum(len(b.hands) for b in again.cache._found.values() if b is not None) <= max(kept, 216)
 
 
 def test_recovers_from_strangers(caplog):
-    """A move that no entry explains is no evidence, and neither is any other from then on."""
+    """A move that no infostate explains is no evidence, nor is any other from then on."""
     game = HanabiGame(players=3, colors=2, ranks=3, hand_size=2)
     blueprint, rng = as_blueprint(SmartBot(), 3), np.random.default_rng(4)
     recovered = 0
@@ -284,21 +284,21 @@ def test_recovers_from_strangers(caplog):
         public = public.update(event, worlds.view(0))
         beliefs = [b.update(event, worlds.view(p)) for p, b in enumerate(beliefs)]
         for p, belief in enumerate(beliefs):
-            label = public.entry_of(worlds.view(p))
-            found = public.condition_on(p, label)
+            own = public.infostate_of(worlds.view(p))
+            found = public.condition_on(p, own)
             assert found.recovered == belief.recovered
             assert np.array_equal(found.hands, belief.hands)
             if belief.recovered:
                 recovered += 1
-                assert not public.possible(p, np.array([label]))[0]
-                shown, _ = public.sample(p, np.array([label]), Streams.spawn(rng, 2))
+                assert not public.possible(p, np.array([own]))[0]
+                shown, _ = public.sample(p, np.array([own]), Streams.spawn(rng, 2))
                 assert shown.view(p).keys() == list(worlds.view(p).keys()) * 2
     assert recovered > 0
     player, turn = 1, public.turn - 1
     blank = public.exclude(player, turn, public.ancestors(player, turn, 1 << 20))
     assert (blank.recovered, blank.turn) == (1, public.turn)
     assert "drops all evidence" in caplog.text
-    assert blank.possible(2, np.array([blank.entry_of(worlds.view(2))])).all()
+    assert blank.possible(2, np.array([blank.infostate_of(worlds.view(2))])).all()
     assert public.exclude(0, 0, np.array([], dtype=np.int64)) is public
 
 

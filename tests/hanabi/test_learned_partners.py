@@ -121,7 +121,7 @@ def test_a_move_is_looked_at_with_every_hand_that_the_hints_allow(monkeypatch) -
             shares = RECOGNISER(x)
             wanted = weights @ shares
             spread = np.sqrt(weights @ (shares - wanted) ** 2)
-            found = before.likely(event, after.inner)
+            found = before.recognised(event, after.inner)
             assert (np.abs(found - wanted) < 4.5 * spread / np.sqrt(3_000) + 1e-9).all()
             mover = int(event.player[0])
             told = updated(before.log_weights[mover], found, CAP)

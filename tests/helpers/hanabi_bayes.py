@@ -203,7 +203,7 @@ class Record:
     ) -> list[PublicWorld]:
         """P(both hands | what everybody has seen), for two players.
 
-        ``evidence``: is the move of that turn one of the blueprint? ``excluded``: labels of the
+        ``evidence``: is the move of that turn one of the blueprint? ``excluded``: ids of the
         hands that the player to move at that turn did not see at its partner's.
         """
         dealt = set(range(self.dealt)) - set(self.places[0]) - set(self.places[1])
@@ -230,7 +230,7 @@ class Record:
             actor, action = int(event.player[0]), int(event.action[0])
             shown = hands_of(worlds, 1 - actor)
             able = worlds.legal[:, action]
-            able &= [label(hand) not in excluded.get(turn, set()) for hand in shown]
+            able &= [infostate_id(hand) not in excluded.get(turn, set()) for hand in shown]
             if evidence[turn]:
                 view = worlds.view(actor)
                 policy = blueprint[actor].probabilities(view, view.legal, memories[actor])
@@ -275,7 +275,7 @@ def _public(worlds: HanabiWorlds) -> IntArray:
     return rows.astype(np.int64)
 
 
-def label(hand: Hand) -> int:
+def infostate_id(hand: Hand) -> int:
     """A hand in one number, 5 bits a card, the oldest lowest."""
     return sum(card << 5 * i for i, card in enumerate(hand))
 

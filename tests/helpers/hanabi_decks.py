@@ -50,7 +50,7 @@ class AllDecks:
     def exclude(self, player: int, turn: int, keys: set[bytes]) -> None:
         self._keep(np.array([d for d, k in enumerate(self.seen[turn][player]) if k not in keys]))
 
-    def entries(self, player: int) -> dict[bytes, float]:
+    def infostates(self, player: int) -> dict[bytes, float]:
         """Probability of what a player may see now."""
         chance: dict[bytes, float] = {}
         total = self.weights.sum()

@@ -25,7 +25,7 @@ from hanabi_search_plugin import (
 from hanabi_search_plugin.algorithms import Sparta
 from hanabi_search_plugin.cli import app
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
-from hanabi_search_plugin.core.rollout import rollout, still_to_come
+from hanabi_search_plugin.core.rollout import remaining_return, rollout
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.layout import NO_CARD, PLAYED
@@ -149,10 +149,10 @@ def test_a_cut_rollout_ends_in_the_critics_word_where_its_policy_plays_all_seats
     plain = network_policy(network())
     judged = network_policy(network(), critic=Constant(TINY))
     memories = (masks_at(worlds),) * 2
-    assert (still_to_come(worlds, (judged, judged), memories, 0) == 1.25).all()
-    own = still_to_come(worlds, (plain, plain), memories, 0)
+    assert (remaining_return(worlds, (judged, judged), memories, 0) == 1.25).all()
+    own = remaining_return(worlds, (plain, plain), memories, 0)
     other = network_policy(network(), critic=Constant(TINY))
-    assert (still_to_come(worlds, (judged, other), memories, 0) == own).all()
+    assert (remaining_return(worlds, (judged, other), memories, 0) == own).all()
     ended = HanabiWorlds(game, play_on(game.deal(np.random.default_rng(0), 3),
                                        np.random.default_rng(1), 90).rows)  # fmt: skip
     blank = (np.zeros((3, 4), np.int32),) * 2

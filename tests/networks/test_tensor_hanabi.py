@@ -346,7 +346,7 @@ def test_a_search_gets_the_rollouts_that_it_gets_view_by_view(
         np.testing.assert_array_equal(streams.state, state)
         np.testing.assert_array_equal(worlds.rows, rows)
         with monkeypatch.context() as patch:
-            patch.setattr(NetworkPolicy, "at_once", 0)  # view by view, on a GPU, too
+            patch.setattr(NetworkPolicy, "rollout_batch", 0)  # view by view, on a GPU, too
             plain = rollout(worlds, team, memories, streams, depth=depth)
         assert ours is not None
         np.testing.assert_array_equal(ours.returns, plain.returns)
@@ -362,10 +362,10 @@ def test_a_search_gets_the_rollouts_that_it_gets_view_by_view(
 def test_a_search_plays_on_where_the_networks_are(
     device: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Switched on by ``at_once``, which says so on a GPU; its values are those of views."""
+    """Switched on by ``rollout_batch``, which says so on a GPU; its values are those of views."""
     game, rng = HanabiGame(TINY), np.random.default_rng(11)
     team = (network_of("public-lstm", TINY, device, hidden=8),) * 2
-    assert team[0].at_once == (0 if device == "cpu" else ON_GPU)
+    assert team[0].rollout_batch == (0 if device == "cpu" else ON_GPU)
     worlds, streams = play_on(game.deal(rng, 20), rng, 2), Streams.spawn(rng, 20)
     memories = start_memories(worlds, team)
     actions = np.where(worlds.legal.T, np.arange(TINY.num_actions)[:, None], SKIP)
@@ -379,8 +379,8 @@ def test_a_search_plays_on_where_the_networks_are(
     monkeypatch.setattr(TensorWorlds, "of", classmethod(counted))
     for depth in (None, 3):
         values = []
-        for at_once in (0, 10_000):
-            monkeypatch.setattr(NetworkPolicy, "at_once", at_once)
+        for rollout_batch in (0, 10_000):
+            monkeypatch.setattr(NetworkPolicy, "rollout_batch", rollout_batch)
             monkeypatch.setattr(lockstep, "LOCKSTEP", 20)
             values.append(action_values(worlds, actions, team, memories, 0, streams, depth=depth))
         np.testing.assert_allclose(values[1], values[0], rtol=1e-5, atol=1e-5)

@@ -18,10 +18,10 @@ from hanabi_search_plugin.beliefs.particles import ParticleBelief
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import Game
 from hanabi_search_plugin.core.plain_game import PlainGame
-from hanabi_search_plugin.core.policy import Estimates, Proposes, UniformPolicy
+from hanabi_search_plugin.core.policy import EstimatingGuide, Guide, UniformPolicy
 from hanabi_search_plugin.core.rollout import observe_all, play_out, rollout, start_memories
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.core.tree import Move
+from hanabi_search_plugin.core.tree import MoveStats
 from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
 from hanabi_search_plugin.hanabi.bots.rulebook import TABLE_II, PlayIfCertain, TellRandomly
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
@@ -42,7 +42,7 @@ def first_belief(game, search, *, blueprint=None, seed=0):
     blueprint = blueprint or UniformPolicy()
     worlds = game.deal(np.random.default_rng(seed), 1)
     view = worlds.view(int(worlds.current_player[0]))
-    return search.follow(private_belief(game, (blueprint,) * game.num_players, view))
+    return search.wrap(private_belief(game, (blueprint,) * game.num_players, view))
 
 
 def later_belief(search, blueprint, moves, seed, game=SMALL):
@@ -52,7 +52,7 @@ def later_belief(search, blueprint, moves, seed, game=SMALL):
         worlds = game.deal(rng, 1)
         blueprints = (blueprint,) * game.num_players
         beliefs = [
-            search.follow(private_belief(game, blueprints, worlds.view(p)))
+            search.wrap(private_belief(game, blueprints, worlds.view(p)))
             for p in range(game.num_players)
         ]  # fmt: skip
         for _ in range(moves):
@@ -134,7 +134,7 @@ def test_observations_tell_private_cards_apart(card: int) -> None:
     search = MoIsmcts(iterations=3_000, nodes="observations", exploration=1.0)
     view = TINY.deal_scripts([(card, 0)]).view(0)
     belief = EnumeratedBelief.start(TINY, (UniformPolicy(),) * 2, view)
-    result = decide(search, search.follow(belief))
+    result = decide(search, search.wrap(belief))
     exact = PAYOFF[card].max(axis=2).mean(axis=0)
     assert exact[np.flatnonzero(result.actions == result.action)[0]] == exact.max()
     assert result.mean[result.count.argmax()] == pytest.approx(exact.max(), abs=0.5)
@@ -151,7 +151,7 @@ def test_ris_mcts_plugs_the_leak() -> None:
 
 def test_equation_1_counts_availability() -> None:
     node = Node()
-    node.moves = {a: Move(visits, total) for a, (visits, total) in enumerate([(4, 8), (2, 3)])}
+    node.moves = {a: MoveStats(visits, total) for a, (visits, total) in enumerate([(4, 8), (2, 3)])}
     node.moves[0].available, node.moves[1].available = 10, 3
     stream = Streams(np.zeros(1, dtype=np.uint64))
     bounds = [
@@ -233,7 +233,7 @@ def test_play_out_of_compiled_bots_is_the_generic_one() -> None:
 # --------------------------------------------------------------------------- guides and priors
 
 
-class Known(Estimates):
+class Known(EstimatingGuide):
     """tiny_hanabi: player 0's moves 0 and 2, and what they earn if player 1 answers at random."""
 
     def act(self, view, legal, memory, rng):
@@ -267,7 +267,7 @@ def test_rules_restrict_the_moves() -> None:
     assert set(result.actions[result.count > 0]) == set(np.flatnonzero(allowed))
 
 
-class Silent(Proposes):
+class Silent(Guide):
     def act(self, view, legal, memory, rng):
         raise AssertionError("a guide is not asked to move")
 
@@ -393,7 +393,7 @@ def test_moves_are_no_evidence_unless_asked_for(kind) -> None:
         for card in (2, 0):
             state.apply_action(card)
         worlds = OpenSpielWorlds(game, [state], Streams(np.zeros(1, dtype=np.uint64)))
-        belief = MoIsmcts(evidence=evidence).follow(start(worlds.view(1)))
+        belief = MoIsmcts(evidence=evidence).wrap(start(worlds.view(1)))
         belief = belief.update(worlds.step(np.array([1])), worlds.view(1))
         drawn, _ = belief.sample(np.random.default_rng(0), 100)
         sizes[evidence] = len(set(drawn.view(0).keys()))

@@ -29,16 +29,16 @@ GAMES = {
 }
 
 
-def public_facts(table):
+def public_facts(common):
     """What all seats must agree on."""
-    public = table.public
+    public = common.public
     players = range(public.game.num_players)
-    entries = [public.entries(p) for p in players]
-    weights = [public.weights(p, entries[p]).round(12).tolist() for p in players]
-    queue = [(m.turn, m.player, m.action) for m in table.queue]
-    labels = [of.tolist() for of in entries]
-    told = table.rollouts, table.note, public.caveats(), public.turn
-    return table.searcher, queue, labels, weights, told
+    ids = [public.infostates(p) for p in players]
+    weights = [public.weights(p, ids[p]).round(12).tolist() for p in players]
+    queue = [(m.turn, m.player, m.action) for m in common.queue]
+    ids = [of.tolist() for of in ids]
+    spent = common.rollouts, common.note, public.caveats(), public.turn
+    return common.searcher, queue, ids, weights, spent
 
 
 def play(game, agents, worlds):
@@ -65,38 +65,38 @@ def test_seats_that_share_nothing_agree(name):
     for seed in range(3):
         agents = tuple(upgrade(blueprint, game, JointSparta(**SEARCH)) for _ in range(2))
         for worlds, seats, result in play(game, agents, game.deal(np.random.default_rng(seed), 1)):
-            first, second = (public_facts(seat.table) for seat in seats)
+            first, second = (public_facts(seat.common) for seat in seats)
             assert first == second
             for p, seat in enumerate(seats):
-                own = seat.table.public.entry_of(worlds.view(p))
-                assert own in seats[0].table.public.entries(p)
-            table = seats[0].table
+                own = seat.common.public.infostate_of(worlds.view(p))
+                assert own in seats[0].common.public.infostates(p)
+            common = seats[0].common
             mover = int(worlds.current_player[0])
-            assert (result.reason == "search_not_allowed") == (table.searcher != mover)
-            assert table.public.recovered == 0
-            searched += table.searcher == mover
-            queued += len(table.queue) > 1
-            understood += "entries of move" in table.note
+            assert (result.reason == "search_not_allowed") == (common.searcher != mover)
+            assert common.public.recovered == 0
+            searched += common.searcher == mover
+            queued += len(common.queue) > 1
+            understood += "entries of move" in common.note
     assert searched > 5 or name == "tiny_hanabi"
     assert understood > 0
     assert queued > 0 or name != "native"
 
 
 def test_asking_for_one_move_is_asking_for_all(monkeypatch):
-    """An entry is left early only where that does not matter; alone it does as in a batch."""
+    """An infostate is left early only where that does not matter; alone it does as in a batch."""
     game, searches = HanabiGame(**SMALL), []
     plays = RangeSearch.plays
 
-    def both(search, public, player, entries, seed, observed):
-        short, spent = plays(search, public, player, entries, seed, observed)
-        full = search.search(public, player, entries, seed)
+    def both(search, public, player, ids, seed, observed):
+        short, spent = plays(search, public, player, ids, seed, observed)
+        full = search.search(public, player, ids, seed)
         chosen = full.chosen(search.threshold)
         assert short.tolist() == (chosen == observed).tolist()
         assert spent <= full.rollouts
-        alone = search.search(public, player, entries[-1:], seed)
+        alone = search.search(public, player, ids[-1:], seed)
         assert alone.chosen(search.threshold)[0] == chosen[-1]
         assert alone.count[0].tolist() == full.count[-1].tolist()
-        searches.append((len(entries), spent, full.rollouts, short.sum()))
+        searches.append((len(ids), spent, full.rollouts, short.sum()))
         return short, spent
 
     monkeypatch.setattr(RangeSearch, "plays", both)
@@ -104,8 +104,8 @@ def test_asking_for_one_move_is_asking_for_all(monkeypatch):
     for seed in range(4):
         for _ in play(game, agents, game.deal(np.random.default_rng(seed), 1)):
             pass
-    entries, spent, full, kept = np.sum(searches, axis=0)
-    assert 0 < kept < entries
+    searched, spent, full, kept = np.sum(searches, axis=0)
+    assert 0 < kept < searched
     assert spent < full
 
 
@@ -178,10 +178,10 @@ def _seat(pipe, player):
         event, rows = message
         view = HanabiView(game, player, rows)
         memory = agent.start(view) if event is None else agent.observe(view, event, memory)
-        table = memory[0].table
+        common = memory[0].common
         mine = int(view.current_player[0]) == player
         move = agent.decide(memory[0], np.random.default_rng(0)).action if mine else None
-        pipe.send((public_facts(table), move))
+        pipe.send((public_facts(common), move))
 
 
 def test_seats_in_processes_of_their_own_agree():
@@ -239,7 +239,7 @@ def test_a_decision_says_which_rule_applied():
         if worlds.current_player[0] == 0:
             legal = np.flatnonzero(worlds.legal[0])
             object.__setattr__(result, "action", int(rng.choice(legal)))
-        times = seats[0].table.public.recovered
+        times = seats[0].common.public.recovered
         assert (f"recover {times} times" in result.note) == (times > 0)
         recovered = max(recovered, times)
     assert recovered > 0

@@ -18,11 +18,11 @@ QUICK = JointSparta(max_range=60, rollouts=200, min_rollouts=10, round_size=10)
 
 
 def tables(agents: list[SearchAgent], game: HanabiGame, seed: int, moves: int = 100) -> list[str]:
-    """A game in which every seat keeps its own table; the reasons of the decisions."""
+    """A game in which every seat keeps its own common knowledge; the reasons of the decisions."""
     rng = np.random.default_rng(seed)
     worlds = game.deal(rng, 1)
     seats = [agent.start(worlds.view(p)) for p, agent in enumerate(agents)]
-    assert_agree([seat[0].table for seat in seats], worlds)
+    assert_agree([seat[0].common for seat in seats], worlds)
     reasons = []
     while not worlds.terminal[0] and len(reasons) < moves:
         mover = int(worlds.current_player[0])
@@ -31,19 +31,19 @@ def tables(agents: list[SearchAgent], game: HanabiGame, seed: int, moves: int = 
         event = worlds.step(np.array([result.action]))
         if not worlds.terminal[0]:
             seats = [a.observe(worlds.view(p), event, seats[p]) for p, a in enumerate(agents)]
-            assert_agree([seat[0].table for seat in seats], worlds)
+            assert_agree([seat[0].common for seat in seats], worlds)
     return reasons
 
 
 def assert_agree(found: list[CommonKnowledge], worlds: HanabiWorlds) -> None:
     """All that is public is the same to every seat, and has room for the truth."""
-    first, publics = found[0], [table.public for table in found]
+    first, publics = found[0], [common.public for common in found]
     assert len(set(map(id, publics))) == len(found)
-    for table, public in zip(found, publics, strict=True):
+    for common, public in zip(found, publics, strict=True):
         assert isinstance(public, JointHands)
         for name in ("searcher", "likelihoods", "rollouts", "note", "key"):
-            assert getattr(table, name) == getattr(first, name)
-        waiting = [[(m.turn, m.player, m.action) for m in t.queue] for t in (table, first)]
+            assert getattr(common, name) == getattr(first, name)
+        waiting = [[(m.turn, m.player, m.action) for m in t.queue] for t in (common, first)]
         assert waiting[0] == waiting[1]
         assert [public.size(p) for p in range(len(found))] == [
             first.public.size(p) for p in range(len(found))
@@ -53,10 +53,10 @@ def assert_agree(found: list[CommonKnowledge], worlds: HanabiWorlds) -> None:
         steps = zip(public.history.steps, first.public.history.steps, strict=True)
         for step, other in steps:
             if step.ruled_out is not None and other.ruled_out is not None:
-                assert step.ruled_out.labels.tolist() == other.ruled_out.labels.tolist()
+                assert step.ruled_out.ids.tolist() == other.ruled_out.ids.tolist()
             assert (step.turn, step.by_blueprint) == (other.turn, other.by_blueprint)
     for p, public in enumerate(publics):
-        truth = np.array([public.entry_of(worlds.view(p))])
+        truth = np.array([public.infostate_of(worlds.view(p))])
         assert publics[p - 1].possible(p, truth).all()
 
 

@@ -1,4 +1,4 @@
-"""Exact private beliefs of native Hanabi: every hand the seat may hold, with its weight."""
+"""The exact private belief of native Hanabi: every hand that the seat may hold, weighted."""
 
 from __future__ import annotations
 
@@ -20,12 +20,9 @@ from hanabi_search_plugin.hanabi.engine.hands import pick_hands
 
 @dataclass(frozen=True, eq=False)
 class HandBelief(HandRange, ExplicitBelief):
-    """Belief of one seat over its own hand. Made by ``HanabiGame.private_belief``.
+    """Belief of one seat over its own hand. Made by ``beliefs.exact.private_belief``.
 
-    ``exact`` turns False when an update would consider more than MAX_WALKED or MAX_TESTED hands or
-    keep more than ``partners.most`` (hands of 6 cards and more; stochastic partners, or those in
-    plain Python, at the start of a full game): from then on the support is a pseudo-random part of
-    the hands, the same for the same moves, their weights unchanged.
+    ``HandRange`` says when ``exact`` turns False.
     """
 
     own_memory: Memory = None  # the blueprint's at ``seat``, one row
@@ -43,7 +40,7 @@ class HandBelief(HandRange, ExplicitBelief):
         """See ``beliefs.exact.private_belief``."""
         doubt = {"epsilon": epsilon, "uncertainty": uncertainty}
         partners = make_partners(game, blueprint, view.player, **doubt)
-        belief = cls.before_any_event(game, blueprint, view, partners, **doubt)
+        belief = cls.at_start(game, blueprint, view, partners, **doubt)
         return replace(belief, own_memory=blueprint[belief.seat].start(view))
 
     @property
@@ -57,10 +54,12 @@ class HandBelief(HandRange, ExplicitBelief):
 
     def sample(self, rng: np.random.Generator, n: int) -> tuple[HanabiWorlds, tuple[Memory, ...]]:
         """See ``Belief.sample``: takes 2 n draws from ``rng``."""
-        return self.drawn(rng.random(n), Streams.spawn(rng, n))
+        return self.sample_with(rng.random(n), Streams.spawn(rng, n))
 
-    def drawn(self, draw: FloatArray, chance: Streams) -> tuple[HanabiWorlds, tuple[Memory, ...]]:
-        """The worlds that numbers [n] in [0, 1) draw, their future from the streams [n]."""
+    def sample_with(
+        self, draw: FloatArray, chance: Streams
+    ) -> tuple[HanabiWorlds, tuple[Memory, ...]]:
+        """The worlds [n] that numbers [n] in [0, 1) select; ``chance`` [n] decides their future."""
         blocks = self.blocks
         draw = draw * blocks[-1]
         at = np.minimum(np.searchsorted(blocks, draw, side="right") - 1, len(blocks) - 2)
@@ -71,8 +70,8 @@ class HandBelief(HandRange, ExplicitBelief):
         return self._worlds(pick, chance)
 
     def support(self) -> tuple[HanabiWorlds, FloatArray]:
-        """See ``ExplicitBelief.support``. The hands of the worlds are ``spelled_out().hands``."""
-        whole = self.spelled_out()
+        """See ``ExplicitBelief.support``; the hands are those of ``fully_enumerated``."""
+        whole = self.fully_enumerated()
         weights = whole.weights()
         chance = Streams.spawn(np.random.default_rng(0), len(weights))
         worlds, _ = whole._worlds(np.arange(len(weights)), chance)
@@ -80,7 +79,7 @@ class HandBelief(HandRange, ExplicitBelief):
 
     def support_memories(self) -> tuple[Memory, ...]:
         """See ``ExplicitBelief.support_memories``."""
-        whole = self.spelled_out()
+        whole = self.fully_enumerated()
         pick = np.arange(len(whole.hands))
         return whole._worlds(pick, Streams.spawn(np.random.default_rng(0), len(pick)))[1]
 
@@ -89,6 +88,6 @@ class HandBelief(HandRange, ExplicitBelief):
         memories = list(self.partners.memories(self, pick))
         for p, policy in enumerate(self.blueprint):
             if isinstance(policy, Mixture) and p != self.seat:
-                memories[p] = policy.ready(worlds.view(p), memories[p])
+                memories[p] = policy.with_chances(worlds.view(p), memories[p])
         memories[self.seat] = take(self.own_memory, np.zeros(len(pick), dtype=np.int64))
         return worlds, tuple(memories)

@@ -42,7 +42,7 @@ def chance_of(
     board: Any,
     action: int,
 ) -> float:
-    """Likelihood that the player to move plays ``action``, which is legal; see ``Game.belief``."""
+    """P(the player to move plays ``action``), which is legal; see ``beliefs.exact``."""
     if script[KIND] == NO_BOT:
         return 1.0
     due = -1
@@ -85,7 +85,7 @@ def filter_hands(
     out_likelihood: Any,
     out_parents: Any,
 ) -> int:
-    """Spell out the pending slots and keep the hands under which the bot may make its move.
+    """Enumerate the pending slots and keep the hands under which the bot may make its move.
 
     ``row`` is the seat's own view before the move (its hand is overwritten). ``likelihood`` and
     ``groups`` may be empty: all 1 and all 0; ``out_likelihood``, ``out_parents`` empty: not wanted.
@@ -156,7 +156,7 @@ def regroup(
     new_groups: Any,
     new_memories: Any,
 ) -> int:
-    """The other seats' memories after the last move, under every hand.
+    """Update the other seats' memories by the last move, under every hand.
 
     ``row`` is the seat's view after the move (its hand is overwritten), ``memories`` int32
     [G, P, words] and ``groups`` [N] (empty: all 0) those before it. Hands whose memories come out

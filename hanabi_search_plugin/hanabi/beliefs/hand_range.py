@@ -1,4 +1,4 @@
-"""The hands a seat of native Hanabi may hold, by what an observer knows, with their weights.
+"""The range of hands that a seat of native Hanabi may hold, with weights, for one observer.
 
 P(hand | history) is proportional to the ways to draw the hand from the unseen cards, times the
 probability that the others made their moves with the seat holding it (SPARTA, equation 6).
@@ -51,7 +51,7 @@ logger = logging.getLogger("hanabi_search_plugin")
 
 MAX_WALKED = 1 << 28  # hands listed by one update, about 3 ns each
 MAX_TESTED = 1 << 25  # hands of those that a bot is asked about, 150 ns each
-_ROOM = 1 << 20  # hands beyond ``partners.most`` found before some are dropped
+_ROOM = 1 << 20  # hands beyond ``partners.max_hands`` found before some are dropped
 NO_INTS = np.empty(0, dtype=np.int64)
 NO_FLOATS = np.empty(0)
 TINY = 1e-100  # likelihoods are scaled up long before they are too small to be written
@@ -61,54 +61,54 @@ R = TypeVar("R", bound="HandRange")
 
 
 class Partners(ABC):
-    """The other seats, as one seat's belief models them. Immutable."""
+    """The policies and memories of the other seats, as one seat's belief models them. Immutable."""
 
-    see_new_cards: bool  # do their memories depend on a card the moment it is drawn?
+    see_new_cards: bool  # True if their memories depend on a card as soon as it is drawn
 
     @property
     @abstractmethod
-    def most(self) -> int:
-        """Hands to keep at most."""
+    def max_hands(self) -> int:
+        """The most hands that a belief keeps with these partners."""
 
-    def started(self, belief: HandRange) -> Partners:
-        """With memories at the start of a game."""
+    def start(self, belief: HandRange) -> Partners:
+        """The partners with their memories at the start of a game."""
         return self
 
     @abstractmethod
-    def explain(self, belief: R, actor: int, action: int, allowed: IntArray) -> R:
-        """The belief given that ``actor`` played ``action``, before the move is carried out.
+    def condition(self, belief: R, actor: int, action: int, allowed: IntArray) -> R:
+        """The belief given that ``actor`` plays ``action``, before the move is carried out.
 
-        ``allowed`` int64 [H]: identities each slot may have if the move was a hint to the seat.
+        ``allowed`` int64 [H]: identities each slot may have, if the move is a hint to the seat.
         """
 
     @abstractmethod
-    def observed(self, belief: HandRange, event: Event) -> tuple[Partners, IntArray] | None:
-        """With memories after the event that led to ``belief.view``; and the groups [N].
+    def observe(self, belief: HandRange, event: Event) -> tuple[Partners, IntArray] | None:
+        """The partners with memories after the event that led to ``belief.view``; the groups [N].
 
-        None where they depend on pending slots.
+        None if their memories depend on pending slots.
         """
 
     @abstractmethod
-    def kept(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
-        """On the hands at ``keep``."""
+    def select(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
+        """The partners under the hands at ``keep``."""
 
     @abstractmethod
-    def alone(self, before: HandRange, hand: int) -> Partners:
-        """On one hand of ``before``."""
+    def recover(self, before: HandRange, hand: int) -> Partners:
+        """The partners where no hand is left: as under one hand (its row) of ``before``."""
 
     @abstractmethod
     def memories(self, belief: HandRange, pick: IntArray) -> tuple[Memory, ...]:
-        """Every seat's memory under the hands at ``pick`` (the belief's own seat: anything)."""
+        """Each seat's memory under the hands at ``pick``; for the belief's own seat, anything."""
 
 
 @dataclass(frozen=True, eq=False)
 class HandRange:
-    """What an observer knows of one seat's hand. ``view`` shows what the observer sees.
+    """The distribution over one seat's hand, given what an observer sees (``view``).
 
     ``exact`` turns False when an update would consider more than MAX_WALKED or MAX_TESTED hands or
-    keep more than ``partners.most`` (hands of 6 cards and more; stochastic partners, or those in
-    plain Python, at the start of a full game): from then on the support is a pseudo-random part of
-    the hands, the same for the same moves, their weights unchanged.
+    keep more than ``partners.max_hands``. That happens with hands of 6 cards and more, and at the
+    start of a full game with partners that are stochastic or in plain Python. From then on the
+    support is a pseudo-random part of the hands, the same for the same moves, weights unchanged.
     """
 
     game: HanabiRules
@@ -121,8 +121,8 @@ class HandRange:
     hands: NDArray[Any]  # [N] 5 bits a card, oldest lowest; int32, or int64 for 7 and 8 cards
     likelihood: FloatArray  # [N] probability of the others' moves, up to a factor; empty: all equal
     groups: IntArray  # [N] row of ``partners``' memories; empty: all 0
-    told: IntArray  # [H] identities that the hints leave possible in each slot
-    known: int  # slots spelled out in ``hands``; newer ones are pending
+    hinted: IntArray  # [H] identities that the hints leave possible in each slot
+    known: int  # slots enumerated in ``hands``; newer ones are pending
     present: int  # cards in the seat's hand
     unseen: IntArray  # [32] copies of each identity in the deck and the seat's hand
     likelihoods: int = 0
@@ -130,7 +130,7 @@ class HandRange:
     exact: bool = True
 
     @classmethod
-    def before_any_event(
+    def at_start(
         cls,
         game: HanabiRules,
         blueprint: Blueprint,
@@ -161,14 +161,14 @@ class HandRange:
             hands=np.zeros(1, dtype=np.int32 if game.config.hand_size <= 6 else np.int64),
             likelihood=NO_FLOATS,
             groups=NO_INTS,
-            told=np.full(game.config.hand_size, all_kinds(game)),
+            hinted=np.full(game.config.hand_size, all_kinds(game)),
             known=0,
             present=present,
             unseen=unseen,
         )
         if belief.partners.see_new_cards:
-            belief = belief.spelled_out()
-        return replace(belief, partners=belief.partners.started(belief))
+            belief = belief.fully_enumerated()
+        return replace(belief, partners=belief.partners.start(belief))
 
     @property
     def size(self) -> int:
@@ -179,9 +179,9 @@ class HandRange:
     # ------------------------------------------------------------------------------- updates
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> Self:
-        """After an event and the observer's view after it (batches of one).
+        """The range after an event and the observer's view after it (batches of one).
 
-        ``by_blueprint=False`` takes a partner's move as no evidence; cards then stay pending.
+        With ``by_blueprint=False`` a partner's move is no evidence, and cards stay pending.
         """
         assert isinstance(view, HanabiView)
         actor, action = int(event.player[0]), int(event.action[0])
@@ -189,16 +189,16 @@ class HandRange:
             new = self._after_own_move(action, view)
         else:
             new = self._after_other_move(actor, action, view, by_blueprint)
-        new = new.seen(view).possible()
+        new = new.with_view(view).without_impossible()
         if not len(new.hands):
             new = new.recover(self)
         if len(new.likelihood) and new.likelihood.max() < TINY:
             new = replace(new, likelihood=new.likelihood / new.likelihood.max())
         if new.partners.see_new_cards:
-            new = new.spelled_out()
-        if (found := new.partners.observed(new, event)) is None:
-            new = new.spelled_out()
-            found = new.partners.observed(new, event)
+            new = new.fully_enumerated()
+        if (found := new.partners.observe(new, event)) is None:
+            new = new.fully_enumerated()
+            found = new.partners.observe(new, event)
             assert found is not None
         partners, groups = found
         return replace(new, partners=partners, groups=groups)
@@ -208,46 +208,46 @@ class HandRange:
         if action >= 2 * h:
             return self
         slot = action % h
-        told = np.append(np.delete(self.told, slot), all_kinds(self.game))
+        hinted = np.append(np.delete(self.hinted, slot), all_kinds(self.game))
         if slot >= self.known:
-            return replace(self, told=told)
+            return replace(self, hinted=hinted)
         shift, same = 5 * slot, np.empty(len(self.hands), dtype=np.bool_)
         holding(self.hands, slot, int(view.rows[0, LAST_CARD]), same)
         left = self.select(same)
         hands = (left.hands & ((1 << shift) - 1)) | (left.hands >> (shift + 5)) << shift
-        return replace(left, hands=hands, told=told, known=self.known - 1)
+        return replace(left, hands=hands, hinted=hinted, known=self.known - 1)
 
     def _after_other_move(
         self, actor: int, action: int, view: HanabiView, by_blueprint: bool
     ) -> Self:
-        allowed = self.told
-        if (hint := told_by(self.game, actor, action, view)) is not None and hint[0] == self.seat:
+        allowed = self.hinted
+        if (hint := read_hint(self.game, actor, action, view)) is not None and hint[0] == self.seat:
             allowed = allowed & hint[1]
         if by_blueprint:
-            new = self.partners.explain(self, actor, action, allowed)
+            new = self.partners.condition(self, actor, action, allowed)
         else:
-            # What is pending may be anything: not so the slots that a hint has told something of.
-            told = np.flatnonzero(allowed[: self.present] != all_kinds(self.game))
-            new = self.enumerate(allowed, upto=max(self.known, 1 + int(told.max(initial=-1))))
-        return replace(new, told=allowed)
+            # Slots that a hint says something of are enumerated; newer ones may stay pending.
+            hinted = np.flatnonzero(allowed[: self.present] != all_kinds(self.game))
+            new = self.enumerate(allowed, upto=max(self.known, 1 + int(hinted.max(initial=-1))))
+        return replace(new, hinted=allowed)
 
     def select(self, keep: IntArray | BoolArray) -> Self:
-        """The belief on some of its hands."""
+        """The range with the hands at ``keep`` alone."""
         return replace(
             self,
             hands=self.hands[keep],
             likelihood=self.likelihood[keep] if len(self.likelihood) else NO_FLOATS,
             groups=self.groups[keep] if len(self.groups) else NO_INTS,
-            partners=self.partners.kept(keep),
+            partners=self.partners.select(keep),
         )
 
-    def seen(self, view: HanabiView) -> Self:
-        """With the cards counted as ``view`` shows them."""
+    def with_view(self, view: HanabiView) -> Self:
+        """The range with this view and the copies that it leaves unseen."""
         unseen, present = _count(self.game, view)
         return replace(self, view=view, unseen=unseen, present=present)
 
-    def find(self, hands: IntArray) -> IntArray:
-        """[E] the row of each hand, by its known slots; where there is none, the likeliest's."""
+    def rows_of(self, hands: IntArray) -> IntArray:
+        """[E] the row of each hand, by its known slots; the likeliest hand's where it has none."""
         if len(self.hands) == 1:
             return np.zeros(len(hands), dtype=np.int64)
         wanted = hands & ((1 << 5 * self.known) - 1)
@@ -262,16 +262,17 @@ class HandRange:
     def _sorted(self) -> IntArray:
         return np.argsort(self.hands)
 
-    def possible(self) -> Self:
-        """Without hands that need more copies than are unseen now."""
+    def without_impossible(self) -> Self:
+        """The range without hands that need more copies than are unseen now."""
         possible = np.empty(len(self.hands), dtype=np.bool_)
         count = possible_hands(self.hands, self.known, self.unseen, possible)
         return self if count == len(self.hands) else self.select(possible)
 
     def recover(self, before: HandRange) -> Self:
-        """Every hand that the hints and the visible cards allow, whatever the partners meant.
+        """Fall back to every hand that hints and visible cards allow, and log a warning.
 
-        The others' memories are those of the likeliest hand before the event.
+        The evidence of all moves is dropped. The others' memories are those under the likeliest
+        hand of ``before``, the range before the event.
         """
         logger.warning(
             "no hand%s explains the partners' moves: seat %d falls back to the hints and the "
@@ -286,11 +287,11 @@ class HandRange:
             hands=np.zeros(1, dtype=self.hands.dtype),
             likelihood=NO_FLOATS,
             groups=NO_INTS,
-            partners=before.partners.alone(before, likeliest),
+            partners=before.partners.recover(before, likeliest),
             known=0,
             recovered=self.recovered + 1,
         )
-        return blank.enumerate(self.told)
+        return blank.enumerate(self.hinted)
 
     # --------------------------------------------------------------------------- enumeration
 
@@ -305,13 +306,12 @@ class HandRange:
         limit: int | None = None,
         relax: int = 0,
     ) -> Self:
-        """Spell the pending slots out within ``allowed`` [H]; keep what lets a bot move so.
+        """Enumerate the pending slots within ``allowed`` [H], and filter by a bot's move.
 
-        Of the pending slots those before slot ``upto``; None: all. ``limit`` stops it at so many.
-
-        ``script`` and ``memories`` int32 [G, words] are the bot's; None: no move to explain.
-
-        ``relax`` halves the hands less often than the limits ask, where none was left.
+        Of the pending slots those before slot ``upto`` are enumerated; None: all. ``script`` and
+        ``memories`` int32 [G, words] are the bot's that makes ``action``; None: no move to filter
+        by. ``limit`` stops after so many hands. ``relax`` leaves out fewer hands than the limits
+        ask: it halves them that much less often, for a second try where no hand was left.
         """
         row = self.view.rows[0].copy()
         salt = zlib.crc32(row.tobytes())  # every position leaves other hands out
@@ -322,7 +322,7 @@ class HandRange:
             script[KIND] = NO_BOT
         stochastic = len(self.likelihood) > 0 or bool(script[STOCHASTIC])
         stochastic |= self.epsilon > 0.0 or self.uncertainty > 0.0
-        most = self.partners.most
+        most = self.partners.max_hands
         last = self.present if upto is None else upto
         bound = self._bound(allowed, last)
         coarse = _halvings(bound, MAX_WALKED) - relax if last - self.known > 2 else 0
@@ -357,43 +357,43 @@ class HandRange:
             hands=hands[:n].copy() if few else hands[:n],
             likelihood=likelihood[:n].copy() if few else likelihood[:n],
             groups=self.groups[origin] if len(self.groups) else NO_INTS,
-            partners=self.partners.kept(origin),
+            partners=self.partners.select(origin),
             known=last,
             likelihoods=self.likelihoods + int(cursor[EVALUATED]),
             exact=self.exact and thin == 0 and coarse == 0,
         )
 
     def _bound(self, allowed: IntArray, last: int) -> float:
-        """At least as many as there are assignments to the slots before ``last``."""
+        """An upper bound of the assignments to the slots before ``last``."""
         kinds = np.arange(32)
         bound = float(len(self.hands))
         for mask in allowed[self.known : last].tolist():
             bound *= int((((mask >> kinds) & 1) * (self.unseen > 0)).sum())
         return bound
 
-    def spelled_out(self) -> Self:
-        """The same belief without pending slots."""
+    def fully_enumerated(self) -> Self:
+        """The same range without pending slots."""
         if self.known == self.present:
             return self
-        return self.enumerate(self.told)
+        return self.enumerate(self.hinted)
 
     # ------------------------------------------------------------------------------- queries
 
     def weights(self) -> FloatArray:
-        """[N] unnormalised probabilities of the hands (of their known slots)."""
+        """[N] unnormalised probabilities of the hands, by their known slots."""
         weights = np.empty(len(self.hands))  # not needed to sample
         weigh_hands(self.hands, self.likelihood, self.known, self.unseen, weights)
         return weights
 
     @cached_property
     def blocks(self) -> FloatArray:
-        """[K + 1] the weight of all hands before each block of them, and of all."""
+        """[K + 1] the total weight of all hands before each block of BLOCK hands, and of all."""
         sums = np.empty(-(-len(self.hands) // BLOCK))
         weigh_blocks(self.hands, self.likelihood, self.known, self.unseen, sums)
         return np.append(0.0, np.cumsum(sums))
 
     def worlds_of(self, hands: IntArray, chance: Streams) -> HanabiWorlds:
-        """Worlds in which the seat holds these hands, the rest shuffled by the streams."""
+        """The worlds in which the seat holds these hands [n]; ``chance`` [n] shuffles the rest."""
         rows = np.empty((len(hands), self.view.rows.shape[1]), dtype=np.int32)
         fill_worlds(
             self.game.dims, self.view.rows[0], self.seat, hands, self.known, self.present,
@@ -408,12 +408,12 @@ def _count(game: HanabiRules, view: HanabiView) -> tuple[IntArray, int]:
     return unseen, int(present)
 
 
-def told_by(
+def read_hint(
     game: HanabiRules, actor: int, action: int, view: HanabiView
 ) -> tuple[int, IntArray] | None:
-    """Who was hinted at, and the identities [H] that the hint leaves; None for no hint.
+    """The player who got a hint, and the identities [H] that it leaves; None for another move.
 
-    ``view`` is any seat's after the move.
+    ``view`` is any seat's view after the move.
     """
     move = action_to_dict(game.config, action)
     if "target" not in move:
@@ -426,10 +426,10 @@ def told_by(
 
 
 def all_kinds(game: HanabiRules) -> int:
-    """The set of all identities."""
+    """The set of all card identities, as a bit mask."""
     return (1 << game.config.max_score) - 1
 
 
 def _halvings(count: float, limit: int) -> int:
-    """How often to halve so that at most ``limit`` are left."""
+    """How often to halve ``count`` so that at most ``limit`` are left."""
     return max(0, int(np.ceil(np.log2(max(count, 1.0) / limit))))

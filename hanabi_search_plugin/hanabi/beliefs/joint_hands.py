@@ -1,12 +1,13 @@
-"""The public belief of native Hanabi for three players and more: what was seen, and what follows.
+"""The public belief of native Hanabi for three players and more, found from what was seen.
 
-A player's entries are the hands of all the others together. They do not factor: whether a move is
-explained depends on every hand that its mover saw. So nothing is listed ahead. Kept is what
-happened, which moves were searched, and which entries were ruled out. Entries are listed by what
-everybody sees today: hints, the copies left, and the cards that have left a hand since; the private
-belief of any of them is found by following its history.
+An information state of a player is the hands of all the others together. These do not factor by
+player, since whether a move is explained depends on every hand that its mover saw, so no range is
+kept. Kept are the public history, the moves that were searched, and the information states that
+were ruled out. Information states are listed by what everybody sees today: hints, the copies left,
+and the cards that have left a hand since. The private belief in one of them is found by following
+its history (``hypothetical``).
 
-Letters: E entries, n worlds of each.
+Letters: E information states, n worlds of each.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.require import require_share
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
-from hanabi_search_plugin.hanabi.beliefs.hypothetical import Kept, Suppositions
+from hanabi_search_plugin.hanabi.beliefs.hypothetical import BeliefCache, HypotheticalBeliefs
 from hanabi_search_plugin.hanabi.beliefs.joint_history import (
-    Labels,
+    Ids,
     PublicHistory,
     RuledOut,
     first_step,
@@ -40,17 +41,15 @@ from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiV
 
 logger = logging.getLogger("hanabi_search_plugin")
 
-MAX_LISTED = 1 << 20  # entries that ``entries`` lists
+MAX_LISTED = 1 << 20  # information states that ``infostates`` lists
 
 
 @dataclass(frozen=True, eq=False)
 class JointHands(PublicBelief):
-    """The public belief of three players and more. Made by ``HanabiGame.public_belief``.
+    """The public belief of three players and more. Made by ``beliefs.exact.public_belief``.
 
-    Labels are int64 where these hold the others' hands; else, with 5 players, arrays of labels are
-    arrays of objects, Python's integers.
-
-    Its ``likelihoods`` are not counted: how many are taken depends on what is kept of before.
+    Arrays of ids are int64 where that holds the others' hands; with 5 players they are arrays of
+    objects, Python's integers. ``likelihoods`` are None: their number depends on the cache.
     """
 
     game: HanabiRules
@@ -58,13 +57,13 @@ class JointHands(PublicBelief):
     epsilon: float
     history: PublicHistory
     recovered: int = 0
-    kept: Kept = field(default_factory=Kept, repr=False)
+    cache: BeliefCache = field(default_factory=BeliefCache, repr=False)
 
     @classmethod
     def start(
         cls, game: HanabiRules, blueprint: Blueprint, view: View, *, epsilon: float = 0.0
     ) -> JointHands:
-        """See ``Game.public_belief``."""
+        """See ``beliefs.exact.public_belief``."""
         require_share("epsilon", epsilon)
         if game.config.observation_type == "seer":
             raise UnsupportedError("a seer sees its own hand and needs no belief over it")
@@ -77,7 +76,7 @@ class JointHands(PublicBelief):
 
     @property
     def exact(self) -> bool:
-        """False where private beliefs may have to leave hands out; each says whether it does."""
+        """False if private beliefs may have to leave hands out; each says whether it did."""
         most = MAX_STORED
         for policy in self.blueprint:
             if not is_compiled(policy):
@@ -89,7 +88,7 @@ class JointHands(PublicBelief):
     def likelihoods(self) -> None:
         return None
 
-    def entry_of(self, view: View) -> int:
+    def infostate_of(self, view: View) -> int:
         assert isinstance(view, HanabiView)
         return self.history.pack(view)
 
@@ -104,16 +103,16 @@ class JointHands(PublicBelief):
         step = next_step(self.game, self.history.now, event, view, by_blueprint)
         return self._with(PublicHistory(self.game, (*self.history.steps, step)))
 
-    def exclude(self, player: int, turn: int, entries: IntArray) -> JointHands:
-        """See ``PublicBelief.exclude``. Observers are not told apart: what each knows is not known.
+    def exclude(self, player: int, turn: int, ids: IntArray) -> JointHands:
+        """See ``PublicBelief.exclude``. Never raises: the belief knows nothing of its observer.
 
-        Where no entry is left, all evidence of policies and exclusions is dropped, for all turns.
+        Where no infostate is left, all evidence of moves and all exclusions are dropped.
         """
-        if not len(entries):
+        if not len(ids):
             return self
-        steps, labels = self.history.steps, self.history.labels(entries)
-        listed = self.ancestors(player, turn, len(labels))
-        if listed is not None and np.isin(listed, labels).all():
+        steps, ids = self.history.steps, self.history.as_ids(ids)
+        listed = self.ancestors(player, turn, len(ids))
+        if listed is not None and np.isin(listed, ids).all():
             logger.warning(
                 "no hands of the others explain player %d's move %d: the public belief drops all "
                 "evidence", player, turn,
@@ -123,14 +122,14 @@ class JointHands(PublicBelief):
             )
             blank = self._with(PublicHistory(self.game, moves))
             return replace(blank, recovered=self.recovered + 1)
-        out = RuledOut(player, turn, labels)
-        step = replace(self.history.now, event=None, gone=None, ruled_out=out)
+        out = RuledOut(player, turn, ids)
+        step = replace(self.history.now, event=None, removed=None, ruled_out=out)
         return self._with(PublicHistory(self.game, (*steps, step)))
 
     def _with(self, history: PublicHistory) -> JointHands:
         return replace(self, history=history)
 
-    # ---------------------------------------------------------- entries, as everybody sees them
+    # -------------------------------------------------- infostates, by what everybody sees
 
     def size(self, player: int) -> int:
         """See ``PublicBelief.size``: the product of the identities that each slot may have."""
@@ -139,17 +138,17 @@ class JointHands(PublicBelief):
             size *= len(kinds)
         return size
 
-    def entries(self, player: int) -> IntArray:
-        """See ``PublicBelief.entries``. Raises UnsupportedError for more than MAX_LISTED."""
+    def infostates(self, player: int) -> IntArray:
+        """See ``PublicBelief``. Raises UnsupportedError for more than MAX_LISTED."""
         listed = self.ancestors(player, self.turn, MAX_LISTED)
         if listed is None:
-            raise UnsupportedError(f"at most {MAX_LISTED} entries are listed, got more")
+            raise UnsupportedError(f"at most {MAX_LISTED} information states are listed, got more")
         return listed
 
     def ancestors(self, player: int, turn: int, limit: int) -> IntArray | None:
         """See ``PublicBelief.ancestors``: those that hints, counts and exclusions allow today.
 
-        None where hints and counts alone allow more than ``limit``.
+        None if hints and counts alone allow more than ``limit``.
         """
         if not 0 <= turn <= self.turn:
             raise ContractError(f"turn must be from 0 to {self.turn}, got {turn}")
@@ -157,107 +156,107 @@ class JointHands(PublicBelief):
         found = joint_hands(self._slots(player, turn), history.unseen(), limit)
         if found is None:
             return None
-        path = history.path(player, history.labels(found))
+        path = history.path(player, history.as_ids(found))
         left = np.ones(len(found), dtype=np.bool_)
         for out in history.ruled_out(player):
             if out.turn <= turn:
-                left &= ~np.isin(path[history.began(out.turn)], out.labels)
-        return np.asarray(np.unique(path[history.began(turn)][left]))
+                left &= ~np.isin(path[history.first_of(out.turn)], out.ids)
+        return np.asarray(np.unique(path[history.first_of(turn)][left]))
 
     def _slots(self, player: int, turn: int) -> list[tuple[int, list[int]]]:
-        """The others' cards that they had at ``turn`` already: where in the label, which kinds."""
+        """Of the others' cards since ``turn``: the lowest bit in the id, possible identities."""
         history, slots = self.history, []
-        unseen, told = history.unseen(), history.now.told
+        unseen, hinted = history.unseen(), history.now.hinted
         for other in history.others(player):
-            for slot in range(history.as_old(other, turn, len(history.steps) - 1)):
+            for slot in range(history.held_since(other, turn, len(history.steps) - 1)):
                 kinds = [
                     card
                     for card in range(self.game.vocabulary)
-                    if unseen[card] > 0 and told[other, slot] >> card & 1
+                    if unseen[card] > 0 and hinted[other, slot] >> card & 1
                 ]
                 slots.append((history.shift(player, other, slot), kinds))
         return slots
 
-    # ------------------------------------------------------------ what holding an entry means
+    # -------------------------------------------------------------- given an infostate
 
-    def view_of(self, player: int, entries: IntArray) -> HanabiView:
+    def view_of(self, player: int, ids: IntArray) -> HanabiView:
         history = self.history
-        return history.view(len(history.steps) - 1, player, history.labels(entries))
+        return history.view(len(history.steps) - 1, player, history.as_ids(ids))
 
-    def memory_of(self, player: int, entries: IntArray) -> Memory:
-        return self._follow(player, self.history.labels(entries))[0]
+    def memory_of(self, player: int, ids: IntArray) -> Memory:
+        return self._follow(player, self.history.as_ids(ids))[0]
 
-    def possible(self, player: int, entries: IntArray) -> BoolArray:
-        labels = self.history.labels(entries)
-        possible = self._ways(player, labels) > 0.0
-        possible[possible] = self._follow(player, labels[possible])[1] > 0.0
+    def possible(self, player: int, ids: IntArray) -> BoolArray:
+        ids = self.history.as_ids(ids)
+        possible = self._ways(player, ids) > 0.0
+        possible[possible] = self._follow(player, ids[possible])[1] > 0.0
         some = np.flatnonzero(possible)
-        for e, belief in self._beliefs(player, labels[some]):
+        for e, belief in self._beliefs(player, ids[some]):
             possible[some[e]] = belief is not None
         return possible
 
-    def weights(self, player: int, entries: IntArray) -> FloatArray:
-        labels = self.history.labels(entries)
-        weights = self._ways(player, labels) * self._follow(player, labels)[1]
+    def weights(self, player: int, ids: IntArray) -> FloatArray:
+        ids = self.history.as_ids(ids)
+        weights = self._ways(player, ids) * self._follow(player, ids)[1]
         some = np.flatnonzero(weights)
-        for e, belief in self._beliefs(player, labels[some]):
+        for e, belief in self._beliefs(player, ids[some]):
             weights[some[e]] *= 0.0 if belief is None else _total(belief)
         return np.asarray(weights / weights.sum(), dtype=np.float64)
 
-    def condition_on(self, player: int, entry: int) -> HandBelief:
-        return self._suppositions.held(player, int(entry))
+    def condition_on(self, player: int, infostate: int) -> HandBelief:
+        return self._hypothetical.find_real(player, int(infostate))
 
     def sample(
-        self, player: int, entries: IntArray, chance: Streams
+        self, player: int, ids: IntArray, chance: Streams
     ) -> tuple[HanabiWorlds, tuple[Memory, ...]]:
-        labels, streams = self.history.labels(entries), chance.select(np.arange(len(chance)))
+        ids, streams = self.history.as_ids(ids), chance.select(np.arange(len(chance)))
         draw = streams.uniform()
         parts: dict[int, tuple[HanabiWorlds, tuple[Memory, ...]]] = {}
-        for e, belief in self._beliefs(player, labels):
-            real = self.condition_on(player, labels[e]) if belief is None else belief
-            parts[e] = real.drawn(draw, streams)
-        worlds, memories = zip(*(parts[e] for e in range(len(labels))), strict=True)
+        for e, belief in self._beliefs(player, ids):
+            real = self.condition_on(player, ids[e]) if belief is None else belief
+            parts[e] = real.sample_with(draw, streams)
+        worlds, memories = zip(*(parts[e] for e in range(len(ids))), strict=True)
         rows = np.concatenate([part.rows for part in worlds])
         return HanabiWorlds(self.game, rows), tuple(
             join(column) for column in zip(*memories, strict=True)
         )
 
     @property
-    def _suppositions(self) -> Suppositions:
-        return Suppositions(self.history, self.blueprint, self.epsilon, self.kept)
+    def _hypothetical(self) -> HypotheticalBeliefs:
+        return HypotheticalBeliefs(self.history, self.blueprint, self.epsilon, self.cache)
 
-    def _beliefs(self, player: int, labels: Labels) -> Iterator[tuple[int, HandBelief | None]]:
-        """Each entry's belief, None where it cannot be, in an order in which they share most."""
-        path = [part.tolist() for part in self.history.path(player, labels)]
-        suppositions = self._suppositions
-        for e in sorted(range(len(labels)), key=lambda e: [part[e] for part in path]):
-            yield e, suppositions.of(player, path[-1][e])
+    def _beliefs(self, player: int, ids: Ids) -> Iterator[tuple[int, HandBelief | None]]:
+        """Index and belief of each infostate (None: impossible), those that share most together."""
+        path = [part.tolist() for part in self.history.path(player, ids)]
+        hypothetical = self._hypothetical
+        for e in sorted(range(len(ids)), key=lambda e: [part[e] for part in path]):
+            yield e, hypothetical.find(player, path[-1][e])
 
-    def _ways(self, player: int, labels: Labels) -> FloatArray:
-        """[E] ways to draw the others' hands; 0 where the hints forbid them."""
-        history, each = self.history, np.arange(len(labels))
-        left, told = np.repeat(history.unseen()[None], len(labels), axis=0), history.now.told
-        ways = np.ones(len(labels))
+    def _ways(self, player: int, ids: Ids) -> FloatArray:
+        """[E] ways to draw the others' hands; 0 where the hints exclude them."""
+        history, each = self.history, np.arange(len(ids))
+        left, hinted = np.repeat(history.unseen()[None], len(ids), axis=0), history.now.hinted
+        ways = np.ones(len(ids))
         for other in history.others(player):
             for slot in range(history.cards(other)):
-                card = history.card(player, other, slot, labels)
-                ways *= np.maximum(left[each, card], 0) * (told[other, slot] >> card & 1)
+                card = history.card(player, other, slot, ids)
+                ways *= np.maximum(left[each, card], 0) * (hinted[other, slot] >> card & 1)
                 left[each, card] -= 1
         return ways
 
-    def _follow(self, player: int, labels: Labels) -> tuple[Memory, FloatArray]:
+    def _follow(self, player: int, ids: Ids) -> tuple[Memory, FloatArray]:
         """[E] the player's memories, and the probability of its own moves."""
         history, policy = self.history, self.blueprint[player]
-        path = history.path(player, labels)
+        path = history.path(player, ids)
         view = history.view(0, player, path[0])
-        memory, chance = policy.start(view), np.ones(len(labels))
+        memory, chance = policy.start(view), np.ones(len(ids))
         for i, step in enumerate(history.steps[1:], 1):
             if (out := step.ruled_out) is not None:
                 if out.player == player:
-                    chance[np.isin(path[history.began(out.turn)], out.labels)] = 0.0
+                    chance[np.isin(path[history.first_of(out.turn)], out.ids)] = 0.0
                 continue
             assert step.event is not None
-            event = step.event.select(np.zeros(len(labels), dtype=np.int64))
+            event = step.event.select(np.zeros(len(ids), dtype=np.int64))
             if step.event.player[0] == player and step.by_blueprint:
                 legal = view.legal
                 played = policy.probabilities(view, legal, memory)[:, step.event.action[0]]

@@ -1,8 +1,8 @@
 """Partners of unknown policy, recognised by a small network (arXiv:1902.06075, section VII).
 
-The network reads the features of one move (Table V) and says how probable it is that each policy
-of a list made it. ``UnknownPartners`` asks the policies themselves instead, which is exact; this is
-the paper's way, at a small part of the time. ``hanabi-search train partners`` trains such networks.
+The network reads the features of one move (Table V) and gives the probability that each policy of a
+list made it. ``UnknownPartners`` asks the policies themselves instead, which is exact; this is the
+paper's way, in a fraction of the time. ``hanabi-search train partners`` trains such networks.
 
 Letters: B moves, F features, P players, K candidates.
 """
@@ -37,14 +37,14 @@ from hanabi_search_plugin.hanabi.bots.rulebook import TABLE_II
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiView, HanabiWorlds
 
 CAP = math.log(1e6)  # the most log likelihood that one move takes from a candidate (paper, VII)
-HANDS = 32  # the seat's own hands, of those that the hints allow, in which a move is looked at
+HANDS = 32  # hands of the seat's own, drawn from those the hints allow, under which a move is read
 READER = RuleAgent(TABLE_II)
-"""Whose memory the features are read by, without a convention."""
+"""The rule agent whose memory the features are read from; it has no convention."""
 
 
 @dataclass(frozen=True)
 class Recogniser:
-    """A network with an output for each of some policies, and their names."""
+    """A network that recognises policies by their moves: one output for each name."""
 
     network: ValueNetwork
     partners: tuple[str, ...]  # [K]
@@ -68,7 +68,7 @@ class Recogniser:
 
     @classmethod
     def from_bytes(cls, content: bytes, name: str) -> Recogniser:
-        """From the content of a file. Raises RecordError, with its name, where it is none."""
+        """Read the content of a file. Raises RecordError, with its name, if it is none of these."""
         network = ValueNetwork.from_bytes(content, name)
         header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
         partners = json.loads(header.get("__metadata__", {}).get("partners", "[]"))
@@ -79,15 +79,15 @@ class Recogniser:
 
 @functools.cache
 def shipped_recogniser() -> Recogniser:
-    """The one that comes with the package, of the policies of ``registry.MIXED_TRACK``."""
+    """The recogniser that comes with the package, of the policies of ``registry.MIXED_TRACK``."""
     file = resources.files("hanabi_search_plugin.hanabi.bots") / "weights" / "partners.safetensors"
     return Recogniser.from_bytes(file.read_bytes(), "partners")
 
 
 def named_recogniser(name: str, partners: Sequence[str]) -> Recogniser:
-    """ "learned", the shipped one, or a file, for policies of these names in this order.
+    """The recogniser "learned", which is shipped, or that of a file; for policies in this order.
 
-    Raises ConfigError for another name and for a network of other policies.
+    Raises ConfigError for another name, and for a network of other policies.
     """
     if name == "learned":
         found = shipped_recogniser()
@@ -105,15 +105,15 @@ def named_recogniser(name: str, partners: Sequence[str]) -> Recogniser:
 
 @dataclass(frozen=True)
 class LearnedPartners:
-    """What makes an agent adapt as the paper's does: ``upgrade(..., belief=LearnedPartners(...))``.
+    """Beliefs about partners as in the paper: ``upgrade(..., belief=LearnedPartners(...))``.
 
-    Every seat but the agent's own is taken to have drawn one of ``candidates``, compiled bots of
-    native Hanabi, with the probabilities ``prior`` (None: all equal; the paper's: ``favouring``)
-    and to keep to it. After each of its moves every candidate's log weight grows by the log of what
-    ``recogniser`` gives it, ``-cap`` at least. Moves are no evidence of the own hand.
+    Each other seat is assumed to have drawn one of ``candidates``, compiled bots of native Hanabi,
+    by the probabilities ``prior`` (None: all equal; the paper's: ``favouring``) and to keep to it.
+    After each move of a seat, the log weight of each candidate grows by the log of the probability
+    that ``recogniser`` gives it, but by no less than ``-cap``. Moves are no evidence of hands.
 
-    Raises ConfigError as ``Mixture`` does, for other candidates than compiled ones or than there
-    are outputs, and for a negative cap.
+    Raises ConfigError as ``Mixture`` does, for candidates that are not compiled or not as many as
+    the network's outputs, and for a negative cap.
     """
 
     candidates: Sequence[Policy]
@@ -135,11 +135,11 @@ class LearnedPartners:
         return settings_repr(self, "candidates")
 
     def mixture(self) -> Mixture:
-        """A partner."""
+        """The policy of a partner."""
         return Mixture(self.candidates, prior=self.prior)
 
     def __call__(self, blueprint: Blueprint, view: View) -> RecognisedPartnersBelief:
-        """The belief of ``view.player``, which follows its own policy of ``blueprint``."""
+        """The belief of ``view.player`` at its first view; the seat itself plays ``blueprint``."""
         if not isinstance(view.game, HanabiRules):
             raise UnsupportedError(f"learned likelihoods are of native Hanabi, got {view.game!r}")
         partner = self.mixture()
@@ -151,7 +151,7 @@ class LearnedPartners:
 
 
 class RecognisedPartnersBelief(PartnersBelief):
-    """Any hand that the hints allow, and for each partner one posterior, whatever the hand."""
+    """A belief over the hands that hints allow, with one posterior per partner for all of them."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class RecognisedPartnersBelief(PartnersBelief):
         log_weights: FloatArray,
         reading: Memory,
     ) -> None:
-        """``log_weights`` [P, K]; ``reading``: the memory of READER."""
+        """``log_weights`` [P, K]: of the candidates. ``reading``: the memory of READER."""
         super().__init__(inner)
         self.recogniser = recogniser
         self.cap = cap
@@ -175,16 +175,16 @@ class RecognisedPartnersBelief(PartnersBelief):
         mover, log_weights = int(event.player[0]), self.log_weights
         if by_blueprint and mover != self.seat:
             log_weights = log_weights.copy()
-            found = self.likely(event, inner)
+            found = self.recognised(event, inner)
             log_weights[mover] = updated(log_weights[mover], found, self.cap)
         reading = READER.observe(view, event, self.reading)
         return RecognisedPartnersBelief(inner, self.recogniser, self.cap, log_weights, reading)
 
-    def likely(self, event: Event, after: Belief) -> FloatArray:
-        """[K] what the network makes of a partner's move, the mean over HANDS own hands.
+    def recognised(self, event: Event, after: Belief) -> FloatArray:
+        """[K] P(policy | a partner's move) by the network, the mean over HANDS hands of the seat.
 
-        They are drawn from the belief ``after`` the move, which knows what a hint has told, and
-        from chance that is the same wherever the same has been seen.
+        The hands are drawn from the belief ``after`` the move, which knows what a hint has said, by
+        chance that depends only on what the seat has seen.
         """
         game, view = self.game, self.view
         assert isinstance(game, HanabiRules) and isinstance(view, HanabiView)
@@ -197,7 +197,7 @@ class RecognisedPartnersBelief(PartnersBelief):
         chances = self.recogniser(move_features(READER, game, rows, self.reading, moves))
         return np.asarray(chances.mean(axis=0))
 
-    def informed(self, player: int, memory: Memory) -> Memory:
+    def with_posterior(self, player: int, memory: Memory) -> Memory:
         weights = np.repeat(self.posterior(player)[None], len(memory["drawn"]), axis=0)
         return memory | {"weights": weights}
 
@@ -209,9 +209,9 @@ class RecognisedPartnersBelief(PartnersBelief):
 
 
 def updated(log_weights: FloatArray, likelihoods: FloatArray, cap: float) -> FloatArray:
-    """[K] log weights after a move of those likelihoods [K], up to a constant.
+    """[K] log weights after a move with these likelihoods [K], up to a constant.
 
-    None takes more than ``cap`` from a weight: the network only estimates.
+    No weight loses more than ``cap`` by one move, since the network only estimates.
     """
     with np.errstate(divide="ignore"):
         return log_weights + np.maximum(np.log(likelihoods), -cap)

@@ -1,4 +1,4 @@
-"""Partners of unknown policy in beliefs of native Hanabi, where every candidate is compiled.
+"""Partners of unknown policy in beliefs of native Hanabi, if every candidate is compiled.
 
 Letters: N hands, P players, K candidates, G groups of hands under which memories are the same.
 """
@@ -11,7 +11,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.beliefs.mixture import UNKNOWN, Mixture, learned
+from hanabi_search_plugin.beliefs.mixture import UNKNOWN, Mixture, posterior
 from hanabi_search_plugin.core.game import Event, FloatArray, IntArray
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
 from hanabi_search_plugin.hanabi.beliefs.hand_filters import filter_hands
@@ -22,30 +22,33 @@ from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules
 
 R = TypeVar("R", bound=HandRange)
 
-# Hands a belief keeps, of which every candidate is asked: all of 4 cards, and of 5 after a hint.
+# Hands that a belief keeps, each asked of all candidates: all of 4 cards, or of 5 after a hint.
 MAX_MIXED = 1 << 20
 _NO_FLOATS = np.empty(0)
-NO_GROUPS = np.empty(0, dtype=np.int64)  # all hands in the first
+NO_GROUPS = np.empty(0, dtype=np.int64)  # all hands are in the first group
 
 
 @dataclass(frozen=True, eq=False)
 class MixedPartners(Partners):
-    """Seats that play a ``Mixture`` of compiled bots, or one. Column k is all seats' k-th."""
+    """Seats that play a compiled bot or a ``Mixture`` of such.
+
+    Column k holds the k-th candidate of every seat.
+    """
 
     columns: tuple[CompiledPartners, ...]  # [K]
-    groups: tuple[IntArray, ...]  # [K] of [N], as HandRange's: row of the column's memories
-    weights: tuple[FloatArray, ...]  # [P] of [N, K] posterior of candidates, given the hand
+    groups: tuple[IntArray, ...]  # [K] of [N]: the row of each hand in the column's memories
+    weights: tuple[FloatArray, ...]  # [P] of [N, K]: P(candidate | hand, the seat's own moves)
     prior: tuple[FloatArray, ...]  # [P] of [1, K]
-    epsilon: tuple[float, ...]  # [P]
+    epsilon: tuple[float, ...]  # [P] the mixtures' own
     uncertainty: float
 
     see_new_cards = False
 
     @property
-    def most(self) -> int:
+    def max_hands(self) -> int:
         return MAX_MIXED
 
-    def explain(self, belief: R, actor: int, action: int, allowed: IntArray) -> R:
+    def condition(self, belief: R, actor: int, action: int, allowed: IntArray) -> R:
         whole = belief.enumerate(allowed)
         found = whole.partners
         assert isinstance(found, MixedPartners)
@@ -57,7 +60,7 @@ class MixedPartners(Partners):
             if len(rows):
                 chance[rows, k] = found.chance_of(whole, k, rows, actor, action, allowed)
                 asked += len(rows)
-        weights, total = learned(weights, chance)
+        weights, total = posterior(weights, chance)
         moved = total + self.uncertainty * (1.0 - total)
         counted = replace(
             whole,
@@ -78,7 +81,7 @@ class MixedPartners(Partners):
         action: int,
         allowed: IntArray,
     ) -> FloatArray:
-        """[rows] probability that candidate k of ``actor`` makes the move, under those hands."""
+        """[rows] probability that candidate k of ``actor`` makes the move under these hands."""
         column, groups = self.columns[k], self.groups[k]
         hands = belief.hands[rows]
         found = np.empty(len(rows) + 1, dtype=hands.dtype)
@@ -95,11 +98,11 @@ class MixedPartners(Partners):
         chance[parents[:n]] = likelihood[:n]
         return chance
 
-    def observed(self, belief: HandRange, event: Event) -> tuple[Partners, IntArray] | None:
+    def observe(self, belief: HandRange, event: Event) -> tuple[Partners, IntArray] | None:
         columns: list[CompiledPartners] = []
         groups: list[IntArray] = []
         for k, column in enumerate(self.columns):
-            found = column.observed(self._column(belief, k), event)
+            found = column.observe(self._column(belief, k), event)
             if found is None:
                 return None
             new, part = found
@@ -107,17 +110,17 @@ class MixedPartners(Partners):
             groups.append(part)
         return replace(self, columns=tuple(columns), groups=tuple(groups)), NO_GROUPS
 
-    def kept(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
+    def select(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
         groups = tuple(part[keep] if len(part) else part for part in self.groups)
         return replace(self, groups=groups, weights=tuple(part[keep] for part in self.weights))
 
-    def alone(self, before: HandRange, hand: int) -> Partners:
-        """On one hand, where the belief recovers. What moves told of the policies counts half.
+    def recover(self, before: HandRange, hand: int) -> Partners:
+        """See ``Partners.recover``. The posterior of candidates is averaged with the prior.
 
-        Either a hand was left out, and it stands, or the policy is another than they told.
+        Either the belief had left a hand out, and the posterior stands, or the posterior is wrong.
         """
         columns = tuple(
-            column.alone(self._column(before, k), hand) for k, column in enumerate(self.columns)
+            column.recover(self._column(before, k), hand) for k, column in enumerate(self.columns)
         )
         chance = before.weights() / before.weights().sum()
         weights = tuple(
@@ -127,7 +130,7 @@ class MixedPartners(Partners):
         return replace(self, columns=columns, groups=(NO_GROUPS,) * len(columns), weights=weights)
 
     def memories(self, belief: HandRange, pick: IntArray) -> tuple[Memory, ...]:
-        """See ``Partners.memories``; a mixture's are not ``ready``."""
+        """See ``Partners.memories``; those of mixtures lack ``chances``."""
         minds = [
             column.memories(self._column(belief, k), pick) for k, column in enumerate(self.columns)
         ]
@@ -149,7 +152,7 @@ class MixedPartners(Partners):
 
 
 def mixes_compiled(policy: Policy) -> bool:
-    """Is this a compiled bot, or a mixture of such?"""
+    """True for a compiled bot and for a mixture of such."""
     if isinstance(policy, Mixture):
         return all(is_compiled(candidate) for candidate in policy.candidates)
     return is_compiled(policy)
@@ -158,7 +161,7 @@ def mixes_compiled(policy: Policy) -> bool:
 def make_mixed(
     game: HanabiRules, blueprint: Blueprint, seat: int, uncertainty: float
 ) -> MixedPartners:
-    """At the start of a game; every other seat ``mixes_compiled``."""
+    """The partners of ``seat`` at the start of a game; every other seat ``mixes_compiled``."""
     mixtures = [
         policy if isinstance(policy, Mixture) and p != seat else Mixture([policy])
         for p, policy in enumerate(blueprint)

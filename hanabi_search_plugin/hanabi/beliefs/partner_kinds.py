@@ -1,4 +1,4 @@
-"""Which kind of partners a belief of native Hanabi follows: compiled, mixed, or any policy."""
+"""The choice of partners for a belief of native Hanabi: compiled, mixed, or any policies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hanabi_search_plugin.hanabi.beliefs.partners import (
     MAX_BATCHED,
     CompiledPartners,
     PolicyPartners,
-    alike,
+    is_shared,
 )
 from hanabi_search_plugin.hanabi.bots.compiled import is_compiled, pack_memories
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules
@@ -23,7 +23,7 @@ from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules
 def make_partners(
     game: HanabiRules, blueprint: Blueprint, seat: int, *, epsilon: float, uncertainty: float
 ) -> Partners:
-    """Compiled where every other seat's policy is; memories come with ``started``.
+    """The partners of ``seat``; their memories come with ``Partners.start``.
 
     Raises ConfigError for an epsilon or an uncertainty outside 0 to 1.
     """
@@ -38,11 +38,11 @@ def make_partners(
     seats = tuple(None if p == seat else memory for p, memory in enumerate(starts))
     if all(is_compiled(policy) for policy in others):
         return CompiledPartners(game, blueprint, pack_memories(seats))
-    apart = tuple(
-        p != seat and not (policy.public_memory or alike(seats[p]))
+    by_hand = tuple(
+        p != seat and not (policy.public_memory or is_shared(seats[p]))
         for p, policy in enumerate(blueprint)
     )
     batched = all(policy.public_memory for policy in others)
     limit = MAX_BATCHED if batched else MAX_ASKED
     nothing = (None,) * len(seats)
-    return PolicyPartners(epsilon, uncertainty, nothing, apart, any(apart), limit)
+    return PolicyPartners(epsilon, uncertainty, nothing, by_hand, any(by_hand), limit)

@@ -1,8 +1,8 @@
-"""How the other seats choose and what they remember, under every hand a belief considers.
+"""The other seats in beliefs of native Hanabi: how they choose and what they remember, by hand.
 
-Two kinds: bots that are compiled, whose memories are the same under nearly all hands and are kept
-once a group; and any other policy, asked in batches, with one memory a hand, or one for all hands
-where it is public.
+Two kinds. Compiled bots, whose memories are the same under nearly all hands, keep one memory for
+each group of hands. Any other policies are asked in batches, with one memory per hand, or one for
+all hands where it is public.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from hanabi_search_plugin.hanabi.engine.layout import DREW, LAST_FLAGS
 R = TypeVar("R", bound=HandRange)
 
 MAX_STORED = 10_000_000  # hands a belief keeps where partners are compiled: all of 5 cards
-MAX_ASKED = 1 << 18  # hands it keeps where they are not: a call of Python and a memory each
-MAX_BATCHED = 10_000_000  # where one public memory serves all and they are asked in batches
-_BATCH = 4096  # of them at once
+MAX_ASKED = 1 << 18  # where they are not: each hand costs a call of Python and a memory
+MAX_BATCHED = 10_000_000  # where they are not, but one public memory serves all hands
+_BATCH = 4096  # hands that a policy is asked about in one call
 
 
 @dataclass(frozen=True, eq=False)
 class CompiledPartners(Partners):
-    """Bots of ``kernels``: memories int32 [G, P, words]."""
+    """Compiled bots, with one row of memories for each group of hands."""
 
     game: HanabiRules
     blueprint: Blueprint
-    table: NDArray[np.int32]
+    table: NDArray[np.int32]  # [G, P, words] memories
 
     see_new_cards = False
 
     @property
-    def most(self) -> int:
+    def max_hands(self) -> int:
         return MAX_STORED
 
     @cached_property
@@ -60,11 +60,11 @@ class CompiledPartners(Partners):
         """Without the scripts: they hold addresses of this process."""
         return {key: value for key, value in vars(self).items() if key != "scripts"}
 
-    def explain(self, belief: R, actor: int, action: int, allowed: IntArray) -> R:
+    def condition(self, belief: R, actor: int, action: int, allowed: IntArray) -> R:
         mine = np.ascontiguousarray(self.table[:, actor])
         return belief.enumerate(allowed, script=self.scripts[actor], action=action, memories=mine)
 
-    def observed(self, belief: HandRange, event: Event) -> tuple[CompiledPartners, IntArray] | None:
+    def observe(self, belief: HandRange, event: Event) -> tuple[CompiledPartners, IntArray] | None:
         drew = event.player[0] == belief.seat and belief.view.rows[0, LAST_FLAGS] & DREW
         pending = belief.present - belief.known - bool(drew)  # besides a card drawn just now
         room = 2 * len(self.table) + 2
@@ -84,10 +84,10 @@ class CompiledPartners(Partners):
         new = replace(self, table=table[:n].copy())
         return new, groups if n > 1 else np.empty(0, dtype=np.int64)
 
-    def kept(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
+    def select(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
         return self
 
-    def alone(self, before: HandRange, hand: int) -> CompiledPartners:
+    def recover(self, before: HandRange, hand: int) -> CompiledPartners:
         group = int(before.groups[hand]) if len(before.groups) else 0
         return replace(self, table=self.table[group : group + 1])
 
@@ -101,23 +101,23 @@ class CompiledPartners(Partners):
 
 @dataclass(frozen=True, eq=False)
 class PolicyPartners(Partners):
-    """Any policies: one memory a hand, or none, or one that all hands share."""
+    """Any policies, with one memory per hand, none, or one that all hands share."""
 
     epsilon: float
     uncertainty: float
-    seats: tuple[Memory, ...]  # [P] memories with a row a hand, or one where not ``apart``
-    apart: tuple[bool, ...]  # [P] may the memory differ by hand?
+    seats: tuple[Memory, ...]  # [P] memories, with one row per hand where ``by_hand``, else one
+    by_hand: tuple[bool, ...]  # [P] True if the memory may differ by hand
     see_new_cards: bool
     limit: int
 
     @property
-    def most(self) -> int:
+    def max_hands(self) -> int:
         return self.limit
 
-    def started(self, belief: HandRange) -> Partners:
-        return self._asked(belief, lambda p, view, part: belief.blueprint[p].start(view))
+    def start(self, belief: HandRange) -> Partners:
+        return self._with_memories(belief, lambda p, view, part: belief.blueprint[p].start(view))
 
-    def explain(self, belief: R, actor: int, action: int, allowed: IntArray) -> R:
+    def condition(self, belief: R, actor: int, action: int, allowed: IntArray) -> R:
         whole = belief.enumerate(allowed)
         assert isinstance(whole.partners, PolicyPartners)
         partners = whole.partners
@@ -125,7 +125,7 @@ class PolicyPartners(Partners):
         policy = belief.blueprint[actor]
         for worlds, part in _batches(whole, len(chance)):
             played = np.full(len(part), action)
-            memory = partners._of(actor, part)
+            memory = partners._memory(actor, part)
             chance[part] = likelihood(worlds, policy, actor, memory, played)
             if self.epsilon > 0.0:
                 uniform = 1.0 / worlds.legal.sum(axis=1)
@@ -138,58 +138,58 @@ class PolicyPartners(Partners):
         )
         return counted.select(np.flatnonzero(chance > 0.0))
 
-    def observed(self, belief: HandRange, event: Event) -> tuple[Partners, IntArray]:
-        def observe(p: int, view: View, part: IntArray) -> Memory:
+    def observe(self, belief: HandRange, event: Event) -> tuple[Partners, IntArray]:
+        def ask(p: int, view: View, part: IntArray) -> Memory:
             seen = event.select(np.zeros_like(part))
-            return belief.blueprint[p].observe(view, seen, self._of(p, part))
+            return belief.blueprint[p].observe(view, seen, self._memory(p, part))
 
-        new = self._asked(belief, observe)
-        for policy, memory, apart in zip(belief.blueprint, new.seats, self.apart, strict=True):
-            if not (apart or policy.public_memory or alike(memory)):
+        new = self._with_memories(belief, ask)
+        for policy, memory, by_hand in zip(belief.blueprint, new.seats, self.by_hand, strict=True):
+            if not (by_hand or policy.public_memory or is_shared(memory)):
                 raise UnsupportedError(
                     "a policy that starts with a memory of None or Shared must keep to it, got rows"
                 )
         return new, np.empty(0, dtype=np.int64)
 
-    def _asked(
+    def _with_memories(
         self, belief: HandRange, ask: Callable[[int, View, IntArray], Memory]
     ) -> PolicyPartners:
-        """With the memories that ``ask(seat, view, hands)`` gives; one hand will do for all."""
+        """With the memories that ``ask(seat, view, hands)`` gives, asked once if hands share it."""
         seats: list[Memory] = []
-        for p, apart in enumerate(self.apart):
+        for p, by_hand in enumerate(self.by_hand):
             if p == belief.seat:
                 seats.append(None)
                 continue
-            parts = _batches(belief, len(belief.hands) if apart else 1)
+            parts = _batches(belief, len(belief.hands) if by_hand else 1)
             seats.append(join([ask(p, worlds.view(p), part) for worlds, part in parts]))
         return replace(self, seats=tuple(seats))
 
-    def _of(self, p: int, pick: IntArray) -> Memory:
-        """The memory of a seat under the hands at ``pick``."""
-        return take(self.seats[p], pick if self.apart[p] else np.zeros_like(pick))
+    def _memory(self, p: int, pick: IntArray) -> Memory:
+        """The memory of seat p under the hands at ``pick``."""
+        return take(self.seats[p], pick if self.by_hand[p] else np.zeros_like(pick))
 
-    def kept(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
+    def select(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
         seats = (
-            take(memory, keep) if apart else memory
-            for memory, apart in zip(self.seats, self.apart, strict=True)
+            take(memory, keep) if by_hand else memory
+            for memory, by_hand in zip(self.seats, self.by_hand, strict=True)
         )
         return replace(self, seats=tuple(seats))
 
-    def alone(self, before: HandRange, hand: int) -> Partners:
-        return self.kept(np.array([hand]))
+    def recover(self, before: HandRange, hand: int) -> Partners:
+        return self.select(np.array([hand]))
 
     def memories(self, belief: HandRange, pick: IntArray) -> tuple[Memory, ...]:
-        return tuple(self._of(p, pick) for p in range(len(self.seats)))
+        return tuple(self._memory(p, pick) for p in range(len(self.seats)))
 
 
 def _batches(belief: HandRange, n: int) -> Iterator[tuple[HanabiWorlds, IntArray]]:
-    """Worlds of the first n hands, and which; the order of their decks is arbitrary."""
+    """Batches of worlds of the first n hands, and the rows of these; their decks are arbitrary."""
     for start in range(0, n, _BATCH):
         part = np.arange(start, min(start + _BATCH, n))
         chance = Streams(np.zeros(len(part), dtype=np.uint64))
         yield belief.worlds_of(belief.hands[part], chance), part
 
 
-def alike(memory: Memory) -> bool:
-    """Is the memory the same in every world?"""
+def is_shared(memory: Memory) -> bool:
+    """True if the memory is declared the same in every world."""
     return memory is None or isinstance(memory, Shared)

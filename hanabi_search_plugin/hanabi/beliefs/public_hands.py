@@ -1,10 +1,10 @@
 """The public belief of native Hanabi for two players: a range of hands for each (SPARTA, Method).
 
-What a player knows beyond the public is the other's hand, so its entries are the hands the other
-may hold. Given the public history the two hands are independent but for the cards they share, which
-the counts take care of. An entry's label is that hand, 5 bits a card, oldest lowest.
+What a player knows beyond the public is the other's hand, so it has an information state for each
+hand that the other may hold. The id is that hand, 5 bits a card, oldest lowest. Given the public
+history the two hands are independent but for the cards they share, which the counts account for.
 
-Letters: N or E entries, n worlds of each, W words of a row.
+Letters: N or E information states, n worlds of each, W words of a row.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArra
 from hanabi_search_plugin.core.policy import Blueprint, Memory, take
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.hanabi.beliefs import entry_kernels as kernels
+from hanabi_search_plugin.hanabi.beliefs import infostate_kernels as kernels
 from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
 from hanabi_search_plugin.hanabi.beliefs.hand_range import HandRange
 from hanabi_search_plugin.hanabi.beliefs.joint_history import (
-    Gone,
-    card_gone,
+    RemovedCard,
+    card_removed,
+    cards_left,
     hand_before,
-    left_of,
     public_view,
 )
 from hanabi_search_plugin.hanabi.beliefs.partner_kinds import make_partners
@@ -37,14 +37,14 @@ from hanabi_search_plugin.hanabi.engine.layout import NO_CARD
 
 @dataclass(frozen=True, eq=False)
 class HandRanges(PublicBelief):
-    """The public belief of two players. Made by ``HanabiGame.public_belief``."""
+    """The public belief of two players. Made by ``beliefs.exact.public_belief``."""
 
     game: HanabiRules
     blueprint: Blueprint
     turn: int
-    public: HanabiView  # all hands are hidden
+    public: HanabiView  # what everybody sees: all hands are hidden
     ranges: tuple[HandRange, HandRange]  # of player 0's hand, and of player 1's
-    gone: tuple[Gone, ...] = ()
+    removed: tuple[RemovedCard, ...] = ()  # cards that have left hands so far
 
     @classmethod
     def start(
@@ -57,7 +57,7 @@ class HandRanges(PublicBelief):
             )
         assert isinstance(view, HanabiView)
         first, second = (
-            HandRange.before_any_event(
+            HandRange.at_start(
                 game,
                 blueprint,
                 public_view(game, view, seat),
@@ -80,7 +80,7 @@ class HandRanges(PublicBelief):
     def likelihoods(self) -> int:
         return self.ranges[0].likelihoods + self.ranges[1].likelihoods
 
-    def entry_of(self, view: View) -> int:
+    def infostate_of(self, view: View) -> int:
         assert isinstance(view, HanabiView)
         return _pack(view.rows[0, self.game.hand_slots(1 - view.player)])
 
@@ -99,13 +99,15 @@ class HandRanges(PublicBelief):
             for seat in (0, 1)
         )
         public = public_view(self.game, view, 0)
-        card = card_gone(self.game, self.turn, event, public)
-        gone = self.gone if card is None else (*self.gone, card)
-        return replace(self, turn=self.turn + 1, public=public, ranges=(first, second), gone=gone)
+        card = card_removed(self.game, self.turn, event, public)
+        removed = self.removed if card is None else (*self.removed, card)
+        return replace(
+            self, turn=self.turn + 1, public=public, ranges=(first, second), removed=removed
+        )
 
-    def exclude(self, player: int, turn: int, entries: IntArray) -> HandRanges:
-        part, labels = self._grown(player, turn)
-        kept = part.select(np.flatnonzero(~np.isin(labels, entries)))
+    def exclude(self, player: int, turn: int, ids: IntArray) -> HandRanges:
+        part, then = self._grown(player, turn)
+        kept = part.select(np.flatnonzero(~np.isin(then, ids)))
         if not len(kept.hands):
             kept = part.recover(part)
         first, second = (kept if seat == 1 - player else self.ranges[seat] for seat in (0, 1))
@@ -114,89 +116,87 @@ class HandRanges(PublicBelief):
     def _grown(
         self, player: int, turn: int, limit: int | None = None
     ) -> tuple[HandRange, IntArray]:
-        """The other's range, spelled out as far as its hand of that turn goes, and the labels then.
+        """The other's range, with its cards of that turn enumerated, and the ids then of its hands.
 
-        ``limit`` ends the spelling out at so many hands; labels are those of the hands found.
+        ``limit`` ends the enumeration after so many hands.
         """
         holder = 1 - player
         part = self.ranges[holder]
-        since = [card for card in self.gone if card.turn >= turn and card.player == holder]
-        still = left_of(part.present + sum(not card.drew for card in since), since)
+        since = [card for card in self.removed if card.turn >= turn and card.player == holder]
+        still = cards_left(part.present + sum(not card.drew for card in since), since)
         if part.known < still:
-            part = part.enumerate(part.told, upto=still, limit=limit)
-        labels = part.hands.astype(np.int64)
+            part = part.enumerate(part.hinted, upto=still, limit=limit)
+        then = part.hands.astype(np.int64)
         for card in reversed(since):
-            labels = hand_before(labels, card)
-        return part, labels
+            then = hand_before(then, card)
+        return part, then
 
     # ------------------------------------------------------------------------------- queries
 
     def size(self, player: int) -> int:
         return self.ranges[1 - player].size
 
-    def entries(self, player: int) -> IntArray:
-        return self.ranges[1 - player].spelled_out().hands.astype(np.int64)
+    def infostates(self, player: int) -> IntArray:
+        return self.ranges[1 - player].fully_enumerated().hands.astype(np.int64)
 
     def ancestors(self, player: int, turn: int, limit: int) -> IntArray | None:
-        part, labels = self._grown(player, turn, limit + 1)
-        if part is not self.ranges[1 - player] and len(labels) > limit:
-            return None  # spelled out as far as that turn's hand: every label is another
-        found = np.unique(labels)
+        part, then = self._grown(player, turn, limit + 1)
+        if part is not self.ranges[1 - player] and len(then) > limit:
+            return None  # the range was enumerated for this: every id is another
+        found = np.unique(then)
         return found if len(found) <= limit else None
 
-    def view_of(self, player: int, entries: IntArray) -> HanabiView:
+    def view_of(self, player: int, ids: IntArray) -> HanabiView:
         public = self.public.rows[0]
-        rows = np.empty((len(entries), len(public)), dtype=np.int32)
-        kernels.fill_views(self.game.dims, public, 1 - player, entries, rows)
+        rows = np.empty((len(ids), len(public)), dtype=np.int32)
+        kernels.fill_views(self.game.dims, public, 1 - player, ids, rows)
         return HanabiView(self.game, player, rows)
 
-    def memory_of(self, player: int, entries: IntArray) -> Memory:
+    def memory_of(self, player: int, ids: IntArray) -> Memory:
         hands = self.ranges[1 - player]
-        return hands.partners.memories(hands, hands.find(entries))[player]
+        return hands.partners.memories(hands, hands.rows_of(ids))[player]
 
-    def possible(self, player: int, entries: IntArray) -> BoolArray:
+    def possible(self, player: int, ids: IntArray) -> BoolArray:
         hands = self.ranges[player]
-        possible = np.empty(len(entries), dtype=np.bool_)
-        kernels.possible_entries(
-            self.game.dims, self.view_of(player, entries).rows, player, hands.hands, hands.known,
+        possible = np.empty(len(ids), dtype=np.bool_)
+        kernels.possible_infostates(
+            self.game.dims, self.view_of(player, ids).rows, player, hands.hands, hands.known,
             possible,
         )  # fmt: skip
         return possible
 
-    def weights(self, player: int, entries: IntArray) -> FloatArray:
-        """See ``PublicBelief.weights``. Takes a time of entries x hands of the player's range."""
-        weights = np.empty(len(entries))
+    def weights(self, player: int, ids: IntArray) -> FloatArray:
+        """See ``PublicBelief.weights``. Takes time in proportion to E x hands of the range."""
+        weights = np.empty(len(ids))
         seen = self.ranges[1 - player]
-        own = seen.likelihood[seen.find(entries)] if len(seen.likelihood) else np.ones(len(entries))
-        for e, entry in enumerate(entries.tolist()):
-            given = self.condition_on(player, entry)
+        own = seen.likelihood[seen.rows_of(ids)] if len(seen.likelihood) else np.ones(len(ids))
+        for e, infostate in enumerate(ids.tolist()):
+            given = self.condition_on(player, infostate)
             weights[e] = given.weights().sum() if len(given.hands) else 0.0
-        cards = _ways(entries, seen.present, seen.unseen)
+        cards = _ways(ids, seen.present, seen.unseen)
         weights *= cards * own
         return np.asarray(weights / weights.sum(), dtype=np.float64)
 
-    def condition_on(self, player: int, entry: int) -> HandBelief:
-        own, entries = self.ranges[player], np.array([entry])
-        view = self.view_of(player, entries)
+    def condition_on(self, player: int, infostate: int) -> HandBelief:
+        own, ids = self.ranges[player], np.array([infostate])
+        view = self.view_of(player, ids)
         given = {f.name: getattr(own, f.name) for f in fields(own)}
-        belief = HandBelief(**given, own_memory=self.memory_of(player, entries))
-        return belief.seen(view).possible()
+        belief = HandBelief(**given, own_memory=self.memory_of(player, ids))
+        return belief.with_view(view).without_impossible()
 
     def sample(
-        self, player: int, entries: IntArray, chance: Streams
+        self, player: int, ids: IntArray, chance: Streams
     ) -> tuple[HanabiWorlds, tuple[Memory, ...]]:
-        hands, views = self.ranges[player], self.view_of(player, entries)
+        hands, views = self.ranges[player], self.view_of(player, ids)
         n = len(chance)
-        rows = np.empty((len(entries) * n, views.rows.shape[1]), dtype=np.int32)
+        rows = np.empty((len(ids) * n, views.rows.shape[1]), dtype=np.int32)
         picks = np.empty(len(rows), dtype=np.int64)
-        kernels.sample_entries(
+        kernels.sample_worlds(
             self.game.dims, views.rows, player, hands.hands, hands.likelihood, hands.known,
             hands.unseen, hands.blocks[1:], chance.state, rows, picks,
         )  # fmt: skip
         memories = list(hands.partners.memories(hands, picks))
-        memories[player] = take(
-            self.memory_of(player, entries), np.repeat(np.arange(len(entries)), n)
-        )
+        memories[player] = take(self.memory_of(player, ids), np.repeat(np.arange(len(ids)), n))
         return HanabiWorlds(self.game, rows), tuple(memories)
 
 
@@ -204,13 +204,13 @@ def _pack(cards: NDArray[Any]) -> int:
     return sum(int(card) << 5 * i for i, card in enumerate(cards) if card != NO_CARD)
 
 
-def _ways(entries: IntArray, cards: int, unseen: IntArray) -> FloatArray:
-    """Ways to draw each hand from the unseen cards."""
-    ways = np.ones(len(entries))
-    for e, entry in enumerate(entries.tolist()):
+def _ways(ids: IntArray, cards: int, unseen: IntArray) -> FloatArray:
+    """[E] ways to draw each hand from the unseen cards."""
+    ways = np.ones(len(ids))
+    for e, infostate in enumerate(ids.tolist()):
         counts = unseen.copy()
         for i in range(cards):
-            card = (entry >> 5 * i) & 31
+            card = (infostate >> 5 * i) & 31
             ways[e] *= max(counts[card], 0)
             counts[card] -= 1
     return ways

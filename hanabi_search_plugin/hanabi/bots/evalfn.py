@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray, View
-from hanabi_search_plugin.core.policy import Estimates, Memory
+from hanabi_search_plugin.core.policy import EstimatingGuide, Memory
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.hanabi.bots import action_rules as ops
 from hanabi_search_plugin.hanabi.bots import features, value_kernels
@@ -187,7 +187,7 @@ class _NetworkAgent(RuleAgent):
         return script
 
 
-class EvalFn(_NetworkAgent, Estimates):
+class EvalFn(_NetworkAgent, EstimatingGuide):
     """Makes the move of the highest value among those that the rules propose; of equals the first.
 
     Where they propose none, among all legal moves. Memory as of a RuleAgent. Raises ConfigError as

@@ -1,4 +1,4 @@
-"""Hands drawn anew by what the convention of a rule agent says of them; see ``policy.Redraws``."""
+"""Hands drawn anew by what the convention of a rule agent says; see ``policy.RedrawingGuide``."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import BoolArray, IntArray, View, Worlds
-from hanabi_search_plugin.core.policy import Memory, Redraws
+from hanabi_search_plugin.core.policy import Memory, RedrawingGuide
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.bots import action_rules as ops
 from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot, Routines, _native
@@ -58,7 +58,7 @@ from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiW
 _ROUTINES = Routines(decide=ops.decide, observe=ops.observe, common=ops.common)
 
 
-class RuleAgent(CompiledBot, Redraws):
+class RuleAgent(CompiledBot, RedrawingGuide):
     """Plays the move of the first rule that proposes one; see the module for the two readings.
 
     Memory: int32 [B, words], what ``blueprints.rules`` says, the same for all seats. Raises
@@ -135,7 +135,7 @@ class RuleAgent(CompiledBot, Redraws):
         return proposed
 
     def redraw(self, worlds: Worlds, player: int, memory: Memory, rng: Streams) -> HanabiWorlds:
-        """See ``Redraws``: hands whose cards the convention allows, each of them as likely.
+        """See ``RedrawingGuide``: hands whose cards the convention allows, each of them as likely.
 
         After 64 draws in which two slots took the same card, hints alone count. Takes a varying
         number of draws of ``rng``.

@@ -38,7 +38,7 @@ def action_values(
     *,
     threads: int = 1,
 ) -> FloatArray:
-    """[M, B] see ``Game.action_values``.
+    """[M, B] see ``core.rollout.action_values``.
 
     ``scripts`` int64 [P, SCRIPT] says who they are, or [B, P, SCRIPT] where that differs by world.
     """

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import IntArray, Worlds
-from hanabi_search_plugin.core.policy import Blueprint, Estimates, Memory
+from hanabi_search_plugin.core.policy import Blueprint, EstimatingGuide, Memory
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.core.tree import GrownTree, Move, TreeSettings
+from hanabi_search_plugin.core.tree import GrownTree, MoveStats, TreeSettings
 from hanabi_search_plugin.hanabi.beliefs.mixed_partners import mixes_compiled
 from hanabi_search_plugin.hanabi.bots.action_rules import WEIGHTS, proposed_mask
 from hanabi_search_plugin.hanabi.bots.compiled import NO_MEMORY, pack_memories, table_of
@@ -296,9 +296,9 @@ class CompiledTree(GrownTree):
         )  # fmt: skip
         self.iterations += len(worlds)
 
-    def moves(self) -> dict[int, Move]:
+    def moves(self) -> dict[int, MoveStats]:
         return {
-            a: Move(int(self.visits[0, a]), float(self.totals[0, a]), float(self.squares[a]))
+            a: MoveStats(int(self.visits[0, a]), float(self.totals[0, a]), float(self.squares[a]))
             for a in np.flatnonzero(self.available[0]).tolist()
         }
 
@@ -333,7 +333,7 @@ def start_tree(
     words, memory = np.zeros(SCRIPT, dtype=np.int64), NO_MEMORY
     words[KIND] = NO_BOT
     if settings.guide is not None:
-        known = EvalFn if isinstance(settings.guide, Estimates) else RuleAgent
+        known = EvalFn if isinstance(settings.guide, EstimatingGuide) else RuleAgent
         if not isinstance(settings.guide, known):
             return None
         words, memory = settings.guide.script(game), settings.guide_memory

@@ -1,8 +1,8 @@
-"""Compiled loops over the entries of a public belief: worlds drawn for many of them at once.
+"""Compiled loops over the information states of a public belief, for two players.
 
-An entry of a player is what it may see in the other player's hand; given it, the player's own hand
-is one of its range, weighted by the ways to draw it from the cards that then are unseen. Letters: E
-entries, n worlds of each, N hands of the range.
+An information state of a player is the hand that it sees: the other's. Given that hand, its own is
+one of its range, weighted by the ways to draw it from the cards that are unseen then. Letters:
+E information states, n worlds of each, N hands of the range.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from hanabi_search_plugin.hanabi.engine.layout import NO_CARD, hand_at, hand_siz
 from hanabi_search_plugin.hanabi.engine.rules import next_uniform
 from hanabi_search_plugin.jit import inline, kernel
 
-# A range of at most so many hands is weighed anew for every entry. From longer ones hands are drawn
-# by the public weights and kept with the ratio of the two, for so many tries.
+# A range of at most LISTED hands is weighed anew for every information state. From longer ranges
+# hands are drawn by their public weights and accepted with the ratio of the two weights; after
+# TRIES rejections the range is weighed after all.
 LISTED, TRIES = 1024, 1000
 
 
 @kernel
 def fill_views(dims: Any, view: Any, player: int, hands: Any, rows: Any) -> None:
-    """rows[e] = the public view with hand e (5 bits a card) in the slots that ``player`` has."""
+    """Write rows[e]: the public view with hand e (5 bits a card) in the slots of ``player``."""
     at = hand_at(dims, player)
     for e in range(len(hands)):
         rows[e] = view
@@ -34,10 +35,10 @@ def fill_views(dims: Any, view: Any, player: int, hands: Any, rows: Any) -> None
 
 
 @kernel
-def possible_entries(
+def possible_infostates(
     dims: Any, views: Any, seat: int, hands: Any, known: int, possible: Any
 ) -> None:
-    """possible[e] = can ``seat``, which sees views[e], hold one of the hands at all?"""
+    """Write possible[e]: True if ``seat``, which sees views[e], can hold any of the hands."""
     unseen = np.empty(32, np.int64)
     for e in range(len(views)):
         count_cards(dims, views[e], seat, unseen)
@@ -50,7 +51,7 @@ def possible_entries(
 
 @inline
 def weigh_all(hands: Any, likelihood: Any, known: int, unseen: Any, sums: Any) -> float:
-    """sums[n] = the weight of the hands up to n; returns the weight of all."""
+    """Write sums[n], the weight of hands 0 to n; return the weight of all hands."""
     total = 0.0
     for n in range(len(hands)):
         like = likelihood[n] if len(likelihood) > 0 else 1.0
@@ -61,7 +62,7 @@ def weigh_all(hands: Any, likelihood: Any, known: int, unseen: Any, sums: Any) -
 
 @inline
 def first_above(sums: Any, draw: float) -> int:
-    """The first index at which the sums pass ``draw``; the last where rounding leaves none."""
+    """The first index whose cumulative sum exceeds ``draw``; the last index if none does."""
     low, high = 0, len(sums) - 1
     while low < high:
         middle = (low + high) >> 1
@@ -73,7 +74,7 @@ def first_above(sums: Any, draw: float) -> int:
 
 
 @kernel
-def sample_entries(
+def sample_worlds(
     dims: Any,
     views: Any,
     seat: int,
@@ -86,11 +87,12 @@ def sample_entries(
     rows: Any,
     picks: Any,
 ) -> None:
-    """rows[e * n + i] = a world drawn for entry e with stream i; picks: the hands drawn.
+    """Write rows[e * n + i]: a world drawn for information state e with stream i.
 
-    ``views`` int32 [E, W]: what ``seat`` sees. ``public`` int64 [32]: the cards unseen by the
-    public; ``blocks`` [K]: the public weights of the hands up to the end of each BLOCK. ``seeds``
-    uint64 [n]: all entries meet the same chance. Every entry must be possible.
+    ``picks`` [E * n] receives the index of the hand drawn. ``views`` int32 [E, W]: what ``seat``
+    sees. ``public`` int64 [32]: the copies unseen by the public; ``blocks`` [K]: the public weights
+    of the hands up to the end of each BLOCK. ``seeds`` uint64 [n]: all information states meet the
+    same chance. Every information state must be possible.
     """
     unseen, counts = np.empty(32, np.int64), np.empty(32, np.int64)
     rest = np.empty(64, np.int64)

@@ -1,0 +1,167 @@
+"""The others' past moves under hypothetical hidden tokens: their likelihood, and the memories left.
+
+Had other tokens been hidden from a seat, the others would have seen something else and moved by
+that. A game that ``Replays`` rebuilds what they would have seen. Letters: n samples, K tokens
+hidden from the seat.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from hanabi_search_plugin.beliefs.belief_model import Grounded
+from hanabi_search_plugin.core.capabilities import PrivateTokens, Replays
+from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.game import (
+    UNSEEN,
+    Event,
+    FloatArray,
+    History,
+    IntArray,
+    View,
+    Worlds,
+)
+from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy, join, memory_from, take
+from hanabi_search_plugin.core.streams import Streams
+
+VIEWS_AT_ONCE = 512  # views of several turns that a policy is asked about in one call
+BLOCK = 1 << 14  # views of one turn in one call
+
+
+@dataclass
+class EvaluationCount:
+    """Policy evaluations of one game, counted by all beliefs that grew from the same first one."""
+
+    n: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class PastMoves:
+    """The moves of a game so far, as one seat saw them. Immutable but for the count."""
+
+    game: PrivateTokens
+    blueprint: Blueprint
+    history: History  # the seat's
+    public: dict[int, Memory]  # other seats whose memory is public or None: that memory, one row
+    before: tuple[Memory, ...] = ()  # per move: its mover's memory before it, if that is public
+    count: EvaluationCount = field(default_factory=EvaluationCount)
+
+    @classmethod
+    def start(cls, game: PrivateTokens, blueprint: Blueprint, view: View) -> PastMoves:
+        """No moves yet, at the seat's first view.
+
+        Raises UnsupportedError if a policy's memory is not public and the game cannot replay it.
+        """
+        seat, shown = view.player, _some_world(game, view)
+        others = [p for p in range(game.num_players) if p != seat]
+        memories = {p: blueprint[p].start(shown.view(p)) for p in others}
+        public = {
+            p: memory
+            for p, memory in memories.items()
+            if memory is None or blueprint[p].public_memory
+        }
+        for p in others:
+            if not (p in public or isinstance(game, Replays)):
+                raise UnsupportedError(
+                    f"{game.name} cannot replay its past (it is not Replays), which "
+                    f"{blueprint[p]!r} needs: its memory is not public"
+                )
+        return cls(game, blueprint, History(seat, (view,)), public)
+
+    def observe(self, event: Event, view: View) -> PastMoves:
+        """The moves after one more, as the seat sees it, and the seat's view after it."""
+        shown = _some_world(self.game, view) if self.public else None
+        return replace(
+            self,
+            history=self.history.append(event, view),
+            public={
+                p: self.blueprint[p].observe(shown.view(p), event.seen_by(p, self.game), memory)
+                for p, memory in self.public.items()
+                if shown is not None
+            },
+            before=(*self.before, self.public.get(int(event.player[0]))),
+        )
+
+    @property
+    def all_explained(self) -> bool:
+        """True if ``likelihood`` takes all moves of the others into account."""
+        others = [policy for p, policy in enumerate(self.blueprint) if p != self.history.seat]
+        return all(map(_gives_probabilities, others)) and isinstance(self.game, Replays)
+
+    def likelihood(self, tokens: IntArray, since: int = 0) -> FloatArray:
+        """[n] the probability of the others' moves from turn ``since`` on.
+
+        It is that of the case that tokens [n, K] are hidden from the seat today. Moves of policies
+        without probabilities, and all moves of games that are not ``Replays``, count as certain.
+        """
+        weights = np.ones(len(tokens))
+        if not isinstance(self.game, Replays):
+            return weights
+        for p, policy in enumerate(self.blueprint):
+            if p == self.history.seat or not _gives_probabilities(policy):
+                continue
+            moves = {
+                t: int(event.action[0])
+                for t, event in enumerate(self.history.events)
+                if t >= since and event.player[0] == p and event.action[0] != UNSEEN
+            }
+            ask = self._by_views if p in self.public else self._by_replay
+            left = sorted(moves, reverse=True)
+            while left and (rows := np.flatnonzero(weights)).size:
+                # Many samples turn by turn: fewer are left each time, and they share public memory.
+                count = max(1, VIEWS_AT_ONCE // len(rows)) if p in self.public else len(left)
+                turns, left = left[:count], left[count:]
+                self.count.n += len(turns) * len(rows)
+                for some in np.array_split(rows, -(-len(rows) // BLOCK)):
+                    weights[some] *= ask(p, {t: moves[t] for t in turns}, tokens[some])
+        return weights
+
+    def memory(self, player: int, tokens: IntArray) -> Memory:
+        """[n] the policy memory of another player, if tokens [n, K] are hidden from the seat."""
+        if player in self.public:
+            return take(self.public[player], np.zeros(len(tokens), dtype=np.int64))
+        return memory_from(self.blueprint[player], self._replayed(player, tokens))
+
+    def _by_views(self, player: int, moves: dict[int, int], tokens: IntArray) -> FloatArray:
+        """[n] the probability of the moves (by turn) of ``player``, whose memory is public."""
+        assert isinstance(self.game, Replays)
+        turns, actions = np.array(list(moves)), np.array(list(moves.values()))
+        n, move = len(tokens), np.repeat(np.arange(len(moves)), len(tokens))
+        each = np.tile(tokens, (len(moves), 1))
+        view = self.game.views_at(self.history, player, each, turns[move])
+        memory = take(join([self.before[t] for t in turns]), move)
+        chance = self.blueprint[player].probabilities(view, view.legal, memory)
+        made = chance[np.arange(len(move)), actions[move]]
+        return np.asarray(made.reshape(-1, n).prod(axis=0), dtype=np.float64)
+
+    def _by_replay(self, player: int, moves: dict[int, int], tokens: IntArray) -> FloatArray:
+        """[n] the probability of the moves (by turn) of ``player``, whatever its memory."""
+        policy, again = self.blueprint[player], self._replayed(player, tokens)
+        made, memory = np.ones(len(tokens)), policy.start(again.views[0])
+        for t, event in enumerate(again.events):
+            view = again.views[t]
+            if t in moves:
+                made *= policy.probabilities(view, view.legal, memory)[:, moves[t]]
+            memory = policy.observe(again.views[t + 1], event, memory)
+        return made
+
+    def _replayed(self, player: int, tokens: IntArray) -> History:
+        """The history of ``player`` in batches of n."""
+        assert isinstance(self.game, Replays)
+        again = self.game.replay(self.history, player, tokens)
+        rows = np.zeros(len(tokens), dtype=np.int64)
+        events = tuple(event.select(rows) for event in again.events)
+        return History(player, again.views, events)
+
+
+def _gives_probabilities(policy: Policy) -> bool:
+    return policy.deterministic or type(policy).probabilities is not Policy.probabilities
+
+
+def _some_world(game: PrivateTokens, view: View) -> Worlds:
+    """A world that shows ``view``, to read from it what everybody sees."""
+    rng = np.random.default_rng(0)
+    tokens = Grounded(game).sample(view, None, rng, 1)
+    return game.worlds_of(view, tokens, Streams.spawn(rng, 1))

@@ -7,8 +7,7 @@ tiger more often at the other; a search that knows how much it knows listens aga
 
 import numpy as np
 
-from hanabi_search_plugin import Lbs, Learned, PlainGame, Policy, evaluate, upgrade
-from hanabi_search_plugin.beliefs.belief_model import BeliefModel, draw
+from hanabi_search_plugin import BeliefModel, Lbs, Learned, PlainGame, Policy, evaluate, upgrade
 from hanabi_search_plugin.core import NOBODY, PrivateTokens
 
 LISTEN, OPEN_LEFT, OPEN_RIGHT = range(3)
@@ -20,7 +19,7 @@ class Tiger(PlainGame, PrivateTokens):
     """A state is the tiger's door (0 left, 1 right), what was heard, and the door opened."""
 
     name, num_players, num_actions, max_length = "tiger", 1, 3, LONGEST + 1
-    return_range = (-100.0 - LONGEST, 10.0)
+    return_range, public_actions = (-100.0 - LONGEST, 10.0), True
     num_factors, token_length, vocabulary = 1, 1, 2  # the one hidden thing is the tiger's door
     visible = np.zeros((1, 1), dtype=bool)
 
@@ -91,7 +90,7 @@ class Ears(BeliefModel):
         return state + np.where(event.action == LISTEN, view.observation("observation")[:, 1], 0)
 
     def sample(self, view, state, rng, n):
-        return draw(np.repeat(self.chances(state), n, axis=0), rng.random(n))[:, None]
+        return (rng.random((n, 1)) >= self.chances(state)[0, 0]).astype(np.int64)
 
     def log_likelihood(self, view, state, tokens):
         return np.log(np.take_along_axis(self.chances(state), tokens, axis=1))
@@ -124,4 +123,4 @@ if __name__ == "__main__":
     search = Lbs(depth=None, rollouts=1_000, threshold=0.0)
     agent = upgrade(Hasty(), game, search, belief=Learned(Ears(game)))
     result = evaluate(game, agent, games=200, seed=7)
-    print(f"hasty {result.baseline_scores.mean():.2f}, upgraded {result.scores.mean():.2f}")
+    print(f"hasty {result.baseline_scores.mean():.2f}, upgraded {result.mean:.2f}")

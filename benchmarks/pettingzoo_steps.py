@@ -1,4 +1,4 @@
-"""Steps a second of PettingZoo's Hanabi and of ours, random legal moves, one process.
+"""Count steps a second of PettingZoo's Hanabi and of ours (docs/ecosystems.md).
 
     python -m benchmarks.pettingzoo_steps --seconds 3
 
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.wrappers import _pettingzoo_env as native
+from hanabi_search_plugin.wrappers import pettingzoo as native
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # a hint at another way to make environments

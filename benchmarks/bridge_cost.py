@@ -1,6 +1,6 @@
 """Time a finished auction of bridge_uncontested_bidding in OpenSpiel (docs/other_games.md).
 
-It is the reason why the game is not searched: a rollout is a finished auction. OpenSpiel scores each
+The game is not searched for this reason: a rollout is a finished auction. OpenSpiel scores each
 by a double-dummy analysis of the deal, for as many layouts of the opponents' cards as
 ``num_redeals`` says, and keeps nothing of it for the next auction of the same deal.
 """

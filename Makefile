@@ -34,7 +34,7 @@ slow: $(VENV)/.installed-dev
 	$(BIN)/pytest -m slow $(PYTEST_ARGS)
 
 bench: $(VENV)/.installed
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/hanabi-search bench
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)

@@ -1,4 +1,4 @@
-"""How good are the learned beliefs of the package? Their figures and their cards in docs/lbs.md.
+"""Measure how close the learned beliefs come to the true hands (docs/lbs.md).
 
 python -m benchmarks.beliefs ship smartnet RUN   # a run's model, into the package, measured
 python -m benchmarks.beliefs cards               # docs/lbs.md from what was measured
@@ -19,6 +19,7 @@ from rich.console import Console
 
 from benchmarks.pages import fill
 from hanabi_search_plugin import (
+    BeliefModel,
     Grounded,
     HanabiConfig,
     HanabiGame,
@@ -27,7 +28,6 @@ from hanabi_search_plugin import (
     load_belief_model,
     load_policy,
 )
-from hanabi_search_plugin.beliefs.belief_model import BeliefModel
 from hanabi_search_plugin.beliefs.learned_belief import LearnedBelief
 from hanabi_search_plugin.core import PAD
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write

@@ -1,4 +1,4 @@
-"""How good are the hand-written blueprints, by themselves and with SPARTA on top?
+"""Measure the hand-written blueprints, alone and under SPARTA (docs/blueprints.md).
 
 python -m benchmarks.blueprints self-play              # 20,000 games a policy and player count
 python -m benchmarks.blueprints sparta --threads 2     # 200 paired games a row, resumable

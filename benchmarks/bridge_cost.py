@@ -1,8 +1,8 @@
-"""Why bridge_uncontested_bidding is not searched: what OpenSpiel spends on one finished auction.
+"""Time a finished auction of bridge_uncontested_bidding in OpenSpiel (docs/other_games.md).
 
-OpenSpiel scores every finished auction by a double-dummy analysis of the deal, for as many layouts
-of the opponents' cards as ``num_redeals`` says, and keeps nothing of it for the next auction of the
-same deal. A rollout is a finished auction.
+The game is not searched for this reason: a rollout is a finished auction. OpenSpiel scores each
+by a double-dummy analysis of the deal, for as many layouts of the opponents' cards as
+``num_redeals`` says, and keeps nothing of it for the next auction of the same deal.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How good are clones of a search, by data, objective and network? The tables of docs/clone.md.
+"""Measure clones of a search by data, objective and network (docs/clone.md).
 
 python -m benchmarks.clone train searched --held-out held-out   # every row, resumable
 python -m benchmarks.clone page                                  # docs/clone.md from results

@@ -1,6 +1,8 @@
-"""How long a move of RIS-MCTS without rollouts takes, against the 40 ms of the CIG competition.
+"""Time a move of RIS-MCTS without rollouts (docs/tree_search.md).
 
 python -m benchmarks.evalfn --games 20
+
+The CIG competition allowed 40 ms a move.
 """
 
 from __future__ import annotations

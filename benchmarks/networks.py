@@ -1,4 +1,4 @@
-"""How good are the networks of the package? Their figures and their cards in docs/models.md.
+"""Measure the networks of the package, and write their cards (docs/models.md).
 
 python -m benchmarks.networks ship smartnet RUN   # a training run's network, into the package
 python -m benchmarks.networks critic rlnet RUN    # a critic that was trained for it, beside it

@@ -1,4 +1,6 @@
-"""How fast is a network in search? Compiled features and equal inputs asked once, against tensors.
+"""Time networks in search: compiled features against tensors (docs/models.md).
+
+Inputs that are equal are asked once.
 
 python -m benchmarks.networks_search --policy smartnet --repeats 3
 python -m benchmarks.networks_search --largest    # instead: the largest update of a belief there is

@@ -1,4 +1,4 @@
-"""Compare the native engine with OpenSpiel over many random configurations and games.
+"""Compare the native engine with OpenSpiel over many random games (README.md).
 
     python -m benchmarks.openspiel_parity --games 100000 --jobs 2
 

@@ -1,4 +1,4 @@
-"""Blueprint against searched agent on games that are not standard Hanabi, paired.
+"""Measure SPARTA on games that are not standard Hanabi, paired (docs/other_games.md).
 
 python -m benchmarks.other_games measure               # every row, resumable
 python -m benchmarks.other_games profile               # time outside pyspiel on OpenSpiel's hanabi

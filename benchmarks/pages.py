@@ -1,4 +1,4 @@
-"""Pages of the documentation with tables that are made from results."""
+"""Write measured tables into pages of the documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One seat among partners drawn at random, whose policies it does not know.
+"""Measure one seat among partners whose policies it does not know (docs/partners.md).
 
 python -m benchmarks.partners adapt --players 4 --search sparta --games 200
 python -m benchmarks.partners identify --players 4 --games 50

@@ -1,4 +1,4 @@
-"""Steps a second of PettingZoo's Hanabi and of ours, random legal moves, one process.
+"""Count steps a second of PettingZoo's Hanabi and of ours (docs/ecosystems.md).
 
     python -m benchmarks.pettingzoo_steps --seconds 3
 
@@ -16,8 +16,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-
-from hanabi_search_plugin.wrappers import pettingzoo
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # a hint at another way to make environments

@@ -1,10 +1,10 @@
-"""What each way of not repeating work saves multi-agent SPARTA.
+"""Measure what each way of not repeating work saves joint SPARTA (docs/sparta.md).
 
     python -m benchmarks.range_search --games 4 --max-range 80
 
 The same games of 2-player SmartBot, searched jointly in five ways that decide alike, move by move
-(the command fails if they do not). Rollouts of range searches alone: what the movers spend on their
-own decisions is the same in all.
+(the command fails if they do not). Counted are the rollouts of range searches alone: what the
+movers spend on their own decisions is the same in all.
 """
 
 from __future__ import annotations

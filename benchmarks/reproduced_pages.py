@@ -1,5 +1,4 @@
-"""Write what `hanabi-search reproduce` measured into docs/sparta.md, docs/ris_mcts.md and
-docs/lbs.md.
+"""Write what `hanabi-search reproduce` measured into docs/sparta.md, ris_mcts.md and lbs.md.
 
 python -m benchmarks.reproduced_pages
 """

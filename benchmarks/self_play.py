@@ -1,4 +1,4 @@
-"""How far networks get by self-play: what docs/self_play.md shows, from runs of ``train rl``.
+"""Measure how far networks get by self-play, from runs of ``train rl`` (docs/self_play.md).
 
 python -m benchmarks.self_play keep NAME RUN   # a run's curve, and its network measured
 python -m benchmarks.self_play speed           # decisions a second of the full game

@@ -1,12 +1,12 @@
-"""Steps a second of Hanabi as tensors on a device, beside the compiled engine on one core.
+"""Count steps a second of Hanabi as tensors, beside the compiled engine (docs/gpu.md).
 
     python -m benchmarks.tensor_steps --device cuda
 
 A step is one move in one game, uniformly drawn from the legal ones; games that end begin anew. The
-second column also encodes what the seat to move sees, as "v0-1" for a network. Then what each part
-of a step costs, at the largest number of games. Games by a network
-are dealt and played to their end. A processor is measured by the CPU time of one thread, a GPU by
-the clock; best of several rounds.
+second column also encodes what the seat to move sees, as "v0-1" for a network. A second table says
+what each part of a step costs, at the largest number of games. Games by a network are dealt and
+played to their end. A processor is measured by the CPU time of one thread, a GPU by the clock; best
+of several rounds.
 """
 
 from __future__ import annotations

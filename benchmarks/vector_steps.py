@@ -1,4 +1,4 @@
-"""Steps a second of many games of Hanabi as one Gymnasium vector environment, and of one by one.
+"""Count steps a second of Hanabi as one Gymnasium vector environment (docs/ecosystems.md).
 
     python -m benchmarks.vector_steps --seconds 3
 

@@ -5,25 +5,29 @@ python examples/02_evaluate.py [games]
 
 import sys
 
-from hanabi_search_plugin import HanabiGame, SmartBot, Sparta, evaluate, upgrade
-from hanabi_search_plugin.evaluation.match import GameResult
+from hanabi_search_plugin import HanabiGame, Sparta, evaluate, upgrade
 
 games = int(sys.argv[1]) if len(sys.argv) > 1 else 4
 game = HanabiGame(players=2)
-bot = SmartBot()
-small = upgrade(bot, game, search=Sparta(rollouts=2_000))
-large = upgrade(bot, game, search=Sparta(rollouts=10_000))
+small = upgrade("smartbot", game, Sparta(rollouts=2_000))
+large = upgrade("smartbot", game, Sparta(rollouts=10_000))
 
 
-def tell(finished: GameResult) -> None:
-    """Called for every game as it finishes, with all its decisions."""
+def tell(finished):
+    """Called for every game as it finishes, with all its decisions; the baseline's come first."""
     if finished.side == "policies":
         left = [f"turn {turn}" for turn, _, d in finished.decisions if d.reason == "improved"]
         print(f"game {finished.game}: {finished.score:g}, left the blueprint at {', '.join(left)}")
 
 
 result = evaluate(
-    game, (bot, large), baseline=(bot, small), games=games, seed=7, threads=2, on_game=tell
+    game,
+    ("smartbot", large),
+    baseline=("smartbot", small),
+    games=games,
+    seed=7,
+    threads=2,
+    on_game=tell,
 )
 print(f"2,000 rollouts a decision:  {result.baseline_mean:.2f}")
 print(f"10,000 rollouts a decision: {result.mean:.2f}")

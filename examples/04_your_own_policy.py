@@ -18,6 +18,6 @@ class Hopeful(Policy):
         return np.where(can_hint, hint, PLAY_OLDEST)
 
 
-agent = upgrade(Hopeful(), game, search=Sparta(rollouts=300, min_rollouts=20))
+agent = upgrade(Hopeful(), game, Sparta(rollouts=300, min_rollouts=20))
 result = evaluate(game, (Hopeful(), agent), games=20, seed=7)
 print(f"hopeful {result.baseline_mean:.2f}, upgraded {result.mean:.2f}")

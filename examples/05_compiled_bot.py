@@ -1,6 +1,6 @@
 """A bot of your own in thirty lines: compiled, registered, at the engine's speed, searched over."""
 
-from hanabi_search_plugin import HanabiGame, Sparta, evaluate, load_policy, register_policy, upgrade
+from hanabi_search_plugin import HanabiGame, Sparta, evaluate, register_policy, upgrade
 from hanabi_search_plugin.hanabi import CompiledBot, Routines, hint_action, legal_mask, routine
 from hanabi_search_plugin.hanabi import layout as at
 
@@ -28,7 +28,7 @@ def decide(dims, row, memory, script):
     return at.lowest_bit(legal_mask(dims, row) >> (2 * h)) + 2 * h  # some hint or other
 
 
-def load(config):
+def load(game):
     return CompiledBot("teller", Routines(decide))
 
 
@@ -36,7 +36,6 @@ register_policy(
     "teller", load, description="plays what is certain, tells of what scores", source="me"
 )
 game = HanabiGame(players=2)
-teller = load_policy("teller", game)
-agent = upgrade(teller, game, search=Sparta(rollouts=2_000))
-result = evaluate(game, (teller, agent), games=8, seed=7)
+agent = upgrade("teller", game, Sparta(rollouts=2_000))
+result = evaluate(game, ("teller", agent), games=8, seed=7)
 print(f"teller {result.baseline_mean:.2f}, upgraded {result.mean:.2f}")

@@ -1,7 +1,7 @@
 """A network as the blueprint: any function of observations and legal moves, upgraded by search.
 
-This one is a linear layer that was never trained. A ``torch.nn.Module`` goes in the same way, and a
-recurrent one with its ``initial_state``.
+This one is a linear layer that was never trained. A ``torch.nn.Module`` goes in the same way; a
+recurrent one brings its ``initial_state``.
 """
 
 import numpy as np
@@ -20,6 +20,6 @@ def network(obs, mask):
 
 
 policy = from_callable(network, returns="logits", encoding="openspiel")
-agent = upgrade(policy, game, search=Sparta(rollouts=300, min_rollouts=20))
+agent = upgrade(policy, game, Sparta(rollouts=300, min_rollouts=20))
 result = evaluate(game, (policy, agent), games=10, seed=7)
 print(f"network {result.baseline_mean:.2f}, upgraded {result.mean:.2f}")

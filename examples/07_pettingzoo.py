@@ -1,4 +1,4 @@
-"""A search upgrades SmartBot at one seat of PettingZoo's own Hanabi, by what that seat sees."""
+"""SmartBot with a search, at one seat of PettingZoo's own Hanabi; it reads what the seat sees."""
 
 from pettingzoo.classic import hanabi_v5
 
@@ -8,7 +8,7 @@ from hanabi_search_plugin.wrappers.pettingzoo import RecordObservations, SeatAge
 GAMES = 20
 small = {"colors": 2, "hand_size": 2, "max_information_tokens": 3, "max_life_tokens": 1}
 env = RecordObservations(hanabi_v5.env(**small))
-searching = upgrade(SmartBot(), HanabiGame(hanabi_config(env)), search=Sparta(rollouts=1_000))
+searching = upgrade(SmartBot(), HanabiGame(hanabi_config(env)), Sparta(rollouts=1_000))
 
 
 def play(policies: tuple[Policy, Policy]) -> float:

@@ -20,15 +20,14 @@ class Hopeful(pyspiel.Bot):
 
 
 game = load_game(spiel)  # hanabi: the native engine
-agent = upgrade(as_policy(Hopeful(), game), game, search=Sparta(rollouts=200, min_rollouts=20))
+agent = upgrade(as_policy(Hopeful(), game), game, Sparta(rollouts=200, min_rollouts=20))
 
 
 def mean(bot, games=20):
-    """Of the same deals for every bot at the first seat."""
+    """Mean score with ``bot`` at the first seat; every bot gets the same deals."""
     play = pyspiel.evaluate_bots
-    return (
-        sum(play(spiel.new_initial_state(), [bot, Hopeful()], k)[0] for k in range(games)) / games
-    )
+    scores = [play(spiel.new_initial_state(), [bot, Hopeful()], k)[0] for k in range(games)]
+    return sum(scores) / games
 
 
 print(f"hopeful {mean(Hopeful()):.2f}, upgraded {mean(as_bot(agent, game, 0)):.2f}")

@@ -47,6 +47,6 @@ class Thirds(Policy):
 
 game = Guess()
 check_game(game)
-agent = upgrade(Thirds(), game, search=Sparta(rollouts=1_000, threshold=0.0))
+agent = upgrade(Thirds(), game, Sparta(rollouts=1_000, threshold=0.0))
 result = evaluate(game, (Thirds(), agent), games=200, seed=7)
 print(f"thirds {result.baseline_mean:.2f}, upgraded {result.mean:.2f}")

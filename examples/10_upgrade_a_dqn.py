@@ -65,7 +65,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 game = load_game(spiel)  # hanabi: the native engine
 blueprint = tuple(as_policy(agent, game) for agent in loaded)
-searching = upgrade(blueprint, game, search=Sparta(rollouts=400, min_rollouts=20))
+searching = upgrade(blueprint, game, Sparta(rollouts=400, min_rollouts=20))
 result = evaluate(game, (blueprint[0], searching), baseline=blueprint, games=20, seed=7)
 random = evaluate(game, (UniformPolicy(), UniformPolicy()), games=1000, seed=7).mean
 print(

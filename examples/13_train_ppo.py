@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from hanabi_search_plugin import HanabiGame, evaluate, from_callable, load_policy
+from hanabi_search_plugin import HanabiGame, evaluate, from_callable
 from hanabi_search_plugin.wrappers.gymnasium import ID
 
 torch.set_num_threads(1)  # small networks: more of them only wait for each other
@@ -89,9 +89,9 @@ def train():
 
 
 def score():
-    """Of 1000 games with the partner, each move the likeliest."""
+    """Mean and standard error of 1000 games with the partner, each move the likeliest."""
     with torch.no_grad():
-        played = evaluate(game, (policy, load_policy("cautious", game)), games=1000, seed=7)
+        played = evaluate(game, (policy, "cautious"), games=1000, seed=7)
     return played.mean, played.sem
 
 

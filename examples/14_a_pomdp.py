@@ -7,8 +7,7 @@ tiger more often at the other; a search that knows how much it knows listens aga
 
 import numpy as np
 
-from hanabi_search_plugin import Lbs, Learned, PlainGame, Policy, evaluate, upgrade
-from hanabi_search_plugin.beliefs.belief_model import BeliefModel, draw
+from hanabi_search_plugin import BeliefModel, Lbs, Learned, PlainGame, Policy, evaluate, upgrade
 from hanabi_search_plugin.core import NOBODY, PrivateTokens
 
 LISTEN, OPEN_LEFT, OPEN_RIGHT = range(3)
@@ -91,7 +90,7 @@ class Ears(BeliefModel):
         return state + np.where(event.action == LISTEN, view.observation("observation")[:, 1], 0)
 
     def sample(self, view, state, rng, n):
-        return draw(np.repeat(self.chances(state), n, axis=0), rng.random(n))[:, None]
+        return (rng.random((n, 1)) >= self.chances(state)[0, 0]).astype(np.int64)
 
     def log_likelihood(self, view, state, tokens):
         return np.log(np.take_along_axis(self.chances(state), tokens, axis=1))

@@ -8,8 +8,8 @@ Everything most programs need, by what it is for:
   ``SoIsmcts``, ``MoIsmcts``, ``RisMcts``, ``Predictor``
 * Hanabi: ``HanabiGame``, ``HanabiConfig``, ``SmartBot``, ``RuleAgent``
 * policies: ``Policy``, ``UniformPolicy``, ``load_policy``, ``register_policy``, ``from_callable``
-* what a search may be told to believe: ``Particles``, ``Learned``, ``Grounded``,
-  ``load_belief_model``, ``UnknownPartners``
+* what a search may be told to believe: ``Particles``, ``Learned`` of a
+  ``BeliefModel`` (``Grounded``, ``load_belief_model``, your own), ``UnknownPartners``
 * the contracts, for games, beliefs and searches of your own: ``Game``, ``PlainGame``, ``Worlds``,
   ``View``, ``Event``, ``History``, ``Belief``, ``private_belief``, ``public_belief``, ``Search``,
   ``Streams``; check yours with ``hanabi_search_plugin.testing``
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.algorithms.predictor import Predictor
     from hanabi_search_plugin.algorithms.sparta import Sparta
     from hanabi_search_plugin.belief_agent import upgrade
-    from hanabi_search_plugin.beliefs.belief_model import Grounded
+    from hanabi_search_plugin.beliefs.belief_model import BeliefModel, Grounded
     from hanabi_search_plugin.beliefs.exact import private_belief, public_belief
     from hanabi_search_plugin.beliefs.learned_belief import Learned
     from hanabi_search_plugin.beliefs.particles import Particles
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Belief",
+    "BeliefModel",
     "ConfigError",
     "Evaluation",
     "Event",
@@ -108,7 +109,7 @@ __getattr__, __dir__ = lazily(
         "algorithms.lbs": ("Lbs",),
         "algorithms.predictor": ("Predictor",),
         "algorithms.sparta": ("Sparta",),
-        "beliefs.belief_model": ("Grounded",),
+        "beliefs.belief_model": ("BeliefModel", "Grounded"),
         "beliefs.exact": ("private_belief", "public_belief"),
         "beliefs.learned_belief": ("Learned",),
         "beliefs.particles": ("Particles",),

@@ -1,10 +1,11 @@
-"""What the pages' Python imports from this package is there; pages of frameworks run elsewhere."""
+"""What pages and examples import and name is there; pages of frameworks run elsewhere."""
 
 from __future__ import annotations
 
 import ast
 import importlib
 import re
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -12,32 +13,55 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = "hanabi_search_plugin"
+README = ROOT / "README.md"
+DOCS = tuple(sorted((ROOT / "docs").glob("*.md")))
+TOPS = (ROOT, ROOT / PACKAGE)  # where paths begin
+EXAMPLES = tuple(sorted((ROOT / "examples").glob("*.py")))
 
 
-def imports() -> list[tuple[str, str, str]]:
-    """(page, module, name) of every import in a block of Python."""
+def code_of(path: Path) -> Iterator[str]:
+    """The Python in a file: all of an example, the blocks of a page."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        yield text
+    else:
+        yield from re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+
+
+def imports(*paths: Path) -> list[tuple[str, str, str]]:
+    """(file, module, name) of every import from this package; no name where a module is imported.
+
+    A submodule that is taken from its package counts as the module.
+    """
     found = []
-    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
-        for block in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.M | re.S):
-            for node in ast.walk(ast.parse(block)):
-                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE):
-                    assert node.module is not None
-                    found += [(page.name, node.module, alias.name) for alias in node.names]
-                elif isinstance(node, ast.Import):
-                    found += [
-                        (page.name, alias.name, "")
-                        for alias in node.names
-                        if alias.name.startswith(PACKAGE)
-                    ]
-    return sorted(set(found))
+    for path in paths:
+        for node in (node for code in code_of(path) for node in ast.walk(ast.parse(code))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGE):
+                found += [(path.name, str(node.module), alias.name) for alias in node.names]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+                found += [(path.name, name, "") for name in names if name.startswith(PACKAGE)]
+    return sorted(
+        {
+            (file, f"{module}.{name}", "") if is_module(module, name) else (file, module, name)
+            for file, module, name in found
+        }
+    )
 
 
-def test_pages_have_imports() -> None:
-    assert {"README.md", "lbs.md", "gpu.md", "models.md"} <= {page for page, *_ in imports()}
+def is_module(package: str, name: str) -> bool:
+    """Is ``name`` a module in the folder of ``package``?"""
+    folder = ROOT.joinpath(*package.split("."))
+    return bool(name) and ((folder / f"{name}.py").exists() or (folder / name).is_dir())
 
 
-@pytest.mark.parametrize(("page", "module", "name"), imports())
-def test_what_a_page_imports_is_there(page: str, module: str, name: str) -> None:
+def test_pages_and_examples_have_imports() -> None:
+    files = {file for file, *_ in imports(README, *DOCS, *EXAMPLES)}
+    assert {"README.md", "lbs.md", "gpu.md", "models.md", "01_upgrade_smartbot.py"} <= files
+
+
+@pytest.mark.parametrize(("file", "module", "name"), imports(README, *DOCS, *EXAMPLES))
+def test_what_a_page_or_an_example_imports_is_there(file: str, module: str, name: str) -> None:
     try:
         home = importlib.import_module(module)
     except ImportError as error:  # PyTorch or a framework is not installed
@@ -45,4 +69,29 @@ def test_what_a_page_imports_is_there(page: str, module: str, name: str) -> None
             raise
         pytest.skip(f"{module} needs {error.name}")
     there = not name or hasattr(home, name) or find_spec(f"{module}.{name}") is not None
-    assert there, f"{page}: {module} has no {name}"
+    assert there, f"{file}: {module} has no {name}"
+
+
+def test_a_beginner_needs_eight_modules() -> None:
+    modules = {module for _, module, _ in imports(README, *EXAMPLES)}
+    assert len(modules) <= 8, sorted(modules)
+
+
+def test_the_pages_need_fifteen_modules() -> None:
+    modules = {module for _, module, _ in imports(*DOCS)}
+    assert len(modules) <= 15, sorted(modules)
+
+
+def test_nobody_is_shown_a_private_module() -> None:
+    shown = {module for _, module, _ in imports(README, *DOCS, *EXAMPLES)}
+    assert not [module for module in shown if re.search(r"\._", module)]
+
+
+@pytest.mark.parametrize("page", (README, *DOCS), ids=lambda page: page.name)
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    """Links, and code in backticks that ends in .py: from the root, or from the package."""
+    text = page.read_text(encoding="utf-8")
+    links = [link for link in re.findall(r"\]\(([^)#\s]+)", text) if "://" not in link]
+    assert not [link for link in links if not (page.parent / link).exists()]
+    named = set(re.findall(r"`([\w./]+\.py)`", text))
+    assert not [name for name in named if not any((top / name).exists() for top in TOPS)]

@@ -6,20 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.provenance import versions
 
 
 def versions_with_torch() -> dict[str, str]:
     """``provenance.versions`` and PyTorch's. Raises UnsupportedError without PyTorch."""
-    try:
-        import torch
-    except ImportError:
-        raise UnsupportedError(
-            "training needs PyTorch, which is not installed: "
-            "pip install 'hanabi-search-plugin[torch]'"
-        ) from None
+    require_extra("torch", "training", "torch")
+    import torch
+
     return versions() | {"torch": torch.__version__}
 
 

@@ -31,7 +31,7 @@ class Effort:
     threads: int
     folder: Path  # of finished games
 
-    def kept(self, run: Run, kind: str) -> Path:
+    def journal(self, run: Run, kind: str) -> Path:
         return self.folder / f"{run.name}-seed{self.seed}{kind}.jsonl"
 
 
@@ -55,7 +55,7 @@ def measure(run: Run, effort: Effort, on_game: OnGame) -> dict[str, Any]:
         seed=effort.seed,
         threads=effort.threads,
         on_game=lambda result: on_game(),
-        resume=None if run.search is None else effort.kept(run, ""),
+        resume=None if run.search is None else effort.journal(run, ""),
     )
     figures = evaluation.to_dict()
     plain: dict[str, Any] = {
@@ -85,7 +85,7 @@ def paired(run: Run, other: Run, effort: Effort) -> dict[str, Any] | None:
 
 def _kept_scores(run: Run, effort: Effort) -> dict[int, float]:
     """Scores by number of those of the effort's games that ``measure`` has finished."""
-    path = effort.kept(run, "")
+    path = effort.journal(run, "")
     lines = path.read_bytes().splitlines()[1:] if path.exists() else []
     games = (json.loads(line) for line in lines)
     return {
@@ -114,7 +114,7 @@ def predictions(run: Run, effort: Effort, on_game: OnGame) -> list[dict[str, Any
         "kept": "predictions",
         "seed": effort.seed,
     }
-    with Checkpoint(effort.kept(run, "-predictions"), parameters) as checkpoint:
+    with Checkpoint(effort.journal(run, "-predictions"), parameters) as checkpoint:
         lines = {line["game"]: line for line in checkpoint.lines}
 
         def keep(result: GameResult) -> None:

@@ -1,4 +1,4 @@
-"""What every training here needs, PyTorch, and what it leaves beside its networks: a record."""
+"""Write the record that a training leaves beside its networks, with versions."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def versions_with_torch() -> dict[str, str]:
 
 
 def write_record(path: Path, record: dict[str, Any]) -> None:
-    """As JSON, whole or not at all."""
+    """Write ``record`` as JSON, atomically."""
     with atomic_write(path) as file:
         file.write(json.dumps(record, indent=1).encode() + b"\n")

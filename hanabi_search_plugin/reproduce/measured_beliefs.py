@@ -1,4 +1,4 @@
-"""How well beliefs know a hand: learned, grounded and exact, in the same games."""
+"""Measure how well learned, grounded and exact beliefs predict a hand, in the same games."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def test_a_file_gives_it_back(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_lessons_are_what_the_policy_meets(kind: str, data: Path) -> None:
+def test_examples_are_what_the_policy_meets(kind: str, data: Path) -> None:
     games = read_searched(data)
     policy = network_policy(network_of(kind, seed=1))
     examples = examples_of(games, policy)
@@ -142,7 +142,7 @@ def test_lessons_are_what_the_policy_meets(kind: str, data: Path) -> None:
     rows = np.arange(len(examples))
     assert not examples.value[rows, examples.blueprint].any()
     np.testing.assert_array_equal(examples.played, games.played[tried.sum(1) > 1])
-    # The logits of a lesson are those of the policy where it comes to the same decision.
+    # The logits of an example are those of the policy where it comes to the same decision.
     at = int(np.flatnonzero(tried.sum(1) > 1)[-1])
     game, turn, seat = int(games.game[at]), int(games.turn[at]), int(games.seat[at])
     worlds = GAME.from_decks(games.deck[game][None].astype(np.int64))
@@ -157,14 +157,14 @@ def test_lessons_are_what_the_policy_meets(kind: str, data: Path) -> None:
     np.testing.assert_allclose(found[view.legal[0]], expected[view.legal[0]], atol=1e-5)
 
 
-def lessons_with(value: list[list[float]], tried: list[list[int]], played: list[int]) -> Any:
+def examples_with(value: list[list[float]], tried: list[list[int]], played: list[int]) -> Any:
     return (
         torch.tensor(value), torch.tensor(tried, dtype=torch.bool), torch.tensor(played),
     )  # fmt: skip
 
 
 def test_objectives_by_hand() -> None:
-    value, legal, played = lessons_with([[0.0, 1.0, 0.0]], [[1, 1, 0]], [0])
+    value, legal, played = examples_with([[0.0, 1.0, 0.0]], [[1, 1, 0]], [0])
     logits = torch.tensor([[0.0, 0.0, -1e9]])
     assert OBJECTIVES["reward"](logits, value, legal, played).item() == pytest.approx(0.5)
     ce = OBJECTIVES["cross-entropy"](logits, value, legal, played).item()

@@ -29,7 +29,7 @@ from hanabi_search_plugin.hanabi.files.searched_games import LOG, read_about
 from hanabi_search_plugin.networks.catalogue import network_models
 from hanabi_search_plugin.networks.checkpoint import load_network
 from hanabi_search_plugin.networks.policy_of_network import network_policy
-from hanabi_search_plugin.networks.training.clone_lessons import OBJECTIVES
+from hanabi_search_plugin.networks.training.clone_examples import OBJECTIVES
 from hanabi_search_plugin.networks.training.clone_training import CloneRun, Cloning
 from hanabi_search_plugin.networks.training.training_run import METRICS
 
@@ -94,7 +94,7 @@ def train(
         game = HanabiGame(run.about.config)
         about = {
             "settings": settings.to_dict() | {"data": data.name, "held_out": held_out.name},
-            "decisions": len(run.lessons),
+            "decisions": len(run.examples),
             "held_out": {name: last[name] for name in ("loss", "gain", "changed", "agreement")},
             "cpu_seconds": round(run.seconds, 1),
         }

@@ -32,7 +32,7 @@ from hanabi_search_plugin.networks.checkpoint import Loaded, load_network, save_
 from hanabi_search_plugin.networks.encodings.network_encoding import difference_of
 from hanabi_search_plugin.networks.modules import digest_of
 from hanabi_search_plugin.networks.nets.advised import Advised
-from hanabi_search_plugin.networks.network_policy import NetworkPolicy
+from hanabi_search_plugin.networks.network_policies import NetworkPolicy
 from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.training.critic_training import WHERE, measured
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL

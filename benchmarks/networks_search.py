@@ -27,7 +27,7 @@ from hanabi_search_plugin.core.rollout import choose, observe_all, rollout, star
 from hanabi_search_plugin.evaluation.match import deal_game
 from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
 from hanabi_search_plugin.networks.nets.mask_net import MaskNet
-from hanabi_search_plugin.networks.network_policy import NetworkPolicy
+from hanabi_search_plugin.networks.network_policies import NetworkPolicy
 
 TURN = 10  # of the game in which rollouts and hands are measured
 WORLDS = 1_000

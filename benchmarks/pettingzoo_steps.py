@@ -69,7 +69,7 @@ def main() -> None:
             hand = 5 if players <= 3 else 4
             envs = [
                 getattr(module, name)(players=players, hand_size=hand)
-                for module in (hanabi_v5, pettingzoo)
+                for module in (hanabi_v5, native)
             ]
             steps_a_second(envs[1], 0.01)  # compiles
             rounds = [[steps_a_second(env, seconds) for env in envs] for _ in range(ROUNDS)]

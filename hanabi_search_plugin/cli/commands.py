@@ -13,7 +13,9 @@ from rich.text import Text
 
 from hanabi_search_plugin import plugins
 from hanabi_search_plugin.cli import render, shared
+from hanabi_search_plugin.cli.bench import run as run_bench
 from hanabi_search_plugin.cli.searches import NONE, SEARCHES
+from hanabi_search_plugin.cli.shown_game import print_ending, show_game
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.evaluation import summary
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
@@ -24,6 +26,7 @@ from hanabi_search_plugin.evaluation.provenance import versions
 from hanabi_search_plugin.hanabi.bots.scores import self_play_scores
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.files.records import read_games, write_games
+from hanabi_search_plugin.hanabi.files.replay import replay as replay_records
 from hanabi_search_plugin.jit import compile_progress
 from hanabi_search_plugin.networks.catalogue import EXACT, GROUNDED, belief_models, network_models
 from hanabi_search_plugin.registry import networks, policies
@@ -34,8 +37,6 @@ DEMO = {"policy": "smartbot", "search": "sparta", "players": 2}
 
 def play(settings: Mapping[str, Any], command: str) -> None:
     """``demo`` and ``play``: one game, turn by turn."""
-    from hanabi_search_plugin.cli.shown_game import print_ending, show_game
-
     console = shared.open_console(settings["json_file"])
     who = shared.line_up(settings, seats=settings.get("seats"), search_threads=settings["threads"])
     trace, save, seed = settings.get("trace"), settings.get("save"), settings["seed"]
@@ -116,8 +117,6 @@ def evaluation_table(evaluation: Evaluation, names: tuple[str, ...]) -> Table:
 
 def replay(settings: Mapping[str, Any]) -> None:
     """``replay``: recorded games, checked by the engine and compared with a policy."""
-    from hanabi_search_plugin.hanabi.files import replay as engine
-
     console = shared.open_console(settings["json_file"])
     shared.check_files(json=settings["json_file"])
     shared.show_warnings(console)
@@ -127,7 +126,7 @@ def replay(settings: Mapping[str, Any]) -> None:
         return shared.blueprint_of(names, config)
 
     with shared.progress_bar(console, "games", None) as show, compile_progress(console):
-        report = engine.replay(
+        report = replay_records(
             read_games(settings["file"]),
             None if names is None else blueprint,
             bomb=settings["bomb"],
@@ -163,9 +162,7 @@ def _print_replay(console: Console, report: Any) -> None:
 
 def bench() -> None:
     """``bench``: the table of speeds."""
-    from hanabi_search_plugin.cli.bench import run
-
-    run(Console(highlight=False))
+    run_bench(Console(highlight=False))
 
 
 def list_names() -> None:

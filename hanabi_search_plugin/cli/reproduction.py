@@ -15,6 +15,7 @@ from rich.table import Table as RichTable
 
 from hanabi_search_plugin.cli import shared, training_runs
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
+from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.journal import difference
@@ -38,7 +39,7 @@ from hanabi_search_plugin.reproduce.measure import (
     unmeasured,
 )
 from hanabi_search_plugin.reproduce.plan import Curve, Figure, Plan, Run, Table
-from hanabi_search_plugin.reproduce.plot import plot, require_matplotlib
+from hanabi_search_plugin.reproduce.plot import plot
 
 if TYPE_CHECKING:
     from hanabi_search_plugin.networks.training.training_run import TrainingRun
@@ -56,7 +57,7 @@ def reproduce(settings: Mapping[str, Any]) -> None:
     require_integer("threads", settings["threads"], 1)
     require_integer("seed", settings["seed"], 0)
     if isinstance(plan, Figure):
-        require_matplotlib()
+        require_extra("plots", "a figure", "matplotlib")  # before any game is played
     out: Path = settings["out"]
     effort = Effort(settings["games"], settings["seed"], settings["threads"], out / "games")
     effort.folder.mkdir(parents=True, exist_ok=True)

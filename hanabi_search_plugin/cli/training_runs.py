@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.require import require_integer
 
 if TYPE_CHECKING:
@@ -52,13 +53,9 @@ def begin(threads: int, evaluation_games: int) -> Console:
     """
     from rich.console import Console
 
-    try:
-        import safetensors  # noqa: F401
-        import torch
-    except ImportError:
-        raise UnsupportedError(
-            'training needs PyTorch: pip install "hanabi-search-plugin[torch]"'
-        ) from None
+    require_extra("torch", "training", "torch", "safetensors")
+    import torch
+
     require_integer("threads", threads, 1)
     require_integer("evaluation-games", evaluation_games, 0)
     torch.set_num_threads(threads)

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from hanabi_search_plugin.core.errors import UnsupportedError
 
-_PROJECTS = {"torch": "PyTorch", "matplotlib": "matplotlib"}
+_PROJECTS = {"torch": "PyTorch", "plots": "Matplotlib"}  # by extra
 
 
 def require_extra(extra: str, what: str, *modules: str) -> None:

@@ -1,1 +1,4 @@
-"""Training of what the package learns: `hanabi-search train`."""
+"""Trainings of small networks for bots: the evaluation function and the recogniser of partners.
+
+``hanabi-search train`` runs them; those of PyTorch networks are in ``networks.training``.
+"""

@@ -1,4 +1,4 @@
-"""Trains the evaluation function and the rule classifier: games, then networks, in three stages.
+"""Train the evaluation function and the rule classifier of RIS-MCTS, in stages.
 
 Each stage plays RIS-MCTS games in which all seats search, and fits networks to their trees. The
 rollouts of the first stage are random; those of later ones are played by the network of the stage
@@ -52,7 +52,7 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class EvalfnTraining:
-    """A whole training. Game i of a stage is one of ``configs[i % len(configs)]``."""
+    """The settings of a training. Game i of a stage is one of ``configs[i % len(configs)]``."""
 
     stages: tuple[Stage, ...]
     configs: tuple[HanabiConfig, ...]
@@ -65,7 +65,7 @@ class EvalfnTraining:
 
 
 class Listener(Protocol):
-    """Hears how a training goes on."""
+    """Gets the progress of a training."""
 
     def on_stage(self, number: int, stage: Stage) -> None: ...
 
@@ -125,7 +125,7 @@ def _games(
     out: Path,
     listener: Listener,
 ) -> tuple[list[Examples], list[dict[str, Any]]]:
-    """The examples of a stage's games, and a line a game of how they went."""
+    """The examples of a stage's games, and a line for each game."""
     folder = out / f"stage-{number}"
     folder.mkdir(exist_ok=True)
     parameters = {

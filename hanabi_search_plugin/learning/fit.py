@@ -1,4 +1,4 @@
-"""Fits the small networks of ``blueprints.evalfn`` with PyTorch, on the CPU.
+"""Fit the small networks of ``hanabi.bots.evalfn`` with PyTorch, on the CPU.
 
 Letters: M examples, F features, K outputs.
 """
@@ -24,10 +24,10 @@ SETTINGS = {"optimizer": "Adam", "rate": RATE, "batch": BATCH, "steps": STEPS, "
 def fit(
     inputs: NDArray[np.float32], targets: NDArray[np.float32], loss: Loss, seed: int
 ) -> dict[str, NDArray[np.float32]]:
-    """The tensors of a ``Network`` that predicts targets [M, K] from inputs [M, F].
+    """Fit the tensors of a ``ValueNetwork`` that predicts targets [M, K] from inputs [M, F].
 
-    ``"squared"``: least squares; ``"cosine"``: the angle between output and target, the paper's
-    for rules; ``"entropy"``: the cross entropy of targets that are shares and the outputs' softmax.
+    Losses: ``"squared"`` error; ``"cosine"`` distance of output and target, the paper's for rules;
+    cross ``"entropy"`` of the outputs' softmax, for targets that sum to 1.
     The result depends on ``seed`` and on the version of PyTorch.
     """
     import torch

@@ -1,4 +1,4 @@
-"""Trains the network that recognises a partner's policy by its moves: games, then a fit.
+"""Train the network that recognises a partner's policy by its moves: play games, then fit.
 
 In every game the number of players and each seat's policy are drawn, uniformly. Every move is an
 example: what its player saw of it, and which policy made it (arXiv:1902.06075, section VII).
@@ -30,8 +30,8 @@ from hanabi_search_plugin.learning.training_record import versions_with_torch, w
 from hanabi_search_plugin.learning.tree_examples import Numbers, watched
 from hanabi_search_plugin.registry import load_policies
 
-TABLES = 4  # what a SeedSequence([seed, use, game]) is for, beside those of ``match``
-HELD_OUT = 5  # one game in so many is not learned from, but tells how good the network is
+TABLES = 4  # use number of a SeedSequence([seed, use, game]), beside those of ``evaluation.match``
+HELD_OUT = 5  # one game in so many is held out, to measure on
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +116,7 @@ def gathered(games: list[Moves]) -> Moves:
 
 
 def quality(recogniser: Recogniser, moves: Moves) -> dict[str, Any]:
-    """How well single moves tell who made them; a guess has a log loss of log K."""
+    """How well single moves identify their maker; a random guess has a log loss of log K."""
     chance = recogniser(moves.features)
     true = chance[np.arange(len(chance)), moves.makers]
     counts = np.bincount(moves.makers, minlength=len(recogniser.partners))

@@ -1,4 +1,4 @@
-"""What every training here needs, PyTorch, and what it leaves beside its networks: a record."""
+"""Write the record that a training leaves beside its networks, with versions."""
 
 from __future__ import annotations
 
@@ -6,24 +6,20 @@ import json
 from pathlib import Path
 from typing import Any
 
-from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.provenance import versions
 
 
 def versions_with_torch() -> dict[str, str]:
     """``provenance.versions`` and PyTorch's. Raises UnsupportedError without PyTorch."""
-    try:
-        import torch
-    except ImportError:
-        raise UnsupportedError(
-            "training needs PyTorch, which is not installed: "
-            "pip install 'hanabi-search-plugin[torch]'"
-        ) from None
+    require_extra("torch", "training", "torch")
+    import torch
+
     return versions() | {"torch": torch.__version__}
 
 
 def write_record(path: Path, record: dict[str, Any]) -> None:
-    """As JSON, whole or not at all."""
+    """Write ``record`` as JSON, atomically."""
     with atomic_write(path) as file:
         file.write(json.dumps(record, indent=1).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""Training examples out of the search trees of RIS-MCTS games of native Hanabi.
+"""Make training examples of the search trees of RIS-MCTS games of native Hanabi.
 
 Letters: M examples, T searched decisions, F features, R rules, W words of a row.
 """
@@ -32,7 +32,7 @@ Numbers = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Examples:
-    """What one game gives. The rules are those of the classifier, see ``play``."""
+    """The examples of one game. The rules are those of the classifier, see ``play``."""
 
     features: Numbers  # [M, F] of a move at a node, as its player sees it
     targets: Numbers  # [M] points gained from there on in the mean, of the best possible score
@@ -78,7 +78,7 @@ def of_tree(
 
 
 def watched(turns: Iterator[Turn], reader: RuleAgent) -> Iterator[tuple[Turn, HanabiView, Memory]]:
-    """Each turn of a game, what its player sees before the move, and the reader's memory then."""
+    """Each turn of a game, with its player's view before the move and the ``reader``'s memory."""
     memory: Memory = None
     last: Turn | None = None
     for turn in turns:

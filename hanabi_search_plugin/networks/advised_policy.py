@@ -1,4 +1,7 @@
-"""The policy of a network that has an adviser. Letters: B worlds, A actions."""
+"""The policy of a network that reads what another policy, its adviser, would play.
+
+Letters: B worlds, A actions.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +18,19 @@ from hanabi_search_plugin.hanabi.bots import game_loops
 from hanabi_search_plugin.hanabi.bots.compiled import MaskBot, SmartBot, script_of
 from hanabi_search_plugin.hanabi.engine.layout import ALL
 from hanabi_search_plugin.networks.nets.advised import Advised, AdvisedMasks
-from hanabi_search_plugin.networks.network_policy import NetworkPolicy
+from hanabi_search_plugin.networks.network_policies import NetworkPolicy
 
 
 class AdvisedPolicy(NetworkPolicy):
-    """What an ``Advised`` network plays, greedily or by chance.
+    """Play an ``Advised`` network, greedily or by chance.
 
-    The adviser follows the game as it would by itself, whoever made the moves. Memory: a dict of
-    the adviser's and the network's, a row a world each.
+    The adviser observes every move of the game, whoever made it. Memory: a dict of the adviser's
+    and the network's memories, each with a row a world.
 
-    It is public for ``AdvisedMasks`` with SmartBot and two players. SmartBot's masks follow from
-    what everybody sees, but for one move: who discards a card known to be playable sees whether the
-    partner's newest card is another of it, as the convention says. Here both take it to be, as the
-    partner does.
+    The memory is public for ``AdvisedMasks`` with SmartBot and two players. SmartBot's masks follow
+    from what everybody sees, with one exception: a player that discards a card known to be playable
+    sees whether the partner's newest card is a copy of it, as SmartBot's convention says. Here both
+    players assume that it is, as the partner must.
 
     Raises ConfigError for an adviser that plays by chance, or is no bot of masks where the network
     needs one.
@@ -97,7 +100,7 @@ class AdvisedPolicy(NetworkPolicy):
             return memory
         public, private, _ = self.inputs(view, memory)
         seen = np.concatenate([public, private], axis=1)
-        return memory | {"own": self._brought_over(seen, own)}
+        return memory | {"own": self._updated_memory(seen, own)}
 
     def _advice(self, view: View, memory: Memory, dtype: Any) -> NDArray[Any]:
         """[B] the advised move, A where the seat is not to move."""

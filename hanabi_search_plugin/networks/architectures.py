@@ -1,4 +1,4 @@
-"""Networks by name, as checkpoints and the command line call them."""
+"""Network architectures by the names that checkpoints and the command line use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ARCHITECTURES: dict[str, Callable[..., Network]] = {
     "advised-lstm": AdvisedLSTM,
     "advised-masks": AdvisedMasks,
 }
-LEARNERS = ("masks", "public-lstm", "feed-forward", "recurrent")  # from a bot, or by self-play
+LEARNERS = ("masks", "public-lstm", "feed-forward", "recurrent")  # for distillation, self-play
 
 
 def require_learner(name: str) -> None:

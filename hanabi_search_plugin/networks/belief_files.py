@@ -1,4 +1,7 @@
-"""A trained network as a belief model, and its file: safetensors and JSON, nothing unpickled."""
+"""Use a trained network as a belief model; save and load it as safetensors with JSON metadata.
+
+Nothing is unpickled.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +29,19 @@ from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.journal import difference
 from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.networks.checkpoint import read_file
+from hanabi_search_plugin.networks.encodings.featurizers import BeliefInputs
 from hanabi_search_plugin.networks.encodings.network_encoding import FREE
-from hanabi_search_plugin.networks.encodings.readers import Read
-from hanabi_search_plugin.networks.modules import as_tensor, digest_of, moved
+from hanabi_search_plugin.networks.modules import as_tensor, digest_of, to_device
 from hanabi_search_plugin.networks.nets.belief_net import BeliefNet, cross_entropy, masked
 
 FORMAT = "hanabi-search-plugin belief 1"
 
 
 class NetworkBelief(BeliefModel):
-    """What ``network`` says that a seat of ``game`` does not see.
+    """P(hidden cards | one seat's observations), as ``network`` predicts it.
 
-    ``mask`` leaves out, token by token, what the observation rules out, so that nothing drawn is
-    impossible; without it draws may be, as in the paper.
+    ``mask`` gives tokens that the observation rules out probability 0, so that every sample is
+    possible. Without it samples may be impossible, as in the LBS paper.
     """
 
     def __init__(
@@ -55,15 +58,15 @@ class NetworkBelief(BeliefModel):
         self.device = device
         self.training = dict(training or {})  # the record of how it was trained
         self.digest = digest_of(network)
-        self.network = moved(network, device).eval()
-        self._last: tuple[NDArray[Any], Read] | None = None
+        self.network = to_device(network, device).eval()
+        self._last: tuple[NDArray[Any], BeliefInputs] | None = None
 
     def start(self, view: View) -> Memory:
         blank = self.network.blank(len(view)).cpu().numpy()
-        return self._remember(view, self.network.reader.start(view), blank)
+        return self._remember(view, self.network.featurizer.start(view), blank)
 
     def observe(self, view: View, event: Event, state: Memory) -> Memory:
-        heard = self.network.reader.observe(view, event, state["heard"])
+        heard = self.network.featurizer.observe(view, event, state["heard"])
         return self._remember(view, heard, state["network"])
 
     def sample(self, view: View, state: Memory, rng: np.random.Generator, n: int) -> IntArray:
@@ -96,8 +99,8 @@ class NetworkBelief(BeliefModel):
                 logits = masked(logits, weights)
             return np.asarray(-cross_entropy(logits, as_tensor(tokens, self.device)).cpu().numpy())
 
-    def _given(self, view: View, state: Memory) -> tuple[Any, Read]:
-        """What the decoder reads: contexts [B, H], and the views."""
+    def _given(self, view: View, state: Memory) -> tuple[Any, BeliefInputs]:
+        """The decoder's inputs: contexts [B, H], and the expanded views."""
         context = self.network.context(as_tensor(state["network"], self.device))
         return context, self._read(view, state["heard"])
 
@@ -107,12 +110,12 @@ class NetworkBelief(BeliefModel):
             after = self.network.remember(seen, as_tensor(state, self.device)).cpu().numpy()
         return {"network": after, "heard": heard}
 
-    def _read(self, view: View, heard: Memory) -> Read:
-        """Once where a view is remembered, and then drawn from again and again."""
-        reader = self.network.reader
-        numbers, last = reader.numbers(view, heard), self._last
+    def _read(self, view: View, heard: Memory) -> BeliefInputs:
+        """The expanded views; the last result is kept, since a search samples it repeatedly."""
+        featurizer = self.network.featurizer
+        numbers, last = featurizer.numbers(view, heard), self._last
         if last is None or not np.array_equal(numbers, last[0]):
-            last = self._last = numbers, reader.read(as_tensor(numbers, self.device))
+            last = self._last = numbers, featurizer.expand(as_tensor(numbers, self.device))
         return last[1]
 
 
@@ -124,9 +127,9 @@ def save_belief(
     *,
     half: bool = False,
 ) -> None:
-    """Write a network and the record of its training, plain JSON types, whole or not at all.
+    """Write a network and the record of its training (plain JSON types), atomically.
 
-    ``half`` stores numbers of 16 bits. Raises OSError where the file cannot be written.
+    ``half`` stores 16-bit floats. Raises OSError where the file cannot be written.
     """
     dtype = torch.float16 if half else torch.float32
     content = {name: x.detach().cpu().to(dtype) for name, x in network.state_dict().items()}
@@ -164,6 +167,6 @@ def load_belief(
 
 
 def describe_game(game: Game) -> dict[str, Any]:
-    """What a belief model is made for: all of the game but what does not matter to it."""
+    """Parameters that a game must share with the one a belief model was made for."""
     about = json.loads(json.dumps(describe(game)))
     return {name: value for name, value in about.items() if name not in FREE}

@@ -1,4 +1,7 @@
-"""The networks and beliefs of this package by name; needs no PyTorch until one is loaded."""
+"""List and load the networks and belief models of this package by name.
+
+Needs no PyTorch until one is loaded.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ def network_models() -> dict[str, dict[str, Any]]:
 
 @functools.cache
 def belief_models() -> dict[str, dict[str, Any]]:
-    """The learned beliefs of this package, by the name of the policy whose games they know.
+    """The learned beliefs of this package, by the name of the policy that they model.
 
     ``[name]`` = {"description", "models": a list of {"file", "config": parameters of the game,
     "cross_entropy": nats a card, "grounded" on the same games, and how many "games"}}.

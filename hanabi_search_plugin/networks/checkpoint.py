@@ -1,6 +1,6 @@
-"""Networks in files: safetensors, with what they are for and how they came about as JSON beside.
+"""Save and load networks as safetensors, with game, architecture and training record as JSON.
 
-Nothing is unpickled. A file is refused, in one sentence, by any game but its own.
+Nothing is unpickled. A file that was made for another game is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.networks.architectures import ARCHITECTURES, name_of
 from hanabi_search_plugin.networks.encodings.network_encoding import difference_of
-from hanabi_search_plugin.networks.modules import Network, moved
+from hanabi_search_plugin.networks.modules import Network, to_device
 from hanabi_search_plugin.networks.nets.critic_net import Critic
 
 FORMAT = "hanabi-search-plugin network 1"
@@ -46,10 +46,10 @@ def save_network(
     critic_training: Mapping[str, Any] | None = None,
     half: bool = False,
 ) -> None:
-    """Write a network and the record of its training, plain JSON types, whole or not at all.
+    """Write a network and the record of its training (plain JSON types), atomically.
 
-    So for its critic, if it has one. ``half`` stores numbers of 16 bits. Raises OSError where the
-    file cannot be written.
+    A critic goes into the same file, with its own record. ``half`` stores 16-bit floats. Raises
+    OSError where the file cannot be written.
     """
     dtype = torch.float16 if half else torch.float32
     numbers = network.state_dict()
@@ -111,13 +111,13 @@ def load_network(
                 f"{path}: expected a game with {name} {value}, for which the network was made, "
                 f"got {given}"
             )
-    network = moved(network, device).eval()
-    critic = None if critic is None else moved(critic, device).eval()
+    network = to_device(network, device).eval()
+    critic = None if critic is None else to_device(critic, device).eval()
     return Loaded(network, training, critic, critic_training)
 
 
 def is_ours(path: str | Path) -> bool:
-    """Is it a file of this package, whatever it is for?"""
+    """True if this package wrote the file, whatever it holds."""
     try:
         with safe_open(str(path), framework="pt") as file:
             form = str((file.metadata() or {}).get("format", ""))

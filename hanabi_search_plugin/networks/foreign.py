@@ -1,9 +1,9 @@
-"""Public checkpoints of other projects: public-LSTM networks of the SAD and OBL family.
+"""Load public checkpoints of other projects: public-LSTM networks of the SAD and OBL family.
 
 Two layouts are read, by the names of their tensors: PyTorch state dicts (``priv_net.0.weight``, in
 ``.pth`` and ``.pthw``; nothing but tensors is unpickled) and flax parameters as JaxMARL converted
-them (``priv_net_dense_0,kernel``, safetensors). All that differs is worked into the weights, so
-that a network of this package comes out, on the encoding "v0-1":
+them (``priv_net_dense_0,kernel``, safetensors). Differences are worked into the weights: the result
+is a network of this package, on the encoding "v0-1":
 
 * own cards of 125 zeros before the observation (inputs of 783 and 838) carry nothing and go;
 * SAD's "greedy action" of the last move (the last 55 inputs of 838) is that move where everybody
@@ -29,7 +29,7 @@ from torch import nn
 from hanabi_search_plugin.core.errors import CheckpointError
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.encoding import sections
-from hanabi_search_plugin.networks.modules import Output, moved
+from hanabi_search_plugin.networks.modules import Output, to_device
 from hanabi_search_plugin.networks.nets.split_nets import PublicLSTM
 
 Tensor = Any  # torch.Tensor
@@ -40,7 +40,7 @@ FLAX_GATES = "ifgo"  # in PyTorch's order
 
 
 class QHead(nn.Module):
-    """Advantages, by which moves are chosen, the no-op's last if there is one; and a value."""
+    """Advantages of the moves (the no-op's last, if there is one), and a value."""
 
     def __init__(self, hidden: int, actions: int, values: bool, waits: bool) -> None:
         super().__init__()
@@ -60,10 +60,10 @@ class QHead(nn.Module):
 
 
 class PublicQ(PublicLSTM):
-    """A public LSTM that was trained by Q-learning: the move of the highest advantage is played.
+    """A public LSTM trained by Q-learning; it plays the move of the highest advantage.
 
-    ``values``: has it a value head? ``waits``: has it a no-op, beyond the game's actions?
-    ``combine``: how the seats' Q make the team's.
+    ``values``: it has a value head. ``waits``: it has a no-op beside the game's actions.
+    ``combine``: how the seats' Q values make the team's, as in ``policy.Value``.
     """
 
     def __init__(
@@ -95,8 +95,9 @@ def load_foreign(
 ) -> PublicQ:
     """The network in a foreign file, for games of ``config`` (default: 2 players).
 
-    ``combine`` says what the seats' Q are to the team's return: parts of it, as VDN trains them, or
-    each an estimate of all. Raises CheckpointError for any other file, and where its sizes are not
+    ``combine`` says how the seats' Q values relate to the team's return: "sum", they are parts of
+    it, as VDN trains them; "mean", each estimates the whole. Raises CheckpointError for any other
+    file, and where its sizes are not
     those of the game; OSError where it cannot be read.
     """
     config = HanabiConfig() if config is None else config
@@ -119,7 +120,7 @@ def load_foreign(
     except RuntimeError as error:
         reason = " ".join(line.strip() for line in str(error).splitlines()[1:2])
         raise CheckpointError(f"{path}: expected a public LSTM for {config}: {reason}") from None
-    moved(network, device).eval()
+    to_device(network, device).eval()
     return network
 
 

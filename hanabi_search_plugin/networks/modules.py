@@ -1,6 +1,7 @@
-"""What every network is: a memory that is brought over events, and heads that decide.
+"""The base class of all networks, and layers that they share.
 
-Letters: B worlds, A actions, M numbers of a memory.
+A network updates a memory after every event, and reads policy and values off it. Letters: B worlds,
+A actions, M numbers of a memory.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ Tensor = Any  # torch.Tensor
 M = TypeVar("M", bound=nn.Module)
 
 
-def moved(module: M, device: str) -> M:
-    """The module on ``device``; raises ConfigError for one that PyTorch does not have here."""
+def to_device(module: M, device: str) -> M:
+    """Move the module to ``device``; raises ConfigError for one that PyTorch does not have here."""
     try:
         module.to(device)
     except (AssertionError, RuntimeError) as error:  # the former where PyTorch was built without it
@@ -43,12 +44,12 @@ def moved(module: M, device: str) -> M:
 
 
 def as_tensor(array: NDArray[Any], device: Any) -> Tensor:
-    """The array on ``device``, in memory that is shared where both are the processor's."""
+    """The array as a tensor on ``device``; on the CPU they share memory."""
     return torch.from_numpy(np.ascontiguousarray(array)).to(device)
 
 
 def digest_of(module: nn.Module) -> str:
-    """Of its numbers, so that records say which it was."""
+    """A hash of the module's weights, by which records identify it."""
     digest = hashlib.sha256()
     for tensor in module.state_dict().values():
         digest.update(tensor.detach().cpu().numpy().tobytes())
@@ -57,18 +58,18 @@ def digest_of(module: nn.Module) -> str:
 
 @dataclass(frozen=True)
 class Output:
-    """What a network says at an observation. Returns are still to come, in score points."""
+    """A network's output at an observation. Values are of the points still to come."""
 
-    logits: Tensor  # [B, A] of the policy, before illegal moves are left out
+    logits: Tensor  # [B, A] of the policy, before illegal moves are masked
     advantage: Tensor  # [B, A]
     value: Tensor  # [B]
-    off_turn_value: Tensor | None = None  # [B] the value where the seat is not to move, if another
+    off_turn_value: Tensor | None = None  # [B] value where the seat is not to move; None: the same
 
     def q(self, legal: Tensor) -> Tensor:
-        """[B, A] duelling: the value plus the advantage less the legal advantages' mean over A.
+        """[B, A] Q values of a duelling head: value + advantage - sum of legal advantages / A.
 
-        The value alone where nothing is legal. A no-op, from which ``off_turn_value`` comes,
-        counts in A.
+        The value alone where nothing is legal. A network with a no-op action, from which
+        ``off_turn_value`` comes, counts it in A.
         """
         advantage, value, actions = self.advantage * legal, self.value, legal.shape[1]
         if self.off_turn_value is not None:
@@ -79,12 +80,14 @@ class Output:
 class Network(nn.Module, ABC):
     """Base of all architectures.
 
-    ``remember`` is called once with the first observation and after every event, ``decide`` where
-    the seat is to move or asked for its value. ``public_memory`` says that the memory follows from
-    what everybody sees: then ``remember`` gets the public part of the encoding alone, else both
-    parts side by side. ``combine`` is that of the contract ``Value``: each seat's value is trained
-    on what the team gets, so their mean is an estimate of it, too. ``options`` are the keyword
-    arguments that made the network, plain JSON types. ``values``: has it any?
+    ``remember`` is called with the first observation and after every event, ``decide`` where the
+    seat is to move or is asked for its value.
+
+    ``public_memory``: the memory follows from what everybody sees, so ``remember`` gets the public
+    part of the encoding alone; else it gets both parts, concatenated. ``values``: ``decide``
+    returns trained values. ``combine``: how the seats' values make the team's, as in
+    ``policy.Value``; each is trained on the team's return, so their mean estimates it, too.
+    ``options``: the keyword arguments that made the network, plain JSON types.
     """
 
     public_memory: bool
@@ -98,7 +101,7 @@ class Network(nn.Module, ABC):
         self.config = config
 
     def seen(self, view: View) -> NDArray[Any]:
-        """[B, N] what ``remember`` gets of a view."""
+        """[B, N] the input of ``remember``."""
         public = self.encoding.public(view)
         if self.public_memory:
             return public
@@ -114,23 +117,23 @@ class Network(nn.Module, ABC):
 
     @abstractmethod
     def decide(self, public: Tensor, private: Tensor, memory: Tensor) -> Output:
-        """What to do at the observation that the memory has come to.
+        """Policy and values at the observation that ``memory`` was last updated with.
 
-        At a seat that is not to move the value alone has a meaning.
-        Where the memory is public, ``public`` and ``memory`` may be one row for all worlds.
+        For a seat that is not to move only the value has a meaning. Where the memory is public,
+        ``public`` and ``memory`` may be one row for all worlds.
         """
 
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Weights that are made inside follow from ``seed``; PyTorch's own generator stays."""
+    """Weights made inside follow from ``seed``; PyTorch's global generator is left as it was."""
     with torch.random.fork_rng([]):
         torch.manual_seed(seed)
         yield
 
 
 def require_options(what: str, make: Callable[..., Any], options: Mapping[str, Any]) -> None:
-    """Raises ConfigError for an option that ``make`` does not take beside its game, the first."""
+    """Raises ConfigError for an option that ``make`` does not take beside its first argument."""
     known = list(signature(make).parameters)[1:]
     for option in options:
         if option not in known:
@@ -152,9 +155,9 @@ def layers(*sizes: int) -> nn.Sequential:
 
 
 class SharedScorer(nn.Module):
-    """One scorer for every row of a table [B, K, F], which also sees the context [B, C] of all.
+    """The same layers for every row of a table [B, K, F]; they also read a context [B, C].
 
-    Each of the K rows has a bias of its own, so that it may tell first from last.
+    Each of the K rows has a bias of its own, so that layers can tell first from last.
     """
 
     def __init__(self, context: int, rows: int, features: int, *sizes: int) -> None:

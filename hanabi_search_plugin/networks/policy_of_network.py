@@ -1,4 +1,4 @@
-"""Which kind of policy plays a network: advised, estimating, or plain."""
+"""Make the policy of a network: an advised, an estimating or a plain one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hanabi_search_plugin.networks.advised_policy import AdvisedPolicy
 from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.nets.advised import Advised
 from hanabi_search_plugin.networks.nets.critic_net import Critic
-from hanabi_search_plugin.networks.network_policy import EstimatingPolicy, NetworkPolicy
+from hanabi_search_plugin.networks.network_policies import EstimatingPolicy, NetworkPolicy
 from hanabi_search_plugin.registry import load_policy
 
 
@@ -18,7 +18,11 @@ def network_policy(
     device: str = "cpu",
     critic: Critic | None = None,
 ) -> NetworkPolicy:
-    """The policy of a network; an ``EstimatingPolicy`` where its memory serves every seat."""
+    """The policy that plays ``network``, as ``NetworkPolicy`` says.
+
+    An ``AdvisedPolicy`` where the network has an adviser, an ``EstimatingPolicy`` where its memory
+    is the same from every seat.
+    """
     if isinstance(network, Advised):
         adviser = load_policy(network.adviser, HanabiGame(network.config))
         return AdvisedPolicy(network, adviser, temperature=temperature, device=device)

@@ -1,4 +1,4 @@
-"""Networks as ``load_policy`` loads them: those of the package by name, others by file."""
+"""Load networks as policies: those of the package by name, others from files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hanabi_search_plugin.networks.catalogue import network_models
 from hanabi_search_plugin.networks.checkpoint import Loaded, is_ours, load_network
 from hanabi_search_plugin.networks.encodings.network_encoding import FREE, difference_of
 from hanabi_search_plugin.networks.foreign import load_foreign
-from hanabi_search_plugin.networks.network_policy import NetworkPolicy
+from hanabi_search_plugin.networks.network_policies import NetworkPolicy
 from hanabi_search_plugin.networks.policy_of_network import network_policy
 
 
@@ -40,9 +40,9 @@ def load_network_policy(
 def load_named(
     name: str | None, config: HanabiConfig, *, file: str = "", device: str = "cpu"
 ) -> Loaded:
-    """The network that ``load_network_policy`` plays, and the record of its training.
+    """The network that ``load_network_policy`` plays, with the record of its training.
 
-    That of a foreign one is empty. Raises as there.
+    A foreign network's record is empty. Raises as ``load_network_policy``.
     """
     path = _shipped(name, config) if name is not None else Path(str(file))
     if not path.is_file():

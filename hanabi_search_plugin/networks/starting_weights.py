@@ -1,4 +1,4 @@
-"""A training begins with the weights of another network."""
+"""Start a training from the weights of another network."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hanabi_search_plugin.networks.nets.advised import Advised
 from hanabi_search_plugin.networks.shipped import load_named
 
 
-def begin_with(network: Network, start: str) -> dict[str, Any]:
-    """Take over the weights of ``start``, a file or a network of this package by name.
+def load_starting_weights(network: Network, start: str) -> dict[str, Any]:
+    """Copy the weights of ``start``, a file or a network of this package, into ``network``.
 
-    Returns the record of its training. One with an adviser may begin as one without: it takes over
-    what both have, of ``masks`` all but the memory.
+    Returns the record of that network's training. An ``Advised`` network may start from one without
+    an adviser: it copies the weights that both have (from "masks", all but the memory's).
 
-    Raises ConfigError where there is no such network, and where its architecture or options are
-    others; CheckpointError and OSError as ``load_network``.
+    Raises ConfigError where there is no such network, or its architecture or options differ;
+    CheckpointError and OSError as ``load_network``.
     """
     loaded = network_from("start", start, network.config)
     other = loaded.network

@@ -1,4 +1,4 @@
-"""Plays the games of a table or figure. Finished ones are kept, and never played again."""
+"""Play the games of a published table or figure. Finished games are kept, and not played again."""
 
 from __future__ import annotations
 
@@ -24,19 +24,20 @@ OnGame = Callable[[], None]
 
 @dataclasses.dataclass(frozen=True)
 class Effort:
-    """How much to play, and where to keep it."""
+    """How many games to play, from which seed, on how many threads, and where to keep them."""
 
     games: int
     seed: int
     threads: int
     folder: Path  # of finished games
 
-    def kept(self, run: Run, kind: str) -> Path:
+    def journal(self, run: Run, kind: str) -> Path:
+        """The file of a run's finished games; ``kind`` tells several of one run apart."""
         return self.folder / f"{run.name}-seed{self.seed}{kind}.jsonl"
 
 
 def total(run: Run, effort: Effort, *, predictions: bool = False) -> int:
-    """Games of one measurement, with those of the baseline."""
+    """The number of games of a measurement, with those of the baseline."""
     if run.search is None:
         return UNSEARCHED_FACTOR * effort.games
     return effort.games if predictions else 2 * effort.games
@@ -55,7 +56,7 @@ def measure(run: Run, effort: Effort, on_game: OnGame) -> dict[str, Any]:
         seed=effort.seed,
         threads=effort.threads,
         on_game=lambda result: on_game(),
-        resume=None if run.search is None else effort.kept(run, ""),
+        resume=None if run.search is None else effort.journal(run, ""),
     )
     figures = evaluation.to_dict()
     plain: dict[str, Any] = {
@@ -76,8 +77,7 @@ def average(values: Iterable[float]) -> dict[str, Any]:
 
 
 def paired(run: Run, other: Run, effort: Effort) -> dict[str, Any] | None:
-    """How much more ``run`` scores than ``other``, over the games kept of both; None: there are
-    none."""
+    """The mean difference of ``run`` and ``other`` over the games kept of both, or None."""
     mine, its = (_kept_scores(one, effort) for one in (run, other))
     both = sorted(mine.keys() & its.keys())
     return average(mine[i] - its[i] for i in both) if both else None
@@ -85,7 +85,7 @@ def paired(run: Run, other: Run, effort: Effort) -> dict[str, Any] | None:
 
 def _kept_scores(run: Run, effort: Effort) -> dict[int, float]:
     """Scores by number of those of the effort's games that ``measure`` has finished."""
-    path = effort.kept(run, "")
+    path = effort.journal(run, "")
     lines = path.read_bytes().splitlines()[1:] if path.exists() else []
     games = (json.loads(line) for line in lines)
     return {
@@ -96,7 +96,7 @@ def _kept_scores(run: Run, effort: Effort) -> dict[int, float]:
 
 
 def unmeasured(row: Row) -> dict[str, Any]:
-    """A row as plain JSON types, without figures of ours."""
+    """A row as plain JSON types, without measured figures."""
     published = None if row.published is None else dataclasses.asdict(row.published)
     out = {"label": row.label, "published": published, "bound": row.bound, "than": row.than}
     return out | {"run": describe(row.run), "measured": None}
@@ -106,7 +106,7 @@ def unmeasured(row: Row) -> dict[str, Any]:
 
 
 def predictions(run: Run, effort: Effort, on_game: OnGame) -> list[dict[str, Any]]:
-    """What the search predicted in each game: lines of "game", "score", "moves", "predicted"."""
+    """The search's predictions in each game: lines of "game", "score", "moves", "predicted"."""
     game, policies = run.line_up()
     parameters = {
         "game": describe(game),
@@ -114,7 +114,7 @@ def predictions(run: Run, effort: Effort, on_game: OnGame) -> list[dict[str, Any
         "kept": "predictions",
         "seed": effort.seed,
     }
-    with Checkpoint(effort.kept(run, "-predictions"), parameters) as checkpoint:
+    with Checkpoint(effort.journal(run, "-predictions"), parameters) as checkpoint:
         lines = {line["game"]: line for line in checkpoint.lines}
 
         def keep(result: GameResult) -> None:

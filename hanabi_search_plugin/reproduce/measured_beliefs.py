@@ -1,4 +1,4 @@
-"""How well beliefs know a hand: learned, grounded and exact, in the same games."""
+"""Measure how well learned, grounded and exact beliefs predict a hand, in the same games."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def qualities(run: Run, effort: Effort, on_game: OnGame) -> list[dict[str, Any]]
         "kept": "beliefs",
         "seed": effort.seed,
     }
-    with Checkpoint(effort.kept(run, "-beliefs"), parameters) as checkpoint:
+    with Checkpoint(effort.journal(run, "-beliefs"), parameters) as checkpoint:
         lines = {line["game"]: line for line in checkpoint.lines}
         for index in range(effort.games):
             if index not in lines:

@@ -1,4 +1,7 @@
-"""What a published table or figure is made of. One file a paper lists them as data."""
+"""Describe published tables and figures as data: line-ups, and the figures of the paper.
+
+Each paper has a file of them.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,7 @@ class Run:
     belief: str | None = None  # a learned one, as ``load_belief_model`` knows it; None: exact
     explain: bool = False  # as ``Learned`` has it; the papers do not ask
     listed: int | None = None  # the same
-    training: Training | None = None  # stands for ``policy`` and ``belief``: ``training.trained``
+    training: Training | None = None  # in place of ``policy`` and ``belief``: ``trained_rows``
 
     def line_up(self) -> tuple[HanabiGame, Blueprint]:
         """The game and who sits where."""
@@ -55,7 +58,7 @@ class Run:
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """What the paper says of a row."""
+    """The paper's figures of a row."""
 
     mean: float
     sem: float | None = None  # standard error

@@ -1,21 +1,8 @@
-"""Figures as PNG. Matplotlib comes with the extra ``plots``."""
+"""Draw a measured figure as PNG. Matplotlib comes with the extra ``plots``."""
 
 from __future__ import annotations
 
 from typing import IO, Any
-
-from hanabi_search_plugin.core.errors import UnsupportedError
-
-
-def require_matplotlib() -> None:
-    """Raises UnsupportedError where Matplotlib is missing, before the games are played."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise UnsupportedError(
-            "a figure needs Matplotlib, which is not installed: "
-            "pip install 'hanabi-search-plugin[plots]'"
-        ) from None
 
 
 def plot(content: dict[str, Any], file: IO[bytes]) -> None:

@@ -1,4 +1,4 @@
-"""Blueprints and belief models that are learned for a figure, in rounds that it sets."""
+"""Train the blueprints and belief models that a figure needs, for the rounds that it sets."""
 
 from __future__ import annotations
 

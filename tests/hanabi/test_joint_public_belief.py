@@ -18,8 +18,8 @@ from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from tests.helpers.hanabi_bayes import Hashed, hands_of
-from tests.helpers.hanabi_decks import AllDecks
 from tests.helpers.openspiel_hanabi import load
+from tests.references.decks_reference import AllDecks
 
 GAMES = {
     "3p": {"players": 3, "colors": 1, "ranks": 4, "hand_size": 2},

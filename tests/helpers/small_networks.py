@@ -1,4 +1,4 @@
-"""Networks of random weights, as those of ``blueprints.evalfn``."""
+"""Networks of random weights, as those of ``hanabi.bots.evalfn``."""
 
 from __future__ import annotations
 

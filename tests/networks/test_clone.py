@@ -33,10 +33,10 @@ from hanabi_search_plugin.networks.advised_policy import AdvisedPolicy
 from hanabi_search_plugin.networks.architectures import make_network
 from hanabi_search_plugin.networks.checkpoint import load_network, save_network
 from hanabi_search_plugin.networks.policy_of_network import network_policy
-from hanabi_search_plugin.networks.training.clone_lessons import (
+from hanabi_search_plugin.networks.training.clone_examples import (
     OBJECTIVES,
     chosen,
-    lessons_of,
+    examples_of,
     logits_at,
     loss_of,
 )  # fmt: skip
@@ -130,19 +130,19 @@ def test_a_file_gives_it_back(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_lessons_are_what_the_policy_meets(kind: str, data: Path) -> None:
+def test_examples_are_what_the_policy_meets(kind: str, data: Path) -> None:
     games = read_searched(data)
     policy = network_policy(network_of(kind, seed=1))
-    lessons = lessons_of(games, policy)
+    examples = examples_of(games, policy)
     tried = games.legal & (games.count > 0)
-    assert len(lessons) == int((tried.sum(1) > 1).sum()) > 100
-    order = np.lexsort((lessons.turn, lessons.stream))
-    assert (order == np.arange(len(lessons))).all()
-    assert (lessons.private[:, -1] == lessons.blueprint).all()  # the adviser is who was searched
-    rows = np.arange(len(lessons))
-    assert not lessons.value[rows, lessons.blueprint].any()
-    np.testing.assert_array_equal(lessons.played, games.played[tried.sum(1) > 1])
-    # The logits of a lesson are those of the policy where it comes to the same decision.
+    assert len(examples) == int((tried.sum(1) > 1).sum()) > 100
+    order = np.lexsort((examples.turn, examples.stream))
+    assert (order == np.arange(len(examples))).all()
+    assert (examples.private[:, -1] == examples.blueprint).all()  # the adviser is who was searched
+    rows = np.arange(len(examples))
+    assert not examples.value[rows, examples.blueprint].any()
+    np.testing.assert_array_equal(examples.played, games.played[tried.sum(1) > 1])
+    # The logits of an example are those of the policy where it comes to the same decision.
     at = int(np.flatnonzero(tried.sum(1) > 1)[-1])
     game, turn, seat = int(games.game[at]), int(games.turn[at]), int(games.seat[at])
     worlds = GAME.from_decks(games.deck[game][None].astype(np.int64))
@@ -152,19 +152,19 @@ def test_lessons_are_what_the_policy_meets(kind: str, data: Path) -> None:
         memory = policy.observe(worlds.view(seat), event, memory)
     view = worlds.view(seat)
     expected = policy._logits(view, view.legal, memory)[0]
-    some = np.array([0, len(lessons) - 1])
-    found = logits_at(policy.network, lessons, some).detach().numpy()[-1]
+    some = np.array([0, len(examples) - 1])
+    found = logits_at(policy.network, examples, some).detach().numpy()[-1]
     np.testing.assert_allclose(found[view.legal[0]], expected[view.legal[0]], atol=1e-5)
 
 
-def lessons_with(value: list[list[float]], tried: list[list[int]], played: list[int]) -> Any:
+def examples_with(value: list[list[float]], tried: list[list[int]], played: list[int]) -> Any:
     return (
         torch.tensor(value), torch.tensor(tried, dtype=torch.bool), torch.tensor(played),
     )  # fmt: skip
 
 
 def test_objectives_by_hand() -> None:
-    value, legal, played = lessons_with([[0.0, 1.0, 0.0]], [[1, 1, 0]], [0])
+    value, legal, played = examples_with([[0.0, 1.0, 0.0]], [[1, 1, 0]], [0])
     logits = torch.tensor([[0.0, 0.0, -1e9]])
     assert OBJECTIVES["reward"](logits, value, legal, played).item() == pytest.approx(0.5)
     ce = OBJECTIVES["cross-entropy"](logits, value, legal, played).item()
@@ -179,30 +179,32 @@ def test_objectives_by_hand() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_objective_learns(kind: str, objective: str, data: Path) -> None:
     network = network_of(kind, trust=1.0)
-    lessons = lessons_of(read_searched(data), network_policy(network))
+    examples = examples_of(read_searched(data), network_policy(network))
     optimizer = torch.optim.RMSprop(network.parameters(), lr=1e-2)
-    rows = np.flatnonzero(lessons.stream < 8)
+    rows = np.flatnonzero(examples.stream < 8)
     losses = []
     for _ in range(25):
-        loss = loss_of(objective, network, lessons, rows)
+        loss = loss_of(objective, network, examples, rows)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < 0.9 * losses[0]
-    moves = chosen(network, lessons, rows)
-    assert lessons.legal[rows, moves].all()
+    moves = chosen(network, examples, rows)
+    assert examples.legal[rows, moves].all()
 
 
 def test_measures_are_those_of_the_moves_chosen(data: Path) -> None:
     network = network_of("advised-masks", trust=1e3)
-    lessons = lessons_of(read_searched(data), network_policy(network))
-    changes = float((lessons.played != lessons.blueprint).mean())
+    examples = examples_of(read_searched(data), network_policy(network))
+    changes = float((examples.played != examples.blueprint).mean())
     expected = {"gain": 0.0, "changed": 0.0, "agreement": 1 - changes}
-    assert measured(network, lessons) == pytest.approx(expected)
-    rows = drawn(network_of("advised-lstm"), lessons, 60, np.random.default_rng(0))
-    whole = [row for row in range(len(lessons)) if lessons.stream[row] in set(lessons.stream[rows])]
-    assert len(lessons.seen) == 40 and rows.tolist() == whole
+    assert measured(network, examples) == pytest.approx(expected)
+    rows = drawn(network_of("advised-lstm"), examples, 60, np.random.default_rng(0))
+    whole = [
+        row for row in range(len(examples)) if examples.stream[row] in set(examples.stream[rows])
+    ]
+    assert len(examples.seen) == 40 and rows.tolist() == whole
 
 
 def run_of(data: Path, folder: Path, **changes: Any) -> CloneRun:

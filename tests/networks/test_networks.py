@@ -20,10 +20,10 @@ from hanabi_search_plugin.networks.architectures import make_network
 from hanabi_search_plugin.networks.encodings import status
 from hanabi_search_plugin.networks.encodings.named_encodings import make_encoding
 from hanabi_search_plugin.networks.nets.split_nets import Sequential
-from hanabi_search_plugin.networks.network_policy import EstimatingPolicy
+from hanabi_search_plugin.networks.network_policies import EstimatingPolicy
 from hanabi_search_plugin.networks.policy_of_network import network_policy
-from hanabi_search_plugin.networks.training.collect import collect
-from hanabi_search_plugin.networks.training.lessons import lesson
+from hanabi_search_plugin.networks.training.distillation_games import play_distillation_games
+from hanabi_search_plugin.networks.training.distillation_losses import losses
 from hanabi_search_plugin.testing import check_policy
 from tests.helpers.hanabi_play import play_on, random_legal
 
@@ -199,15 +199,17 @@ def test_a_network_keeps_the_contract_of_policies(name: str, options: dict[str, 
 
 @pytest.mark.parametrize(("name", "options"), NETWORKS)
 def test_what_is_learned_from_is_what_was_played_by(name: str, options: dict[str, Any]) -> None:
-    """The lesson's logits are those that chose the moves, whole sequences at once or not."""
+    """The logits of the losses are those that chose the moves, whole sequences at once or not."""
     for players in (2, 3):
         config = HanabiConfig(players=players, colors=2, ranks=3, hand_size=2)
         network = network_of(name, options, config)
         rng = np.random.default_rng(3)
-        games = collect(HanabiGame(config), SmartBot(), network_policy(network), 12, 0.0, rng)
+        games = play_distillation_games(
+            HanabiGame(config), SmartBot(), network_policy(network), 12, 0.0, rng
+        )
         games.taught[:] = np.eye(config.num_actions)[games.played]
         whole = np.arange(12 if isinstance(network, Sequential) else len(games))
-        assert lesson(network, games, whole, 1.0, rng)["accuracy"] == 1.0
+        assert losses(network, games, whole, 1.0, rng)["accuracy"] == 1.0
 
 
 def test_a_public_network_says_what_moves_are_worth() -> None:

@@ -34,17 +34,20 @@ from hanabi_search_plugin.networks.checkpoint import load_network, save_network
 from hanabi_search_plugin.networks.encodings import seat_table
 from hanabi_search_plugin.networks.encodings.mask_features import HEADER
 from hanabi_search_plugin.networks.nets.critic_net import Critic, Positions
-from hanabi_search_plugin.networks.network_policy import NetworkPolicy
+from hanabi_search_plugin.networks.network_policies import NetworkPolicy
 from hanabi_search_plugin.networks.policy_of_network import network_policy
-from hanabi_search_plugin.networks.starting_weights import begin_with
+from hanabi_search_plugin.networks.starting_weights import load_starting_weights
 from hanabi_search_plugin.networks.training.critic_training import (
     CriticRun,
     CriticSettings,
     measured,
     targets,
 )
+from hanabi_search_plugin.networks.training.exploration_games import (
+    ExplorationGames,
+    play_exploration_games,
+)
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
-from hanabi_search_plugin.networks.training.tried_games import TriedGames, tried_games
 from tests.helpers.hanabi_play import play_on
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
@@ -199,7 +202,7 @@ class Recorder(Critic):
 def test_what_came_after_is_what_the_policy_makes_of_the_position(noise: float) -> None:
     """From each position that is kept, the policy plays to the very end that was written down."""
     game, policy, critic = HanabiGame(TINY), network_policy(network()), Recorder()
-    played = tried_games(game, policy, critic, 60, noise, np.random.default_rng(3))
+    played = play_exploration_games(game, policy, critic, 60, noise, np.random.default_rng(3))
 
     def decks(worlds: HanabiWorlds) -> list[tuple[int, ...]]:
         return [tuple(row[-TINY.deck_size :]) for row in worlds.rows.tolist()]
@@ -237,7 +240,7 @@ def test_returns_of_td_by_hand() -> None:
     critic = Says(TINY)
     read = critic.positions(network(), worlds, masks_at(worlds))
     read.public[:, HEADER.index(PLAYED)] = [0b0, 0b1, 0b11]  # scores of 0, 1 and 2
-    played = TriedGames(
+    played = ExplorationGames(
         positions=read,
         game=np.array([0, 0, 1]), turn=np.array([4, 5, 5]), since=np.array([0, 1, -1]),
         said=np.zeros((3, 2)), scores=np.array([5.0, 0.0]), lost=np.array([False, True]),
@@ -278,7 +281,7 @@ def test_a_critic_learns_and_the_policy_stays_as_it_is(whose: Path, tmp_path: Pa
     for name in ("error", "soon_error", "own_error"):
         assert found["critic"][name] < 0.95 * found["constant"][name]
     # Who goes on from such a file takes over the network alone: it will play another way.
-    begin_with(make_network("masks", TINY, SMALL), str(tmp_path / MODEL))
+    load_starting_weights(make_network("masks", TINY, SMALL), str(tmp_path / MODEL))
 
 
 def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(whose: Path, tmp_path: Path) -> None:

@@ -30,11 +30,11 @@ from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.tensors.simulator import EngineGames, TensorGames
 from hanabi_search_plugin.networks.training.distillation import Distillation, distill
 from hanabi_search_plugin.networks.training.ppo import (
-    Loss,
+    LossWeights,
     batches,
     lambda_returns,
     losses,
-    of_movers,
+    movers_returns,
 )
 from hanabi_search_plugin.networks.training.self_play import (
     SelfPlay,
@@ -42,7 +42,7 @@ from hanabi_search_plugin.networks.training.self_play import (
     learn_by_self_play,
     sharpen,
 )
-from hanabi_search_plugin.networks.training.selfplay_games import Player, Stretch, of_seat
+from hanabi_search_plugin.networks.training.selfplay_games import Collector, Segment, gather_seat
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
@@ -59,11 +59,11 @@ def one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def player_of(architecture: str, games: int, config: HanabiConfig = TINY) -> Player:
+def collector_of(architecture: str, games: int, config: HanabiConfig = TINY) -> Collector:
     torch.manual_seed(0)
     network = make_network(architecture, config, SIZES[architecture]).eval()
     simulator = EngineGames(HanabiGame(config), network.encoding, games, 5, "cpu")
-    return Player(network, simulator, games, "cpu")
+    return Collector(network, simulator, games, "cpu")
 
 
 def chance(seed: int = 1) -> Any:
@@ -100,29 +100,29 @@ def test_only_a_start_is_sharpened(tmp_path: Path) -> None:
 
 
 def test_games_begin_anew_and_bring_their_returns() -> None:
-    player = player_of("feed-forward", 64)
-    stretch = player.play(40, chance())
-    assert stretch.fresh[0].all() and (stretch.fresh[1:] == stretch.ended[:-1]).all()
-    assert 64 < stretch.ended.sum() < 640
+    collector = collector_of("feed-forward", 64)
+    segment = collector.play(40, chance())
+    assert segment.fresh[0].all() and (segment.fresh[1:] == segment.ended[:-1]).all()
+    assert 64 < segment.ended.sum() < 640
     # What a game brings between two ends is its score: nothing where it was lost.
     brought, scores = torch.zeros(64), []
     for t in range(40):
-        brought += stretch.points[t] - stretch.forfeit[t]
-        scores += brought[stretch.ended[t]].tolist()
-        assert torch.equal(brought, stretch.score[t])
-        assert (brought[stretch.lost[t]] == 0).all()
-        brought[stretch.ended[t]] = 0
+        brought += segment.points[t] - segment.forfeit[t]
+        scores += brought[segment.ended[t]].tolist()
+        assert torch.equal(brought, segment.score[t])
+        assert (brought[segment.lost[t]] == 0).all()
+        brought[segment.ended[t]] = 0
     assert set(scores) <= set(range(7)) and len(set(scores)) > 1
-    assert (stretch.forfeit[~stretch.lost] == 0).all() and stretch.lost.any()
-    legal = stretch.legal.gather(2, stretch.action.unsqueeze(2))
-    assert legal.all() and (stretch.chance <= 0).all()
+    assert (segment.forfeit[~segment.lost] == 0).all() and segment.lost.any()
+    legal = segment.legal.gather(2, segment.action.unsqueeze(2))
+    assert legal.all() and (segment.chance <= 0).all()
 
 
 def test_a_move_that_is_not_legal_is_refused() -> None:
-    player = player_of("feed-forward", 2)
-    legal = player.simulator.observe().legal
+    collector = collector_of("feed-forward", 2)
+    legal = collector.simulator.observe().legal
     with pytest.raises(IllegalActionError):
-        player.simulator.step((~legal).int().argmax(1))
+        collector.simulator.step((~legal).int().argmax(1))
 
 
 @pytest.mark.parametrize("encoding", ["status-1", "v0-1"])
@@ -165,23 +165,23 @@ def test_games_on_a_device_are_those_of_the_engine(encoding: str, bomb: Any) -> 
 
 @pytest.mark.parametrize("architecture", SIZES)
 def test_a_stretch_goes_on_where_the_last_one_ended(architecture: str) -> None:
-    """What is learned from is what was played, and memories reach over the stretch's border."""
-    player = player_of(architecture, 6)
-    player.play(5, chance())
-    stretch = player.play(7, chance(2))
+    """What is learned from is what was played, and memories reach over the segment's border."""
+    collector = collector_of(architecture, 6)
+    collector.play(5, chance())
+    segment = collector.play(7, chance(2))
     seen = 0
-    for rows in batches(player.network, stretch, 16, chance()):
-        mover = stretch.mover[rows.turn, rows.game]
-        parts = (stretch.public, stretch.private)
+    for rows in batches(collector.network, segment, 16, chance()):
+        mover = segment.mover[rows.turn, rows.game]
+        parts = (segment.public, segment.private)
         given = [part[rows.turn, :, rows.game].transpose(0, 1) for part in parts]
         with torch.no_grad():
-            output = player.network.decide(
-                *(of_seat(part, mover) for part in (*given, rows.memory))
+            output = collector.network.decide(
+                *(gather_seat(part, mover) for part in (*given, rows.memory))
             )
-        legal = stretch.legal[rows.turn, rows.game]
+        legal = segment.legal[rows.turn, rows.game]
         logits = output.logits.masked_fill(~legal, -1e9).log_softmax(1)
-        action = stretch.action[rows.turn, rows.game].unsqueeze(1)
-        expected = stretch.chance[rows.turn, rows.game]
+        action = segment.action[rows.turn, rows.game].unsqueeze(1)
+        expected = segment.chance[rows.turn, rows.game]
         assert torch.allclose(logits.gather(1, action).squeeze(1), expected, atol=1e-5)
         seen += len(rows.turn)
     assert seen == 42
@@ -190,11 +190,11 @@ def test_a_stretch_goes_on_where_the_last_one_ended(architecture: str) -> None:
 # -------------------------------------------------------------------------------------- learning
 
 
-def stretch_of(mover: list[int], value: list[float], ended: list[bool]) -> Stretch:
+def segment_of(mover: list[int], value: list[float], ended: list[bool]) -> Segment:
     """One game of two players, as far as returns go."""
     nothing = torch.zeros(len(mover), 1)
-    rest = dict.fromkeys(Stretch.__dataclass_fields__, nothing)
-    return Stretch(
+    rest = dict.fromkeys(Segment.__dataclass_fields__, nothing)
+    return Segment(
         **rest
         | {
             "mover": torch.tensor(mover).unsqueeze(1),
@@ -208,13 +208,13 @@ def stretch_of(mover: list[int], value: list[float], ended: list[bool]) -> Stret
 def test_returns_of_a_seat_run_from_its_own_decisions_to_its_own() -> None:
     """By hand. Seat 0 moves at 0, 2, 4, seat 1 at 1, 3, 5; a game ends with move 3."""
     values = [3.0, 2.0, 2.5, 1.0, 4.0, 5.0]
-    stretch = stretch_of([0, 1, 0, 1, 0, 1], values, [False, False, False, True, False, False])
+    segment = segment_of([0, 1, 0, 1, 0, 1], values, [False, False, False, True, False, False])
     reward = torch.tensor([[1.0], [0.0], [2.0], [4.0], [0.0], [8.0]])
-    found = lambda_returns(stretch, reward, 0.75)[:, :, 0]
+    found = lambda_returns(segment, reward, 0.75)[:, :, 0]
     at = {5: 8 + 0.25, 4: 0 + 8 + 0.5, 3: 4.0, 2: 2.0 + 4.0}
     at[1] = 0 + 2 + 0.25 * 1.0 + 0.75 * at[3]  # up to its own decision at 3
     at[0] = 1 + 0 + 0.25 * 2.5 + 0.75 * at[2]
-    movers = of_movers(found.unsqueeze(2), stretch.mover)[:, 0]
+    movers = movers_returns(found.unsqueeze(2), segment.mover)[:, 0]
     assert torch.allclose(movers, torch.tensor([at[t] for t in range(6)]))
     assert found[1, 0] == pytest.approx(0 + 0.25 * 2.5 + 0.75 * at[2])  # seat 0, not to move
     assert found[2, 1] == pytest.approx(2 + 0.25 * 1.0 + 0.75 * at[3])
@@ -223,16 +223,16 @@ def test_returns_of_a_seat_run_from_its_own_decisions_to_its_own() -> None:
 @pytest.mark.parametrize("architecture", SIZES)
 def test_moves_that_brought_more_become_likelier(architecture: str) -> None:
     """Nothing else is learned: a step raises the chance of half the moves, which gained a point."""
-    player = player_of(architecture, 32)
-    stretch = player.play(8, chance())
+    collector = collector_of(architecture, 32)
+    segment = collector.play(8, chance())
     gained = torch.rand(8, 32, generator=chance()) < 0.5
-    returns = (stretch.value + gained.float()).unsqueeze(1).expand(8, 2, 32)
-    optimizer = torch.optim.SGD(player.network.parameters(), lr=0.1)
+    returns = (segment.value + gained.float()).unsqueeze(1).expand(8, 2, 32)
+    optimizer = torch.optim.SGD(collector.network.parameters(), lr=0.1)
     after = {}
     for _ in range(2):
-        (rows,) = batches(player.network, stretch, 256, chance())
+        (rows,) = batches(collector.network, segment, 256, chance())
         total, figures = losses(
-            player.network, stretch, returns, rows, Loss(0.2, 0.0, 1e-9), chance()
+            collector.network, segment, returns, rows, LossWeights(0.2, 0.0, 1e-9), chance()
         )
         after[len(after)] = float(figures["policy_loss"].detach())
         optimizer.zero_grad()

@@ -14,7 +14,7 @@ from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.core import rollout as lockstep
 from hanabi_search_plugin.core.policy import as_blueprint
 from hanabi_search_plugin.hanabi.beliefs import partner_kinds, partners
-from hanabi_search_plugin.networks import network_policy as network_policies
+from hanabi_search_plugin.networks import network_policies
 from hanabi_search_plugin.networks.nets import mask_on_cpu
 from hanabi_search_plugin.networks.policy_of_network import network_policy
 from tests.hanabi.test_hanabi_belief import assert_equal, chances, games

@@ -25,7 +25,7 @@ from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.layout import HANDS, NO_CARD
 from hanabi_search_plugin.networks.architectures import make_network
 from hanabi_search_plugin.networks.encodings.named_encodings import make_encoding
-from hanabi_search_plugin.networks.network_policy import ON_GPU, NetworkPolicy
+from hanabi_search_plugin.networks.network_policies import ON_GPU, NetworkPolicy
 from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.tensors.tensor_encoding import encoded, observation
 from hanabi_search_plugin.networks.tensors.tensor_rollout import (

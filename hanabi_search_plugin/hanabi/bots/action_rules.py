@@ -1,9 +1,9 @@
 """Rules of thumb for Hanabi, compiled: each looks at the table and proposes a move, or none.
 
-A rule is one word (``Rule.word`` of ``blueprints.rulebook`` builds them), ``propose`` the one
-entry to all of them, and a bot is a list of words in its ``script`` of which the first to propose
-moves. Which rules and lists there are, whose they are, and how the two readings of them differ, is
-said there and in ``blueprints.agents``.
+A rule is one word (``Rule.word`` of ``bots.rulebook`` builds them), ``propose`` the one entry to
+all of them, and a bot is a list of words in its ``script``; the first that proposes a move makes
+it. ``bots.rulebook`` and ``bots.rule_agents`` say which rules and lists there are, where they come
+from, and how the two readings of them differ.
 
 A seat's memory is public, so it is the same for all seats. Hands are kept by *position*: a card
 stays where it was drawn, and a new one comes where a card has just left ("first", "last" and ties
@@ -216,7 +216,7 @@ def possible_under_convention(
 def banned(
     dims: Any, row: Any, mem: Any, script: Any, board: Any, target: int, offset: int, plane: int
 ) -> bool:
-    """Does the convention ban this hint? ``plane``: the identities that it tells of."""
+    """True if the convention bans this hint. ``plane``: the identities that it tells of."""
     pool1, _, _, play, _, _ = board
     h = hand_size(dims)
     hand = hand_at(dims, target)
@@ -241,7 +241,7 @@ def banned(
 
 @inline
 def known_useless(dims: Any, word: int, played: int, beyond: int) -> bool:
-    """Do the hints alone show that the card cannot score any more?"""
+    """True if the hints alone show that the card cannot score any more."""
     color, rank = color_known(word), rank_known(word)
     told = word | (0 if color else (1 << colors(dims)) - 1)
     told |= 0 if rank else ((1 << ranks(dims)) - 1) << 5
@@ -368,7 +368,7 @@ def offset_of(rule: int, p: int, me: int, k: int) -> int:
 
 @inline
 def told_lately(dims: Any, mem: Any, script: Any, target: int, by_rank: bool, value: int) -> bool:
-    """Was this hint given since the last play, and ``target``'s last discard, within 3 rounds?"""
+    """True if it was hinted since the last play and ``target``'s last discard, within 3 rounds."""
     at = recent_at(dims, script)
     code = hint_code(target, by_rank, value)
     found = False
@@ -559,7 +559,7 @@ def tell_new_card(dims: Any, row: Any, mem: Any, board: Any) -> int:
 
 @inline
 def applies(dims: Any, row: Any, rule: int) -> bool:
-    """Do the guards of a rule, and the tokens, let it propose?"""
+    """True if the guards of a rule, and the tokens, let it propose."""
     lives, tokens = np.int64(row[LIVES]), np.int64(row[INFO])
     full = tokens == row[MAX_INFO]
     ok = lives > ((rule >> LIVES_ABOVE) & 63)
@@ -626,7 +626,7 @@ def decide(dims: Any, row: Any, mem: Any, script: Any) -> int:
 def remember_hint(
     dims: Any, row: Any, mem: Any, convention: int, target: int, by_rank: bool, value: int
 ) -> None:
-    """Bring a memory over a hint."""
+    """Update a memory with a hint."""
     h = hand_size(dims)
     hits = np.int64(row[LAST_TOUCHED])
     shift = 5 if by_rank else 0
@@ -651,7 +651,7 @@ def remember_hint(
 
 @inline
 def remember_gap(dims: Any, mem: Any, settings: int, player: int, slot: int, drew: bool) -> None:
-    """Bring a memory over a card that left a hand, and the one that came for it."""
+    """Update a memory with a card that left a hand, and the one that replaced it."""
     h = hand_size(dims)
     base = player * h
     by_age = (settings & BY_AGE) != 0
@@ -681,7 +681,7 @@ def remember_gap(dims: Any, mem: Any, settings: int, player: int, slot: int, dre
 
 @inline
 def remember(dims: Any, row: Any, mem: Any, script: Any) -> None:
-    """Bring a memory over the last move."""
+    """Update a memory with the last move."""
     p, h, c = players(dims), hand_size(dims), colors(dims)
     actor = np.int64(row[LAST_PLAYER]) & 7
     action = np.int64(row[LAST_ACTION])

@@ -1,4 +1,7 @@
-"""Policies of native Hanabi that run compiled: the Python face of the bots in ``kernels``.
+"""Compiled bots as policies of native Hanabi.
+
+A bot's decisions are compiled routines (``routines``); the loops of ``game_loops`` call them by the
+script of each seat (``script``).
 
 Letters: B worlds, A actions, P players.
 """
@@ -40,14 +43,15 @@ from hanabi_search_plugin.hanabi.engine.layout import ALL
 
 @dataclass(frozen=True)
 class Routines:
-    """What a bot does, as functions under ``jit.routine`` on rows of ``hanabi.layout``.
+    """A bot's behaviour: functions under ``jit.routine`` on rows of ``hanabi.engine.layout``.
 
-    ``decide(dims, row, memory, script)``: the action of the player to move, or a code of ``script``
-    that leaves it to chance. The row may be a view: a bot never reads its own cards or the deck.
-    ``observe(dims, row, seat, memory, script)``: bring the seat's memory over the last move of
-    ``row``, in place; True where that took cards that some player does not see.
-    ``common(dims, row, memory, script)``: the same for one memory that serves every seat. False,
-    and the memory as it was, where the seats would read the move differently.
+    ``decide(dims, row, memory, script)`` returns the action of the player to move, or a code of
+    ``script`` that leaves it to chance. The row may be a view: a bot never reads its own cards or
+    the deck.
+    ``observe(dims, row, seat, memory, script)`` updates the seat's memory in place with the last
+    move of ``row``, and returns True if that depends on cards that some player does not see.
+    ``common(dims, row, memory, script)`` does so for one memory that serves every seat. It returns
+    False, and leaves the memory as it was, where seats would read the move differently.
     """
 
     decide: Any
@@ -70,8 +74,8 @@ class CompiledBot(Policy):
     """A bot of compiled routines at one seat of native Hanabi.
 
     ``words``: int32 words of memory a seat, zeros at the start of a game; 0: no memory.
-    ``parameters``: whole numbers that the routines find in the script from PARAMS on.
-    ``deterministic`` False where ``decide`` may leave a move to chance.
+    ``parameters``: whole numbers that the routines read in the script from PARAMS on.
+    ``deterministic``: False where ``decide`` may leave a move to chance.
 
     Raises ConfigError for more parameters than a script holds.
     """
@@ -156,7 +160,7 @@ NO_MEMORY = np.zeros((1, 1), dtype=np.int32)
 
 
 class MaskBot(CompiledBot):
-    """One that remembers public knowledge.
+    """A compiled bot that remembers public knowledge: the identities that each card may have.
 
     Memory: int32 [B, players * hand size], the seat's own copy of the public knowledge masks.
     """
@@ -201,12 +205,12 @@ def _addresses(routines: Routines, dims: tuple[Any, ...]) -> tuple[int, int, int
 
 
 def is_compiled(policy: Policy) -> bool:
-    """Is there a compiled bot that plays as ``policy`` does?"""
+    """True if a compiled bot plays as ``policy`` does."""
     return isinstance(policy, CompiledBot) or type(policy) is UniformPolicy
 
 
 def script_of(policy: Policy, game: HanabiRules) -> IntArray | None:
-    """int64 [SCRIPT], the compiled bot that plays as ``policy`` does, or None."""
+    """The script int64 [SCRIPT] of the compiled bot that plays as ``policy`` does, or None."""
     if not is_compiled(policy):
         return None
     if isinstance(policy, CompiledBot):
@@ -217,7 +221,7 @@ def script_of(policy: Policy, game: HanabiRules) -> IntArray | None:
 
 
 def scripts_of(blueprint: tuple[Policy, ...], game: HanabiRules) -> IntArray | None:
-    """A script a seat, int64 [P, SCRIPT], or None unless every seat's policy is compiled."""
+    """Scripts int64 [P, SCRIPT] of all seats; None unless every seat's policy is compiled."""
     scripts = [script_of(policy, game) for policy in blueprint]
     compiled = [script for script in scripts if script is not None]
     return np.stack(compiled) if len(compiled) == len(blueprint) else None
@@ -226,10 +230,10 @@ def scripts_of(blueprint: tuple[Policy, ...], game: HanabiRules) -> IntArray | N
 def table_of(
     blueprint: tuple[Policy, ...], memories: tuple[Memory, ...], game: HanabiRules
 ) -> tuple[IntArray, tuple[Memory, ...]] | None:
-    """Who sits at the table of each world, and their memories: scripts int64 [B or 1, P, SCRIPT].
+    """The scripts int64 [B or 1, P, SCRIPT] of all seats in each world, and their memories.
 
-    A seat that plays a ``Mixture`` is the candidate drawn there. None where a policy is not
-    compiled, or not drawn.
+    A seat that plays a ``Mixture`` gets the candidate drawn in each world. None where a policy is
+    not compiled, or no candidate is drawn.
     """
     scripts, minds = [], []
     for policy, memory in zip(blueprint, memories, strict=True):
@@ -264,7 +268,7 @@ def _drawn(policy: Mixture, memory: Memory, game: HanabiRules) -> tuple[IntArray
 
 
 def pack_memories(memories: tuple[Memory, ...]) -> NDArray[np.int32]:
-    """[B or 1, P, words] of the longest memory; the others end in zeros."""
+    """The seats' memories in one array [B or 1, P, words]; shorter ones are padded with zeros."""
     known = [memory for memory in memories if memory is not None]
     rows = max((len(memory) for memory in known), default=1)
     words = max((memory.shape[1] for memory in known), default=1)

@@ -49,7 +49,7 @@ TENSORS = ("mean", "deviation", "hidden.weight", "hidden.bias", "output.weight",
 def move_features(
     agent: RuleAgent, game: HanabiRules, rows: Rows, memory: Memory, actions: IntArray
 ) -> FloatArray:
-    """[B, F] of the legal moves ``actions`` [B] in ``rows`` [B, W]; see ``blueprints.features``.
+    """[B, F] of the legal moves ``actions`` [B] in ``rows`` [B, W]; see ``bots.features``.
 
     What players may hold is read by the convention of ``agent``, whose memory [B, words] it is.
     """

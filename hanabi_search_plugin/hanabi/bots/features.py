@@ -1,4 +1,4 @@
-"""What the evaluation function reads: the 38 features of a move, compiled.
+"""The 38 features of a move that the evaluation function reads, compiled.
 
 They are those of Table V of arXiv:1902.06075, in the order of its program. All are what the player
 to move sees: what other players may hold is their own knowledge, in the eyes of the player to move.

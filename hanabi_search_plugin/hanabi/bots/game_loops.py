@@ -1,8 +1,8 @@
 """Compiled loops over bots: one decision, one observation, whole games.
 
-Who sits where is data, a ``script`` a seat, so that any mix of bots shares one compiled loop.
-Rows are those of ``hanabi.layout``; memories int32 [B or 1, P, words], one row where they are the
-same in every world. Streams are uint64 [B], SplitMix64 states.
+The bot of each seat is data, its ``script``, so that any mix of bots shares one compiled loop.
+Rows are those of ``hanabi.engine.layout``; memories int32 [B or 1, P, words], one row where they
+are the same in every world. Streams are uint64 [B], SplitMix64 states.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NOT_TRIED, NO_MOVE = -1, -2  # as first moves
 def decide_as(
     dims: Any, script: Any, row: Any, memory: Any, board: tuple[int, int, int], due: int
 ) -> int:
-    """What the player to move does, an action or the code of a choice.
+    """The decision of the player to move: an action, or the code of a random choice.
 
     ``board`` and ``due`` serve SmartBot: ``smartbot.planes`` and ``expected_discard``.
     """
@@ -49,7 +49,7 @@ def decide_as(
 
 @inline
 def observe_as(dims: Any, script: Any, row: Any, seat: int, memory: Any) -> bool:
-    """One seat's memory over the last move. True: it may depend on cards others do not see."""
+    """Update a seat's memory with the last move. True: it may depend on cards others do not see."""
     if script[KIND] == SMARTBOT:
         return smartbot.observe_alone(dims, row, seat, memory)
     if script[KIND] == ROUTINES and script[OBSERVE] != 0:
@@ -90,7 +90,7 @@ def chance_rows(dims: Any, script: Any, rows: Any, memory: Any, out: Any) -> Non
 
 @kernel
 def observe_rows(dims: Any, script: Any, rows: Any, seat: int, memory: Any) -> None:
-    """Bring memories [B, words] of one seat over the last move of each row, in place."""
+    """Update memories [B, words] of one seat with the last move of each row, in place."""
     for b in range(len(rows)):
         observe_as(dims, script, rows[b], seat, memory[b])
 
@@ -182,7 +182,7 @@ def play_on(
 
 @inline
 def same_bots(scripts: Any, memory: Any) -> bool:
-    """Do all seats play by one script with equal memories, and can one memory serve them all?"""
+    """True if all seats have one script and equal memories, and one memory can serve them all."""
     kind = scripts[0, KIND]
     same = kind == SMARTBOT or (kind == ROUTINES and scripts[0, COMMON] != 0)
     for seat in range(1, len(scripts)):

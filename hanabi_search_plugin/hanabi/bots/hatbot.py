@@ -940,7 +940,7 @@ def decide(dims: Any, row: Any, mem: Any, script: Any) -> int:
 
 @routine
 def observe(dims: Any, row: Any, seat: int, mem: Any, script: Any) -> bool:
-    """Bring a seat's memory over the last move.
+    """Update a seat's memory with the last move.
 
     True where it came to depend on hands that not everybody sees: with more than two players, when
     a number was announced. Of two, the giver's hand does not matter and the other's is not read.

@@ -399,7 +399,7 @@ def decide(dims: Any, row: Any, mem: Any, script: Any) -> int:
 
 @routine
 def observe(dims: Any, row: Any, seat: int, mem: Any, script: Any) -> bool:
-    """Bring a seat's memory over the last move; True as in ``hatbot``."""
+    """Update a seat's memory with the last move; True as in ``hatbot``."""
     _, depends = take_announcement(dims, row, seat, mem)
     take_move(dims, row, mem)
     return depends

@@ -1,4 +1,7 @@
-"""The hat-guessing bots as policies; apart from ``compiled``, so that only who asks loads them."""
+"""The hat-guessing bots as policies.
+
+They are not in ``compiled``, so that their routines load only when they are asked for.
+"""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 """Agents that are ordered lists of rules: those of the literature, and your own.
 
-An agent of your own is a line::
+Write an agent of your own in a line::
 
     RuleAgent([PlaySafe(), PlayProbablySafe(0.6, if_lives_above=1), TellAnyoneAboutUseful(),
                DiscardOldest(), TellRandomly()])
 
-The first rule of the list that proposes a move makes it. ``blueprints.rulebook`` has the rules, and
-says what they do in both readings and what the convention means.
+The first rule of the list that proposes a move makes it. ``bots.rulebook`` has the rules, and says
+what they do in both readings and what the convention means.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ _ROUTINES = Routines(decide=ops.decide, observe=ops.observe, common=ops.common)
 
 
 class RuleAgent(CompiledBot, RedrawingGuide):
-    """Plays the move of the first rule that proposes one; see the module for the two readings.
+    """Play the move of the first rule that proposes one; ``bots.rulebook`` has the two readings.
 
-    Memory: int32 [B, words], what ``blueprints.rules`` says, the same for all seats. Raises
+    Memory: int32 [B, words], see ``bots.action_rules``; the same for all seats. Raises
     ConfigError for an empty or too long list, what is no rule, or an unknown convention.
     """
 
@@ -116,7 +116,7 @@ class RuleAgent(CompiledBot, RedrawingGuide):
         return memory
 
     def proposals(self, view: View, memory: Memory) -> IntArray:
-        """[B, rules] what each rule proposes, a legal action or a code of ``blueprints.script``.
+        """[B, rules] what each rule proposes: a legal action, or a code of ``bots.script``.
 
         ``view.player`` is to move in all worlds. What a strict agent falls back on comes last.
         """

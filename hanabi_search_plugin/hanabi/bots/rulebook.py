@@ -1,4 +1,4 @@
-"""Rules of thumb by name, as the agents of ``blueprints.agents`` list them.
+"""Rules of thumb for Hanabi, of which ``bots.rule_agents`` makes agents.
 
 Each proposes a move, or none. The rules, the sets of them and the named agents are those of two
 public programs, github.com/fossgalaxy/hanabi (v0.2.4) and the search built on it,
@@ -102,7 +102,7 @@ class Rule:
         return 0
 
     def word(self, convention: Convention = "off", strict: bool = False) -> int:
-        """The rule as ``blueprints.rules`` reads it."""
+        """The rule as one number, which ``bots.action_rules`` reads."""
 
         def limit(value: int | None) -> int:
             return ops.NO_LIMIT if value is None else value

@@ -1,4 +1,4 @@
-"""Measured self-play of the bots of this package."""
+"""Measured self-play scores of the policies of this package."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ identities that would score now, never again, or are the last copy of a card sti
 When a partner breaks the conventions an update could empty a mask. It never does: a hint leaves the
 identities of the hint alone, a refresh all that are not exhausted, a missing warning is not read.
 
-``decide`` and ``observe`` work on one row of ``hanabi.layout``, ``observe`` on the row after the
-move. Loops over slots avoid branches: what they ask is as good as random to the processor.
+``decide`` and ``observe`` work on one row of ``hanabi.engine.layout``, ``observe`` on the row after
+the move. Loops over slots avoid branches: what they ask is as good as random to the processor.
 """
 
 from __future__ import annotations
@@ -628,7 +628,7 @@ def read_hint(dims: Any, row: Any, mem: Any, due: int, board: tuple[int, int, in
 def observe(
     dims: Any, row: Any, mem: Any, before: tuple[int, int, int], due: int, pointed: int
 ) -> None:
-    """Bring a seat's memory over the last move and refresh it.
+    """Update a seat's memory with the last move and refresh it.
 
     ``before``: the planes before the move; ``due``: expected_discard before it; ``pointed``:
     finesse_target as the seat sees it if the move was a finesse, else -1.

@@ -1,4 +1,4 @@
-"""One configuration of Hanabi, checked before anything else sees it."""
+"""The parameters of a game of Hanabi, checked once, when they are made."""
 
 from __future__ import annotations
 

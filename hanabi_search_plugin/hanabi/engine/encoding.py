@@ -1,4 +1,4 @@
-"""Observations: OpenSpiel's, bit by bit, as bytes or packed bits, and the V0 belief as floats.
+"""Encode observations: OpenSpiel's, bit by bit, as bytes or packed bits, and the V0 belief.
 
 Letters: B worlds, W words of a row, N elements of an observation.
 """

@@ -1,4 +1,4 @@
-"""The rules of Hanabi, batches of worlds and what a seat sees of them, behind the contracts.
+"""Hanabi as a ``core.game.Game``: its rules, batches of worlds, and the views of seats.
 
 Letters: B worlds, W words of a row (see ``layout``), A actions, F factors (hands), L cards of a
 hand, P players.

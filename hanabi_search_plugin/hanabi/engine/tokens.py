@@ -1,4 +1,4 @@
-"""The cards a player may hold, slot by slot: what a hand is drawn from token by token."""
+"""Weigh and lay out the cards that a player may hold, slot by slot; see ``PrivateTokens``."""
 
 from __future__ import annotations
 

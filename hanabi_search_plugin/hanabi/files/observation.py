@@ -1,7 +1,7 @@
-"""Observations in words: what a vector of numbers says of a game of Hanabi.
+"""Decode an observation vector of Hanabi into a typed, readable view of the game.
 
-``read`` makes a typed view of one; ``rows_of`` and ``seen`` are its two halves, for many at once.
-``configuration_of`` finds out which game a vector is of, where that can be told.
+``read_observation`` decodes one; ``rows_of`` and ``seen`` are its two halves, for many at once.
+``configuration_of`` finds the configuration that a vector fits, where only one does.
 Colours are the letters R Y G W B and ranks are counted from 1, as everywhere in texts.
 Letters: B observations, N elements of one, W words of a row.
 """
@@ -122,7 +122,8 @@ def read_observation(
 def rows_of(config: HanabiConfig, observations: Any, *, seat: int, encoding: str) -> Rows:
     """Rows [B, W] of what ``seat`` sees, from observations [B, N] in any encoding.
 
-    What they lack is said at ``hanabi.decoding.decode``. Raises ConfigError as ``read`` does.
+    ``hanabi.engine.decoding.decode`` says what they lack. Raises ConfigError as
+    ``read_observation``.
     """
     if encoding not in ENCODINGS:
         raise ConfigError(f"encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")

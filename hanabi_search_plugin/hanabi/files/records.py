@@ -1,4 +1,4 @@
-"""Recorded games: JSON lines, one game a line, read and written, plain or ``.gz``.
+"""Read and write recorded games: JSON lines, one game a line, plain or ``.gz``.
 
 Fields of a line:
 
@@ -33,7 +33,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedGame:
-    """One game. ``config.bomb`` means nothing here: see ``bomb``."""
+    """One game. ``config.bomb`` is not read: the record has its own ``bomb``."""
 
     config: HanabiConfig
     game: int

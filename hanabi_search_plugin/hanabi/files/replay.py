@@ -1,4 +1,4 @@
-"""Recorded games played again in the engine: are they legal, do the scores fit, who moves alike?
+"""Replay recorded games: check moves and scores, and compare moves with those of a policy.
 
 Games of one configuration are replayed in lockstep, ``BATCH`` at a time. Letters: B games of a
 batch, T moves of the longest.
@@ -48,7 +48,7 @@ class Disagreement:
 
 @dataclass
 class ReplayReport:
-    """What a replay found. Problems are in words, in the order of the file, ``SHOWN`` at most."""
+    """The findings of a replay. Problems are sentences, in file order, ``SHOWN`` at most."""
 
     SHOWN = 20
 

@@ -1,4 +1,4 @@
-"""Searched games in a folder: what a search found at every decision, beside the games.
+"""Record games with every searched decision in a folder, and read them back.
 
 ``about.json`` says what was played, and ``00000.npz``, ``00001.npz``, ... hold ``SHARD`` games
 each, arrays of plain numbers as ``SearchedGames`` names them. A file appears when its last game is
@@ -83,7 +83,7 @@ class SearchedGames:
 
 @dataclass(frozen=True)
 class About:
-    """What the games of a folder are."""
+    """The description of a folder's games."""
 
     config: HanabiConfig
     policy: str  # the blueprint's name, as ``load_policy`` takes it
@@ -150,7 +150,7 @@ def record_games(
 
 
 def read_about(folder: str | Path) -> About:
-    """What lies in a folder. Raises RecordError where that is no searched games."""
+    """Read a folder's ``about.json``. Raises RecordError for no folder of searched games."""
     path = Path(folder) / ABOUT
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
@@ -208,7 +208,7 @@ def _shard(folder: Path, number: int) -> Path:
 def _begin(
     folder: Path, game: HanabiGame, line_ups: Sequence[Blueprint], policy: str, seed: int
 ) -> None:
-    """Write what will be played, or compare it with what was."""
+    """Write the description of what will be played, or compare it with the one there."""
     parameters = {
         "game": describe(game),
         "line_ups": [describe(line_up) for line_up in line_ups],

@@ -1,4 +1,4 @@
-"""Whole games and rollouts by compiled bots, spread over threads.
+"""Play games and rollouts by compiled bots, spread over threads.
 
 The kernels release the GIL. Every world has its own chance and its own random stream, so the
 numbers do not depend on how the worlds are spread. Letters: B worlds, M first actions, P players.
@@ -57,7 +57,7 @@ def play_out(
 ) -> HanabiWorlds:
     """The worlds after the bots have played them to the end.
 
-    ``resign``: or until a bot has no move to make (its rules are silent), as they then stand.
+    ``resign``: a game also stops where a bot has no move to make (its rules are silent).
     """
     _, final = _play(worlds, PLAY_ON, scripts, memories, rng, threads, keep=True, resign=resign)
     return HanabiWorlds(worlds.game, final)

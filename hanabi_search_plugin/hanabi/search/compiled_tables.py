@@ -1,4 +1,7 @@
-"""``hanabi.tables`` with compiled bots as partners: one compiled loop. Letters as there."""
+"""Many games side by side against compiled partners, in one compiled loop.
+
+See ``seat_tables``, also for the letters.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search trees of native Hanabi, grown in compiled code: the twin of ``algorithms.ismcts``.
+"""Grow search trees of native Hanabi in compiled code: the twin of ``algorithms.ismcts``.
 
 One open-loop tree for all seats, in arrays. Letters: B worlds, N nodes (room for them), A actions,
 P players, W words of a row.
@@ -75,7 +75,7 @@ def select_move(
 def observe_move(
     dims: Any, scripts: Any, now: Any, minds: Any, guide: Any, seat: int, hints: Any
 ) -> None:
-    """Every seat's memory and the guide's over the move that led to the row of ``now``."""
+    """Update every seat's memory, and the guide's, with the move that led to the row of ``now``."""
     if now[0, TURN] >= 0:
         for other in range(players(dims)):
             observe_rows(dims, scripts[other], now, other, minds[other : other + 1])

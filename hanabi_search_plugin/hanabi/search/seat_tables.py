@@ -1,7 +1,7 @@
-"""Many games side by side in which one seat is played from outside and the others by policies.
+"""Many games side by side: one seat is played from outside, the others by policies.
 
-What vector environments step. ``HanabiGame.tables`` makes them: in one compiled loop where every
-partner is a compiled bot (``blueprints.tables``), else in lockstep, here. Both give the same games.
+Vector environments step them. ``HanabiGame.tables`` makes them: in one compiled loop where every
+partner is a compiled bot (``compiled_tables``), else in lockstep, here. Both play the same games.
 Letters: N tables, W words of a row, P players.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +17,15 @@ from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
 from hanabi_search_plugin.core.policy import Memory, Policy, join, take
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.engine import row_kernels
-from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.layout import TURN
-
-if TYPE_CHECKING:
-    from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules
 
 
 class Tables(ABC):
-    """``partners`` is a policy for every seat but ``seat``. All tables have to begin first."""
+    """``size`` games; ``partners`` has a policy for every seat but ``seat``.
+
+    Every table has to ``begin`` before it moves.
+    """
 
     def __init__(
         self, game: HanabiRules, seat: int, partners: Mapping[int, Policy], size: int

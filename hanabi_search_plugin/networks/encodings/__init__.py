@@ -1,1 +1,1 @@
-"""What networks read of a view: named, versioned encodings, and the features made of them."""
+"""Inputs of networks: named, versioned encodings of views, and features computed from them."""

@@ -1,8 +1,8 @@
-"""The encoding "belief-1" of native Hanabi: what a seat sees, its own cards first.
+"""The encoding "belief-1" of native Hanabi, an input of belief models.
 
-Cards by what they may be worth, as in "status-1", but in order from the seat that looks, whoever is
-to move. What a card may be is told by hints, and where there is a ``listener``, a policy that
-remembers masks of identities, by these, too: what its conventions let everybody conclude. Letters:
+Cards are described by the value of their identities, as in "status-1", but players stand in order
+from the observing seat, whoever is to move. What a card may be follows from hints and, where there
+is a ``listener`` (a policy that remembers masks of identities), from its conventions, too. Letters:
 B views, P players, H slots of a hand, V identities, S statuses.
 """
 
@@ -22,18 +22,18 @@ from hanabi_search_plugin.core.policy import Memory, Policy
 from hanabi_search_plugin.hanabi.engine.layout import LAST_PLAYER, NO_CARD, TURN
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.encodings import status
-from hanabi_search_plugin.networks.encodings.readers import Read, Reader
+from hanabi_search_plugin.networks.encodings.featurizers import BeliefInputs, Featurizer
 from hanabi_search_plugin.networks.encodings.status import STATUSES, SUMMARY
 from hanabi_search_plugin.networks.encodings.status_encoding import Status
 
 Tensor = Any  # torch.Tensor
 
-DOUBTED = 0.03  # how plausible an identity is that a listener's mask leaves out
+DOUBTED = 0.03  # factor for identities that the listener's mask rules out
 
 
 @dataclass(frozen=True)
 class _Words:
-    """The numbers of a view, taken apart: [B, ...] each."""
+    """The parts of a view's numbers, [B, ...] each."""
 
     public: Tensor  # of "status-1"
     cards: Tensor  # [B, P, H] others' cards, from the seat that looks
@@ -42,8 +42,8 @@ class _Words:
     table: status.PublicTable
 
 
-class BeliefEncoding(Reader):
-    """Reads native Hanabi as "belief-1"; ``listener`` is a policy that remembers masks.
+class BeliefEncoding(Featurizer):
+    """Encodes views of native Hanabi as "belief-1"; ``listener`` is a policy that remembers masks.
 
     Raises ConfigError for a policy that remembers no masks.
     """
@@ -83,7 +83,7 @@ class BeliefEncoding(Reader):
             parts.append(memory)
         return np.concatenate([*parts, np.full((len(view), 1), view.player, np.int32)], axis=1)
 
-    def read(self, numbers: Tensor) -> Read:
+    def expand(self, numbers: Tensor) -> BeliefInputs:
         config, words = self.config, self._words(numbers)
         table, seat = words.table, words.seat
         players = config.players
@@ -111,7 +111,7 @@ class BeliefEncoding(Reader):
             (seen[:, 1:].flatten(1, 2) @ planes.transpose(1, 2)).flatten(1),
         ]
         plausible = DOUBTED + (1 - DOUBTED) * words.masks[:, 0]
-        return Read(torch.cat(features, 1), plausible, planes)
+        return BeliefInputs(torch.cat(features, 1), plausible, planes)
 
     def _words(self, numbers: Tensor) -> _Words:
         players, size, n = self.config.players, self.config.hand_size, self.words.public_words

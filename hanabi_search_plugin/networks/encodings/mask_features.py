@@ -1,8 +1,8 @@
-"""Compiled features of the network of masks (``networks.nets.mask_net``), by counting bits.
+"""Compiled features of ``MaskNet`` (``networks.nets.mask_net``), by counting bits.
 
-They are what ``networks.encodings.status`` and ``MaskNet`` work out with tensors, number for
-number. Where all worlds have one public part, as under the hands that a belief asks about, equal
-inputs to a layer are written once: a network has read most of them before. Letters: B worlds, N
+They equal, number for number, what ``networks.encodings.status`` and ``MaskNet`` compute with
+tensors. Where all worlds have one public part, as under the hands of a belief, equal inputs to a
+layer are written once. Letters: B worlds, N
 words, P players, T others, H slots, K = P x H cards, V identities, S = 3 statuses (playable,
 worthless, critical), U different tables, L hints to a player.
 """
@@ -255,7 +255,7 @@ def turned(dims: Any, first: int, k: int) -> int:
 
 @kernel
 def memory_features(dims: Any, sizes: Any, public: Any, memory: Any, out: Any) -> None:
-    """What the memory's layers read of public words [B, N] and masks [B, K] before the event.
+    """Inputs of the memory's layers, from public words [B, N] and masks [B, K] before the event.
 
     ``out`` float32 [B, event, board, then K x (2 EACH + 2) numbers a card, from the mover on].
     """
@@ -530,7 +530,7 @@ def decision_features(
     keys: Any,
     slots: Any,
 ) -> tuple[int, int]:
-    """What the layers of a decision read of words [B, N], [B, K], [B, K]; (U, hints written).
+    """Inputs of the decision's layers, from words [B, N], [B, K], [B, K]; (U, hints written).
 
     ``table`` float32 [B, ...]: board, own slots, others' slots and whose turn it is; ``tables``
     int64 [B]: which is whose. ``hints`` float32 [B x T x L, ...]; ``hints_at`` int64

@@ -12,7 +12,7 @@ ENCODINGS: dict[str, type[Encoding]] = {kind.name: kind for kind in (V0, Status)
 
 
 def make_encoding(name: str, config: HanabiConfig) -> Encoding:
-    """Raises ConfigError for an unknown name."""
+    """The encoding of that name for ``config``. Raises ConfigError for an unknown name."""
     if name not in ENCODINGS:
         raise ConfigError(f"encoding must be one of {', '.join(ENCODINGS)}, got {name!r}")
     return ENCODINGS[name](config)

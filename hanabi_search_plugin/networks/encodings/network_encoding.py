@@ -1,7 +1,8 @@
-"""What a network reads, as bits until a device expands them; each encoding split in two.
+"""The base class of encodings, the inputs of networks that play.
 
-``public`` holds what everybody sees, ``private`` what one seat sees besides or as well. An encoding
-has a name with a version and is made for one configuration. Letters: B worlds, N, M words or bytes.
+An encoding has a public part, which everybody sees, and a private part of one seat. Both are
+compact whole numbers (bits) until a device expands them to features. An encoding has a versioned
+name and is made for one configuration. Letters: B worlds, N, M words or bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView
 Tensor = Any  # torch.Tensor
 
 FREE = ("bomb", "random_start_player")
-"""Parameters that a network need not agree with its game on."""
+"""Parameters that may differ between a network and the game it plays."""
 
 
 class Encoding(ABC):
@@ -30,11 +31,11 @@ class Encoding(ABC):
     """
 
     name: str
-    seat_relative: bool  # does the public part depend, by its order alone, on whose view it is?
+    seat_relative: bool  # the public part of seats differs, in its order alone
     public_words: int  # N
     public_size: int  # numbers of the public part, expanded
     private_size: int  # numbers of all that a seat sees, expanded
-    alone: slice  # those of them that are not public, before or after all that are
+    alone: slice  # the non-public ones of them, which come before or after the public ones
 
     def __init__(self, config: HanabiConfig) -> None:
         if config.observation_type != "card_knowledge":
@@ -46,22 +47,22 @@ class Encoding(ABC):
 
     @abstractmethod
     def public(self, view: View) -> NDArray[Any]:
-        """[B, N] what everybody sees, as whole numbers."""
+        """[B, N] the public part, as whole numbers."""
 
     @abstractmethod
     def private(self, view: View) -> NDArray[Any]:
-        """[B, M] what the seat sees, as whole numbers; with the public part it is all."""
+        """[B, M] the private part, as whole numbers; both parts are all that the seat sees."""
 
     @abstractmethod
     def expand_public(self, public: Tensor) -> Tensor:
-        """[B, N] on any device to float32 [B, public_size]."""
+        """Expand a public part [B, N] on any device to float32 [B, public_size]."""
 
     @abstractmethod
     def expand_alone(self, public: Tensor, private: Tensor) -> Tensor:
-        """[B or 1, N] and [B, M] on any device to float32: the ``alone`` part of all."""
+        """Expand both parts, [B or 1, N] and [B, M], to the slice ``alone`` of all, float32."""
 
     def expand_private(self, public: Tensor, private: Tensor) -> Tensor:
-        """[B, N] and [B, M] on any device to float32 [B, private_size]: all that the seat sees."""
+        """Expand both parts, [B, N] and [B, M], to float32 [B, private_size]: all the seat sees."""
         parts = [self.expand_public(public), self.expand_alone(public, private)]
         return torch.cat(parts if self.alone.start else parts[::-1], 1)
 
@@ -85,7 +86,7 @@ class Encoding(ABC):
 
 
 def difference_of(made_for: HanabiConfig, config: HanabiConfig) -> tuple[str, Any, Any] | None:
-    """The first parameter, and both values, in which a network does not fit a game; or None."""
+    """The first parameter in which a network does not fit a game, and both values; or None."""
     if made_for == config:
         return None
     for name, value in made_for.to_dict().items():

@@ -1,7 +1,8 @@
-"""What a seat sees of the table, as the network of masks and critics read it.
+"""Features of what a seat sees of the table: the input of ``MaskNet`` and of critics.
 
-Its own cards come first, then the others' in their order of play. Worked out by tensors on any
-device; ``mask_on_cpu.tables`` is the compiled twin. Letters as in ``status``; T other players.
+The seat's own cards come first, then the others' in their order of play. Computed with tensors on
+any device; ``nets.mask_on_cpu.tables`` is the compiled twin. Letters as in ``status``; T other
+players.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Tensor = Any  # torch.Tensor
 
 @dataclass(frozen=True)
 class SeatTable:
-    """What a seat makes of its observation."""
+    """The features, and parts of them that ``MaskNet`` reads again."""
 
     planes: Tensor  # [B, S, V] statuses
     slots: Tensor  # [B, H, own_size] the own cards
@@ -49,7 +50,7 @@ def table_size(config: HanabiConfig) -> int:
 
 
 def by_tensors(config: HanabiConfig, public: Tensor, private: Tensor, memory: Tensor) -> SeatTable:
-    """The table of words of "status-1" and of masks, a row a world each."""
+    """The table from "status-1" words [B, ...] and masks ``memory`` [B, P x H]."""
     players, size = config.players, config.hand_size
     table = status.table(config, public)
     turn, hands = table.word(TURN).clamp(min=0), private.reshape(-1, players, size)
@@ -70,7 +71,7 @@ def by_tensors(config: HanabiConfig, public: Tensor, private: Tensor, memory: Te
 
 
 def _looking(table: PublicTable, hands: Tensor, turn: Tensor) -> Tensor:
-    """[B] the seat that sees ``hands``: it has cards and sees none of them."""
+    """[B] the seat whose view ``hands`` is: it has cards and sees none of them."""
     hidden = (hands == NO_CARD).all(-1) & (table.present > 0).any(-1)  # [B, P]
     return torch.where(hidden.any(1), hidden.int().argmax(1), turn)
 

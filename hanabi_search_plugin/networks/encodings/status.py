@@ -1,10 +1,10 @@
-"""Features of the encoding "status-1": card identities by what they are worth now.
+"""Features that describe cards by the value of their identities, as tensors.
 
-From fireworks and discards follows of every identity whether it would score (playable), will never
-score (worthless), or is the last copy of a card still needed (critical). A card's mask, the
-identities it may have, is summed up against these. Everything is worked out on the device, from
-words of 25 bits. Letters: B worlds, P players, H slots of a hand, K masks, V identities, C colours,
-R ranks, S statuses.
+Fireworks and discards tell of every identity whether it would score now (playable), will never
+score (worthless), or is the last copy of a card still needed (critical). The mask of a card, the
+identities that it may have, is summarised by these statuses. Everything is computed on the device,
+from words of 25 bits. Letters: B worlds, P players, H slots of a hand, K masks, V identities, C
+colours, R ranks, S statuses.
 """
 
 from __future__ import annotations

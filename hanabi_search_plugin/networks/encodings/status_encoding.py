@@ -1,4 +1,4 @@
-"""The encoding "status-1": identities by what they are worth, and what each hint would leave.
+"""The encoding "status-1": cards described by the value of their identities; see ``status``.
 
 Letters as in ``status``; T other players, N hints to one player.
 """
@@ -90,5 +90,5 @@ class Status(Encoding):
         return torch.cat([held.flatten(1), worth.flatten(1)], 1)
 
     def _since(self, seen: PublicTable, mover: Tensor) -> Tensor:
-        """[B] how many places after the player of the last move the one to move sits."""
+        """[B] seats from the player of the last move to the one to move."""
         return (mover - seen.word(LAST_PLAYER).clamp(min=0)) % self.config.players

@@ -1,4 +1,4 @@
-"""The V0 belief, the encoding of public checkpoints: OpenSpiel's observation, less uniform.
+"""The encoding "v0-1" of public checkpoints: OpenSpiel's observation with the V0 belief.
 
 Letters: B worlds, N bytes, V identities.
 """
@@ -21,7 +21,7 @@ Tensor = Any  # torch.Tensor
 
 
 class V0(Encoding):
-    """The observation of OpenSpiel with the V0 belief in place of plausible identities.
+    """OpenSpiel's observation; plausible identities are weighted by the copies left (V0 belief).
 
     Both parts are packed bits, eight a byte, in the order of the seat, whose own cards come first.
     ``private`` is the whole observation, ``public`` the same without the hands.
@@ -80,7 +80,7 @@ class V0(Encoding):
 def _copies(config: HanabiConfig, device: torch.device) -> tuple[Tensor, Tensor]:
     """float32 [R] the copies of each rank, and [their sum, R] one-hot which rank each has.
 
-    Kept, so that a device is told once.
+    Cached, so that they are copied to a device once.
     """
     ranks = np.repeat(np.arange(config.ranks), config.copies)
     one_hot = ranks[:, None] == np.arange(config.ranks)

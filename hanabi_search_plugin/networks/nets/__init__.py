@@ -1,1 +1,1 @@
-"""The modules of PyTorch: blueprints, critics and belief models."""
+"""The PyTorch modules: networks that play, critics and belief networks."""

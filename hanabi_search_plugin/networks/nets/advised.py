@@ -1,9 +1,8 @@
-"""Networks that are told what another policy, their adviser, would play: clones of a search.
+"""Networks that read the move of another policy, their adviser; for imitating a search.
 
-The SPARTA paper's CloneBot reads the blueprint's move beside its observation, so that it may fall
-back to it. Here the advice also adds to the logits: a matrix says how much each advised move speaks
-for each move, a multiple of one at first, so that a new network plays what its adviser plays where
-it has nothing to say. Letters: B worlds, A actions.
+The SPARTA paper's CloneBot reads the blueprint's move beside its observation, so that it can fall
+back to it. Here the advised move also adds to the logits, through a matrix that starts as a
+multiple of the identity: a new network plays nearly as its adviser. Letters: B worlds, A actions.
 """
 
 from __future__ import annotations
@@ -29,16 +28,15 @@ TRUST = 3.0  # logit of the advised move, at first
 class Advised(Network):
     """Base of networks with an adviser: the last number of ``private`` is the advised move.
 
-    That is A where the seat is not to move. The memory of the adviser is its policy's affair
-    (``AdvisedPolicy``).
+    It is A where the seat is not to move. ``AdvisedPolicy`` keeps the adviser's memory.
     """
 
     values = False
     adviser: str  # as ``load_policy`` takes it
     advice: nn.Linear
 
-    def advise(self) -> None:
-        """Make the layer over the advice. Raises ConfigError where ``adviser`` is no name."""
+    def add_advice_layer(self) -> None:
+        """Make the layer over the advised move. Raises ConfigError where ``adviser`` is no name."""
         if not isinstance(self.adviser, str):
             raise ConfigError(f"adviser must be the name of a policy, got {self.adviser!r}")
         actions = self.config.num_actions
@@ -53,10 +51,10 @@ class Advised(Network):
 
 
 class AdvisedLSTM(Advised, Sequential):
-    """The paper's CloneBot: an LSTM over all that the seat sees and the advice.
+    """The SPARTA paper's CloneBot: an LSTM over all that the seat sees and the advised move.
 
-    Two layers of 128, as there. Its memory is private. Raises ConfigError for an option out of
-    range.
+    Two layers of 128, as in the paper. Its memory is private. Raises ConfigError for an option out
+    of range.
     """
 
     public_memory = False
@@ -79,7 +77,7 @@ class AdvisedLSTM(Advised, Sequential):
         self.encoding = make_encoding(encoding, config)
         self.lstm = nn.LSTM(self.encoding.private_size + config.num_actions, hidden, lstm_layers)
         self.logits = nn.Linear(hidden, config.num_actions)
-        self.advise()
+        self.add_advice_layer()
 
     def embedded(self, seen: Tensor) -> Tensor:
         public, private = seen.tensor_split([self.encoding.public_words], 1)
@@ -92,7 +90,7 @@ class AdvisedLSTM(Advised, Sequential):
 
 
 class AdvisedMasks(Advised, MaskNet):
-    """The decision of ``MaskNet`` on the adviser's own masks; the adviser is a ``MaskBot``."""
+    """``MaskNet`` without a memory of its own: it reads the masks of its adviser, a ``MaskBot``."""
 
     def __init__(
         self,
@@ -107,7 +105,7 @@ class AdvisedMasks(Advised, MaskNet):
         self.adviser = adviser
         self.options = {"adviser": adviser} | self.options
         del self.memory  # the adviser's
-        self.advise()
+        self.add_advice_layer()
 
     def blank(self, n: int) -> Tensor:
         return torch.zeros(n, 0, device=self.planes.device)
@@ -116,7 +114,7 @@ class AdvisedMasks(Advised, MaskNet):
         return memory
 
     def decide(self, public: Tensor, private: Tensor, memory: Tensor) -> Output:
-        """``memory`` are the adviser's masks."""
+        """See ``Network.decide``; ``memory`` holds the adviser's masks."""
         found = super().decide(public, private[:, :-1].contiguous(), memory)
         logits = found.logits + self.advice(self.advised(private))
         return Output(logits, found.advantage, found.value)

@@ -1,9 +1,9 @@
-"""A critic: what a policy's own play still brings, of a world that is shown whole.
+"""Critics: the expected points still to come under a policy, in a world with all hands visible.
 
-A search draws worlds from its belief, so what stands for the rest of a rollout may see every hand
-(LBS paper, section 1: centralised value functions). A critic learns from games in which moves were
-tried that the policy would not make (``critic_training``), and leaves the policy as it is. Letters:
-B worlds, P players, H slots of a hand, N words of "status-1", M numbers of a memory.
+A search draws whole worlds from its belief, so the value that replaces the rest of a rollout may
+see every hand (a centralised value function; LBS paper, section 1). ``training.critic_training``
+trains one on games with exploratory moves, and leaves the policy as it is. Letters: B worlds, P
+players, H slots of a hand, N words of "status-1", M numbers of a memory.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ BATCH = 1024  # worlds at a time, so that what layers pass on stays in the proce
 
 @dataclass(frozen=True)
 class Positions:
-    """What a critic reads of B worlds."""
+    """The inputs of a critic, for B worlds."""
 
     public: NDArray[np.int32]  # [B, N]
     hands: NDArray[np.int32]  # [B, P x H] cards by player
-    masks: NDArray[np.int32]  # [B, P x H] what everybody takes each card to be
+    masks: NDArray[np.int32]  # [B, P x H] identities that each card may have, to all players
 
     def __len__(self) -> int:
         return len(self.public)
@@ -54,12 +54,12 @@ class Positions:
 
 
 class Critic(nn.Module):
-    """Layers over what each seat sees of the table, from the one to move on: all hands in view.
+    """Layers over what each seat sees of the table, from the seat to move on.
 
-    It says two things: what the game ends with where it is not lost, and the chance to lose it,
-    which costs all points: few games are lost, but these would drown what else there is to learn.
-    Masks are the memory of a ``MaskNet``; for other networks they are what hints leave open.
-    ``options`` are the keyword arguments that made it. Raises ConfigError for a size below 1.
+    There are two outputs: points still to come if the game is not lost, and the probability of
+    losing it, which costs all points. Lost games are rare, but their large errors would dominate
+    one common output. Masks are the memory of a ``MaskNet``; for other networks, what hints leave
+    open. ``options`` are the keyword arguments that made it. Raises ConfigError for a size below 1.
     """
 
     def __init__(self, config: HanabiConfig, *, hidden: int = 256, deeper: int = 128) -> None:
@@ -73,7 +73,7 @@ class Critic(nn.Module):
         self.heads = nn.Linear(deeper, 2)
 
     def positions(self, network: Network, worlds: HanabiWorlds, memory: Memory) -> Positions:
-        """What it reads of worlds in which ``network`` remembers ``memory`` [B, M] at any seat."""
+        """The critic's inputs for worlds; ``memory`` [B, M] is that of ``network`` at any seat."""
         config, rows = self.config, worlds.rows
         public = np.empty((len(rows), self.words.public_words), dtype=np.int32)
         public_words(dims_of(config), rows, public)
@@ -89,7 +89,7 @@ class Critic(nn.Module):
         return said[:, 0] * self.config.max_score, said[:, 1]
 
     def features(self, positions: Positions) -> Tensor:
-        """[B, ...] the board, then what each seat sees, from the one to move on."""
+        """[B, ...] the board, then what each seat sees, from the seat to move on."""
         config, device = self.config, self.heads.weight.device
         players, size = config.players, config.hand_size
         board, end = status.board_size(config), seat_table.table_size(config) - (players - 1)
@@ -121,6 +121,6 @@ class Critic(nn.Module):
         return found[0], found[1]
 
     def values(self, positions: Positions) -> FloatArray:
-        """[B] score points still to come; a lost game loses those that it has."""
+        """[B] expected score points still to come; losing the game costs those scored so far."""
         points, lost = self.says(positions)
         return (1 - lost) * points - lost * positions.score

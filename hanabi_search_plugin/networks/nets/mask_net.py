@@ -1,12 +1,11 @@
-"""A network whose memory is masks of identities, one a card, that everybody knows to hold.
+"""A network whose memory is public knowledge: for every card, the identities it may have.
 
-The memory is int32 [B, P x hand] words of 25 bits, in order of seats, the same for every seat. What
-a hint excludes and where cards move to is worked out; what a convention lets conclude is learned:
-for each card, weights over the statuses of identities say which of those left go. A decision
-scores own slots by one network and hints by another, which sees the masks after the hint. The value
-head serves the seats not to move, too: players stand in order from the seat that looks, and whose
-turn it is, is one of the inputs. Letters as in ``status``; A actions, T other players, N hints to
-one player.
+The memory is int32 [B, P x hand] masks of 25 bits, in order of seats, the same for every seat. What
+hints exclude, and where cards move to, is computed; what a convention implies is learned: for each
+card, learned weights over features of the identities say which ones to rule out. One network scores
+the own cards, another the hints, from the masks as a hint would leave them. The value head serves
+seats that are not to move, too: players stand in order from the observing seat, and whose turn it
+is, is an input. Letters as in ``status``; A actions, T other players, N hints to one player.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ Tensor = Any  # torch.Tensor
 
 
 class MaskMemory(nn.Module):
-    """Masks before the last move and the table after it -> masks after it."""
+    """Updates masks: from those before the last move, and the table after it."""
 
     def __init__(self, config: HanabiConfig, hidden: int, context: int, scorer: int) -> None:
         super().__init__()
@@ -86,14 +85,14 @@ class MaskMemory(nn.Module):
         return logits, open_, first
 
     def weights_of(self, table: Tensor) -> Tensor:
-        """[B, K, IDENTITY] what says which identities go, from the table [B, table_size]."""
+        """[B, K, IDENTITY] weights that say which identities to rule out; table [B, table_size]."""
         cards = self.config.players * self.config.hand_size
         slots = table[:, -cards * self.slot_size :].unflatten(1, (cards, self.slot_size))
         return self.weights(self.slot(self.context(table), slots))
 
 
 class MaskNet(Network):
-    """The whole network, of layers of these sizes; raises ConfigError for one below 1."""
+    """The whole network, with layers of these sizes. Raises ConfigError for one below 1."""
 
     public_memory = True
 
@@ -151,7 +150,7 @@ class MaskNet(Network):
         return self.settled(table, logits, open_, first)
 
     def settled(self, table: PublicTable, logits: Tensor, open_: Tensor, first: Tensor) -> Tensor:
-        """[B, P x H] words of what stays; a card that would be nothing keeps what is open."""
+        """[B, P x H] masks of what is left; a card that would have no identity keeps ``open_``."""
         kept = open_ * (logits > 0)
         kept = torch.where(kept.sum(-1, keepdim=True) == 0, open_, kept)
         kept = status.turned(kept, (-first) % self.config.players)
@@ -176,9 +175,9 @@ class MaskNet(Network):
         return Output(heads[0], heads[1], self.value(context).squeeze(1))
 
     def joined(self, head: int, moves: Tensor, hints: Tensor, kinds: Tensor) -> Tensor:
-        """[B, A] logits (head 0) or advantages (1) in order of actions.
+        """[B, A] logits (head 0) or advantages (head 1), in order of actions.
 
-        From those of own cards [B, H, 4], of hints [B, T x N, 2], and of kinds of moves [B, 8].
+        Sums scores of own cards [B, H, 4] or hints [B, T x N, 2] and of kinds of moves [B, 8].
         """
         kind = kinds[:, 4 * head : 4 * head + 4]
         hints = hints[..., head].unflatten(1, (self.config.players - 1, len(self.planes)))

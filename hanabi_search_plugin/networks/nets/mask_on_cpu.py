@@ -1,7 +1,7 @@
-"""The network of masks where it runs on a processor: compiled features between its layers.
+"""``MaskNet`` on a CPU: compiled features between its layers.
 
-The same numbers as ``MaskNet`` works out with tensors, but for the last digits of what layers
-return. Letters: B worlds, A actions, K cards, U different tables, m hints, L hints to a player.
+The results equal those that ``MaskNet`` computes with tensors, up to rounding in the layers.
+Letters: B worlds, A actions, K cards, U different tables, m hints, L hints to a player.
 """
 
 from __future__ import annotations

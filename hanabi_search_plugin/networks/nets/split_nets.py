@@ -1,9 +1,9 @@
-"""The networks of the LBS paper (Hu et al., 2021), for any encoding, and their alternatives.
+"""The networks of the LBS paper (Hu et al., 2021), for any encoding, and alternatives to them.
 
-A private part reads what the seat sees, a public part what everybody sees; the two are fused and
-read by a duelling head. The public part is an LSTM (``PublicLSTM``), whose state is public too, or
-no more than layers (``FeedForward``). ``Recurrent`` has one LSTM over all that the seat sees.
-Letters: B worlds, T steps, H numbers of a hidden layer, L layers of an LSTM.
+A private part reads what the seat sees, a public part what everybody sees; both are fused and read
+by a duelling head. The public part is an LSTM with a public state (``PublicLSTM``), or feed-forward
+(``FeedForward``). ``Recurrent`` is one LSTM over all that the seat sees. Letters: B worlds, T
+steps, H numbers of a hidden layer, L layers of an LSTM.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Sequential(Network):
 
     @abstractmethod
     def embedded(self, seen: Tensor) -> Tensor:
-        """[B, H] what the LSTM reads of an observation [B, N]."""
+        """[B, H] the LSTM's input for an observation [B, N]."""
 
     @abstractmethod
     def heads(self, state: Tensor, public: Tensor, private: Tensor) -> Output:
-        """A decision from the LSTM's output [B, H]."""
+        """The network's output from the LSTM's output [B, H]."""
 
     def blank(self, n: int) -> Tensor:
         size = 2 * self.lstm.num_layers * self.lstm.hidden_size
@@ -66,7 +66,7 @@ class Sequential(Network):
         return torch.stack(state).permute(2, 0, 1, 3).flatten(1)
 
     def outputs(self, seen: Tensor) -> Tensor:
-        """[T, B, H] the LSTM's outputs over whole sequences of observations [T, B, N]."""
+        """The LSTM's outputs [T, B, H] over whole sequences of observations [T, B, N]."""
         embedded = self.embedded(seen.flatten(0, 1)).unflatten(0, seen.shape[:2])
         return self.lstm(embedded)[0]
 
@@ -99,7 +99,7 @@ class Split(nn.Module):
         state: Tensor,
         expanded: Tensor | None = None,
     ) -> Tensor:
-        """[B, H] of a ``state``; ``expanded``: the public part, where it was expanded before."""
+        """[B, H] of a ``state``; ``expanded``: the public part, if it was expanded already."""
         # The first layer in two parts: the public one is often one row for all worlds.
         first, alone = self.private[0], encoding.expand_alone(public, private)
         if self.sees_public:
@@ -122,9 +122,9 @@ class PublicLSTM(Sequential):
 
     ``fuse`` "concatenate" puts a layer over both in place of the product; ``private_sees``
     "private" leaves the public part out of what the private layers read. ``depth``: private layers.
-    ``auxiliary`` "masks" adds a layer that says from the LSTM's state which identities everybody
-    takes each card to have, as its imitation is told (``lessons``); decisions do not use it.
-    Raises ConfigError for an option out of range.
+    ``auxiliary`` "masks" adds a layer that predicts the imitated bot's masks, the identities that
+    each card may have, from the LSTM's state. It is trained (``distillation_losses``) and not used
+    by decisions. Raises ConfigError for an option out of range.
     """
 
     public_memory = True
@@ -166,7 +166,7 @@ class PublicLSTM(Sequential):
 
 
 class FeedForward(Network):
-    """The same split without a memory: layers in place of the LSTM. Options as ``PublicLSTM``."""
+    """``PublicLSTM`` without a memory: layers in place of the LSTM, the same options otherwise."""
 
     public_memory = True
 
@@ -205,7 +205,7 @@ class FeedForward(Network):
 
 
 class Recurrent(Sequential):
-    """One LSTM over all that the seat sees: for what cannot be split. Its memory is private."""
+    """One LSTM over all that the seat sees. Its memory is private."""
 
     public_memory = False
 

@@ -1,1 +1,1 @@
-"""Hanabi where the tensors are: rules, chance, encodings and rollouts on any device."""
+"""Hanabi as PyTorch tensors: rules, chance, encodings and rollouts on any device."""

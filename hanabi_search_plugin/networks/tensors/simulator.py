@@ -1,8 +1,8 @@
-"""Many games side by side, for training: the seam between what learns and what plays by the rules.
+"""Many games side by side for training: the interface between a trainer and the rules.
 
-A trainer needs no more of a game than ``Simulator`` says, in tensors of its device. Behind it
-stands the compiled engine on the processor (``EngineGames``), or the rules as tensors on any device
-(``TensorGames``). Letters: G games, P players, A actions.
+A trainer sees games through ``Simulator`` alone, as tensors on its device. They are played by the
+compiled engine on the CPU (``EngineGames``), or as tensors on any device (``TensorGames``).
+Letters: G games, P players, A actions.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ Tensor = Any  # torch.Tensor
 
 
 @dataclass(frozen=True)
-class Seen:
-    """What the seats see of the games, as an encoding has it before it is expanded."""
+class Observations:
+    """The seats' observations of the games, encoded but not yet expanded."""
 
     mover: Tensor  # int64 [G] the seat to move
     legal: Tensor  # bool [G, A] its moves
@@ -37,41 +37,41 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Stepped:
-    """What a move brought."""
+class StepResult:
+    """The results of one move in each game."""
 
     points: Tensor  # float32 [G] cards that came onto the fireworks
-    forfeit: Tensor  # float32 [G] what of its points a lost game loses, by the game's rule ``bomb``
+    forfeit: Tensor  # float32 [G] points that a lost game loses, by the game's rule ``bomb``
     ended: Tensor  # bool [G] the game is over, and another one was dealt in its place
     lost: Tensor  # bool [G] it ended with no life left
     score: Tensor  # float32 [G] the return of the game so far
 
 
 class Simulator(ABC):
-    """G games of one configuration, seen through one encoding; one that ends is dealt anew.
+    """G games of one configuration, observed through one encoding.
 
-    The first ones are dealt from a seed.
+    The first games are dealt from a seed; a game that ends is replaced by a new deal.
     """
 
     @abstractmethod
     def begin(self, seed: int) -> None:
-        """All chance from here on follows from ``seed`` and the games as they stand."""
+        """Reseed: all chance from here on follows from ``seed``."""
 
     @abstractmethod
-    def observe(self) -> Seen:
-        """The games as they stand."""
+    def observe(self) -> Observations:
+        """Observe the games as they stand."""
 
     @abstractmethod
-    def step(self, actions: Tensor) -> Stepped:
-        """Play legal actions, int64 [G]."""
+    def step(self, actions: Tensor) -> StepResult:
+        """Play legal ``actions``, int64 [G]."""
 
     @abstractmethod
     def state(self) -> dict[str, Tensor]:
-        """All that the games are, by name, for ``restore``."""
+        """Tensors from which ``restore`` continues the games, by name."""
 
     @abstractmethod
     def restore(self, state: dict[str, Tensor]) -> None:
-        """Go on from a ``state``; raises KeyError or ValueError for one that does not fit."""
+        """Continue from a ``state``; raises KeyError or ValueError for one that does not fit."""
 
 
 class EngineGames(Simulator):
@@ -91,18 +91,18 @@ class EngineGames(Simulator):
     def begin(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
 
-    def observe(self) -> Seen:
+    def observe(self) -> Observations:
         worlds, encoding = self.worlds, self.encoding
         views = [worlds.view(p) for p in self.seats]
         apart = views if encoding.seat_relative else views[:1]
-        return Seen(
+        return Observations(
             as_tensor(worlds.current_player, self.device),
             as_tensor(worlds.legal, self.device),
             as_tensor(np.stack([encoding.public(view) for view in apart]), self.device),
             as_tensor(np.stack([encoding.private(view) for view in views]), self.device),
         )
 
-    def step(self, actions: Tensor) -> Stepped:
+    def step(self, actions: Tensor) -> StepResult:
         worlds = self.worlds
         before = points(worlds.rows).astype(np.float32)
         worlds.step(actions.cpu().numpy())
@@ -111,7 +111,7 @@ class EngineGames(Simulator):
         lives = self.game.outcome(worlds)["lives_left"]
         worlds.rows[ended] = self.game.deal(self.rng, int(ended.sum())).rows
         brought = (now - before, now - score, ended, lives == 0, score)
-        return Stepped(*(as_tensor(array, self.device) for array in brought))
+        return StepResult(*(as_tensor(array, self.device) for array in brought))
 
     def state(self) -> dict[str, Tensor]:
         return {"rows": torch.from_numpy(self.worlds.rows)}
@@ -124,7 +124,7 @@ class EngineGames(Simulator):
 
 
 class TensorGames(Simulator):
-    """``size`` games on ``device``; nothing waits for the processor, and illegal moves go unseen.
+    """``size`` games on ``device``; never waits for the device, and does not check moves.
 
     A game takes a number of its stream for each card of a deck whenever it is dealt.
     """
@@ -140,25 +140,25 @@ class TensorGames(Simulator):
         rng = np.random.default_rng(seed)
         self.streams = TensorStreams.spawn(rng, self.size, self.device)
 
-    def observe(self) -> Seen:
+    def observe(self) -> Observations:
         worlds = self.worlds
         parts = [encoded(self.encoding, worlds, p) for p in range(self.game.num_players)]
         apart = parts if self.encoding.seat_relative else parts[:1]
-        return Seen(
+        return Observations(
             worlds.current_player,
             worlds.legal,
             torch.stack([public for public, _ in apart]),
             torch.stack([private for _, private in parts]),
         )
 
-    def step(self, actions: Tensor) -> Stepped:
+    def step(self, actions: Tensor) -> StepResult:
         worlds = self.worlds
         before = worlds.points
         reward = worlds.step(actions)
         points, ended = (worlds.points - before).float(), worlds.terminal
         lost, score = worlds.words[LIVES] == 0, worlds.returns
         worlds.restart(ended, self.streams)
-        return Stepped(points, points - reward, ended, lost, score)
+        return StepResult(points, points - reward, ended, lost, score)
 
     def state(self) -> dict[str, Tensor]:
         return {"rows": self.worlds.words.t()}

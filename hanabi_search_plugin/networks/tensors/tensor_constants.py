@@ -1,7 +1,7 @@
-"""What tensors look up about a game of Hanabi: planes, what actions do, where copies stand.
+"""Lookup tables of a game of Hanabi as tensors: planes of identities, effects of actions, decks.
 
-Letters: W words of a row, P players, H slots of a hand, A actions, C colours, R ranks,
-V identities, D cards of the deck, M numbers about an action, B worlds.
+Letters: W words of a row, P players, H slots of a hand, A actions, C colours, R ranks, V
+identities, D cards of the deck, M numbers about an action, B worlds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Tensor = Any  # torch.Tensor
 
 
 class TensorMove(NamedTuple):
-    """What an action does, a number each; or what many do, int32 [B] each."""
+    """The effect of an action, a number a field; or of many, int32 [B] a field."""
 
     play: Any  # 1 or 0, as the next two
     discard: Any
@@ -36,7 +36,7 @@ class TensorMove(NamedTuple):
 
 @dataclass(frozen=True)
 class Constants:
-    """What depends on the game alone, on one device."""
+    """Constants of one game on one device."""
 
     template: Tensor  # int32 [W] the row before the deal
     sorted_deck: Tensor  # int32 [D]
@@ -52,7 +52,7 @@ class Constants:
     nothing_known: int  # hint knowledge of a card that was just drawn
 
     def move(self, actions: Tensor) -> TensorMove:
-        """What ``actions`` [B] do; A is no move."""
+        """The effects of ``actions`` [B]; A is no move."""
         return TensorMove(*self.moves[:, actions].unbind(0))
 
 
@@ -92,7 +92,7 @@ def attribute_planes(config: HanabiConfig) -> list[int]:
 
 
 def moves_of(config: HanabiConfig) -> list[TensorMove]:
-    """What every action does, and last what no move does."""
+    """The effect of every action, then that of no move."""
     h, c, r, p = config.hand_size, config.colors, config.ranks, config.players
     planes = attribute_planes(config)
 

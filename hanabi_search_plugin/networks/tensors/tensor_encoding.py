@@ -1,9 +1,9 @@
-"""What a seat sees of worlds on a device: the encodings of ``hanabi.encoding`` and of networks.
+"""Encode what a seat sees of worlds on a device: observations and the networks' encodings.
 
-The same numbers as the compiled encoders give of the seat's view, without the view: of the seat's
-own hand nothing is read but where it has cards, of the deck nothing at all. Letters: B worlds,
-P players, H slots, V identities, C colours, R ranks, N bits of an observation, M bytes of it, K
-words.
+The numbers equal those of ``hanabi.engine.encoding`` and of networks' encodings for the seat's
+view. There is no view here: of the seat's own hand only the presence of cards is read, of the deck
+nothing at all. Letters: B worlds, P players, H slots, V identities, C colours, R ranks, N bits of
+an observation, M bytes of it, K words.
 """
 
 from __future__ import annotations
@@ -50,11 +50,10 @@ def observation(worlds: TensorWorlds, seat: int | Tensor) -> Tensor:
 
 
 def encoded(encoding: Encoding, worlds: TensorWorlds, seat: int | Tensor) -> tuple[Tensor, Tensor]:
-    """The public and the private part for ``seat``: ``encoding.public`` and ``.private`` of a view.
+    """The public and the private part for ``seat``, as ``encoding`` makes them of its view.
 
-    ``seat`` is one for all or int64 [B]; of no game that is over anything is asked, so any seat
-    will do there. Raises UnsupportedError for an encoding that is not known here, and for one that
-    was made for other games.
+    ``seat`` is one for all or int64 [B]; in games that are over any seat will do. Raises
+    UnsupportedError for an encoding that is not known here, or was made for other games.
     """
     encoding.require(worlds.game.config)
     if isinstance(encoding, V0):

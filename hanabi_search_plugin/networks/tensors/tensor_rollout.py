@@ -1,8 +1,7 @@
-"""Games that networks play where the tensors are: nothing goes through the processor.
+"""Rollouts by networks on a device: worlds, memories and random streams never leave it.
 
-What ``rollout`` does move by move for views and arrays, for worlds, memories and streams of
-random numbers on one device. Letters: B worlds, P players, A actions, S seats, M numbers of a
-memory.
+The twin of ``core.rollout.rollout``, which goes through views and NumPy arrays. Letters: B worlds,
+P players, A actions, S seats, M numbers of a memory.
 """
 
 from __future__ import annotations
@@ -37,11 +36,11 @@ from hanabi_search_plugin.networks.tensors.tensor_worlds import TensorWorlds
 
 Tensor = Any  # torch.Tensor
 
-FEW = 0.75  # share of the games still played at which the others are laid aside
+FEW = 0.75  # finished games are dropped once at most this share is still played
 
 
 class DevicePolicy(Policy):
-    """A policy that is a network, greedy or by chance, so that its games need no processor."""
+    """A policy that is a network, greedy or stochastic, and so can play on a device."""
 
     network: Network
     temperature: float
@@ -49,7 +48,7 @@ class DevicePolicy(Policy):
     @property
     @abstractmethod
     def plays_on_device(self) -> bool:
-        """Is it the network alone that decides?"""
+        """True if its moves depend on the network's output alone."""
 
 
 @dataclass
@@ -62,7 +61,7 @@ class _Player:
 
 
 class TensorPlayers:
-    """P policies at worlds on a device, with what their networks remember.
+    """P policies at worlds on a device, with their networks' memories.
 
     ``policies`` is one for all seats or one a seat, of ``NetworkPolicy`` on the worlds' device and
     ``UniformPolicy``. ``memories`` are those of the seats as ``Policy.start`` and ``observe`` make
@@ -98,13 +97,13 @@ class TensorPlayers:
         return part
 
     def put(self, index: Tensor, part: TensorPlayers) -> None:
-        """Take the memories of ``part``, which ``select`` gave, at ``index``."""
+        """Write back the memories of ``part``, which ``select`` returned for ``index``."""
         for player, other in zip(self._players, part._players, strict=True):
             if player.memory is not None:
                 player.memory = player.memory.index_copy(1, index, other.memory)
 
     def memory(self, seat: int) -> NDArray[Any] | None:
-        """[B, M] a seat's memory as its policy keeps it; waits for the device."""
+        """A seat's memory [B, M] as its policy keeps it; waits for the device."""
         (player,) = (player for player in self._players if seat in player.seats)
         if player.memory is None:
             return None
@@ -113,7 +112,7 @@ class TensorPlayers:
         return memory
 
     def observe(self, worlds: TensorWorlds) -> None:
-        """Bring every memory over the event that led to ``worlds``."""
+        """Update every memory with the event that led to ``worlds``."""
         with torch.no_grad():
             for player in self._players:
                 if player.memory is not None:
@@ -145,10 +144,10 @@ def play_out(
     moves: int | None = None,
     check_every: int = 8,
 ) -> None:
-    """Play worlds on in place, to the end or for ``moves`` moves. Players and streams go along.
+    """Play worlds on in place, to the end or for ``moves`` moves; updates players and streams.
 
-    Every ``check_every`` moves it waits for the device to say which games are not over, and goes on
-    with those alone where they are few.
+    Every ``check_every`` moves it waits for the device to tell which games are not over, and drops
+    finished ones where they are many.
     """
     longest = worlds.game.max_length if moves is None else moves
     for move in range(longest):
@@ -175,9 +174,9 @@ def rollout_on_device(
     rng: Streams,
     depth: int | None = None,
 ) -> Rollout | None:
-    """``rollout.rollout``, all moves of which are played where the networks are.
+    """``core.rollout.rollout`` on the networks' device.
 
-    None where not every policy can play there, networks are in several places, or worlds are not of
+    None where some policy cannot play there, networks are on several devices, or worlds are not of
     native Hanabi.
     """
     networks = [policy for policy in blueprint if isinstance(policy, DevicePolicy)]
@@ -209,7 +208,7 @@ def uniform_moves(legal: Tensor, streams: TensorStreams) -> Tensor:
 
 
 def plays_on_device(policy: Policy) -> bool:
-    """Can ``TensorPlayers`` play it? What changes how a network plays, by inheriting, it cannot."""
+    """True if ``TensorPlayers`` can play it; false for subclasses that may play in another way."""
     if isinstance(policy, DevicePolicy):
         return policy.plays_on_device
     return type(policy) is UniformPolicy

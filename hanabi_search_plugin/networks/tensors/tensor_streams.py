@@ -1,4 +1,7 @@
-"""``Streams`` on any device: the same numbers, bit by bit. Letters: B worlds, N numbers of each."""
+"""``core.streams.Streams`` on any device, with the same numbers bit by bit.
+
+Letters: B worlds, N numbers of each.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +21,9 @@ _MIX2 = 0x94D049BB133111EB - 2**64
 
 
 class TensorStreams:
-    """B independent streams of uniform numbers, one a world: see ``Streams``.
+    """B independent streams of uniform numbers, one a world; see ``Streams``.
 
-    ``state`` is int64 [B], the bits of the other's uint64.
+    ``state`` is int64 [B], with the bits of the uint64 state of ``Streams``.
     """
 
     def __init__(self, state: Tensor) -> None:
@@ -28,7 +31,7 @@ class TensorStreams:
 
     @classmethod
     def of(cls, streams: Streams, device: torch.device | str = "cpu") -> TensorStreams:
-        """A copy of streams, which goes on as they would."""
+        """A copy of ``streams``; it continues with the same numbers."""
         return cls(torch.tensor(streams.state.view(np.int64), device=device))
 
     @classmethod

@@ -1,10 +1,10 @@
-"""Worlds of Hanabi as tensors on any device: the rules of ``hanabi.rules``, bit for bit.
+"""Worlds of Hanabi as tensors on any device: the rules of ``hanabi.engine.rules``, bit for bit.
 
-Everything is whole-batch arithmetic: no step, mask or deal waits for the device to answer, and a
-game that is over stays in the batch as it is. The words are those of a native row
-(``hanabi.layout``), turned: a word of all worlds lies side by side, as devices like it. Letters:
-B worlds, W words of a row, P players, H slots of a hand, A actions, C colours, R ranks,
-V identities, D cards of the deck, T other players, M numbers about an action.
+Everything is whole-batch arithmetic: no step, mask or deal waits for the device, and a game that is
+over stays in the batch as it is. The words are those of a native row (``hanabi.engine.layout``),
+transposed, so that one word of all worlds is contiguous. Letters: B worlds, W words of a row, P
+players, H slots of a hand, A actions, C colours, R ranks, V identities, D cards of the deck, T
+other players, M numbers about an action.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class TensorWorlds:
 
     @classmethod
     def deal(cls, game: HanabiRules, streams: TensorStreams) -> TensorWorlds:
-        """A world a stream, with a shuffled deck, on the streams' device.
+        """Deal a world for each stream, with a shuffled deck, on the streams' device.
 
         Takes as many numbers of a stream as the deck has cards, and one more for a random first
         player. The decks are not those that ``HanabiGame.deal`` makes of the same streams.
@@ -93,7 +93,7 @@ class TensorWorlds:
     def from_decks(
         cls, game: HanabiRules, decks: Tensor, first_player: int | Tensor = 0
     ) -> TensorWorlds:
-        """Worlds dealt from integer decks [B, D] on their device, as ``HanabiGame.from_decks``.
+        """Deal worlds from integer decks [B, D] on their device, as ``HanabiGame.from_decks``.
 
         That the decks are permutations of the game's cards is not checked.
         """

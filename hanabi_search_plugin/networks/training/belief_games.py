@@ -1,4 +1,4 @@
-"""Games a belief model learns from: one seat's observations, and what it did not see when to move.
+"""Play games for a belief model to learn from: what each seat saw, and the hidden cards.
 
 Letters: G games, T steps, S sequences (one seat of one game), D decisions, N numbers of an
 observation, K tokens, V vocabulary.
@@ -19,18 +19,18 @@ from hanabi_search_plugin.core.game import PAD, FloatArray, IntArray
 from hanabi_search_plugin.core.policy import Blueprint, take
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.playing import self_play
-from hanabi_search_plugin.networks.encodings.readers import Reader
+from hanabi_search_plugin.networks.encodings.featurizers import Featurizer
 
 
 @dataclass(frozen=True)
-class BeliefLessons:
-    """Sequences of observations, and the decisions in them in any order."""
+class BeliefExamples:
+    """S sequences of observations, and the D decisions in them, in any order."""
 
     seen: NDArray[Any]  # [T, S, N] zeros past the end of a game
-    step: IntArray  # [D]
-    sequence: IntArray  # [D]
-    tokens: NDArray[np.int16]  # [D, K]
-    weights: NDArray[np.float16]  # [D, K, V] what the observation alone says of each
+    step: IntArray  # [D] time step of the decision
+    sequence: IntArray  # [D] its sequence
+    tokens: NDArray[np.int16]  # [D, K] the hidden cards
+    weights: NDArray[np.float16]  # [D, K, V] weights of tokens by the observation alone
     scores: FloatArray  # [G]
 
     @property
@@ -38,10 +38,17 @@ class BeliefLessons:
         return int(self.seen.shape[1])
 
 
-def collect(
-    game: PrivateTokens, blueprint: Blueprint, reader: Reader, games: int, rng: np.random.Generator
-) -> BeliefLessons:
-    """Let the blueprint play ``games`` games, every seat of which is a sequence."""
+def play_belief_games(
+    game: PrivateTokens,
+    blueprint: Blueprint,
+    featurizer: Featurizer,
+    games: int,
+    rng: np.random.Generator,
+) -> BeliefExamples:
+    """Play ``games`` games of the blueprint; every seat of a game is a sequence.
+
+    Takes the deals and G streams from ``rng``.
+    """
     worlds, players = game.deal(rng, games), game.num_players
     played = self_play(worlds, blueprint, Streams.spawn(rng, games))
     length = played.actions.shape[1]
@@ -49,12 +56,12 @@ def collect(
     seen: NDArray[Any] | None = None
     alive = np.arange(games)
     worlds = worlds.select(alive)
-    memories = [reader.start(worlds.view(p)) for p in range(players)]
+    memories = [featurizer.start(worlds.view(p)) for p in range(players)]
     for t in range(length):
         mover = worlds.current_player
         for p in range(players):
             view = worlds.view(p)
-            numbers = reader.numbers(view, memories[p])
+            numbers = featurizer.numbers(view, memories[p])
             if seen is None:
                 seen = np.zeros((length, games * players, *numbers.shape[1:]), numbers.dtype)
             seen[t, alive * players + p] = numbers
@@ -68,16 +75,16 @@ def collect(
         on = np.flatnonzero(~worlds.terminal)
         alive, worlds, event = alive[on], worlds.select(on), event.select(on)
         memories = [
-            reader.observe(worlds.view(p), event.seen_by(p, game), take(memories[p], on))
+            featurizer.observe(worlds.view(p), event.seen_by(p, game), take(memories[p], on))
             for p in range(players)
         ]
     assert seen is not None
     step, sequence, hidden, known = map(np.concatenate, zip(*rows, strict=True))
-    return BeliefLessons(seen, step, sequence, hidden, known, played.returns[:, 0])
+    return BeliefExamples(seen, step, sequence, hidden, known, played.returns[:, 0])
 
 
-def batch_of(parts: Sequence[BeliefLessons], chosen: IntArray) -> BeliefLessons:
-    """The sequences numbered ``chosen`` [S] (all different) of all ``parts`` together."""
+def batch_of(parts: Sequence[BeliefExamples], chosen: IntArray) -> BeliefExamples:
+    """The sequences numbered ``chosen`` [S], without repeats, counted through all ``parts``."""
     starts = np.cumsum([0] + [part.sequences for part in parts])
     length = max(len(part.seen) for part in parts)
     first = parts[0].seen
@@ -95,4 +102,4 @@ def batch_of(parts: Sequence[BeliefLessons], chosen: IntArray) -> BeliefLessons:
         )
     step, sequence, tokens, weights = map(np.concatenate, zip(*rows, strict=True))
     seen = seen[: int(step.max(initial=0)) + 1]
-    return BeliefLessons(seen, step, sequence, tokens, weights, np.zeros(0))
+    return BeliefExamples(seen, step, sequence, tokens, weights, np.zeros(0))

@@ -1,8 +1,8 @@
-"""A belief model learns from a stream of games of the blueprint (LBS paper, section 5.2).
+"""Train a belief model on games of its blueprint (LBS paper, section 5.2).
 
-Each round plays new games, keeps those of the last rounds in a buffer, and takes steps on sequences
-drawn from it. What a round plays follows from the seed and its number, so that a run that was
-stopped plays the buffer's games again instead of keeping them.
+Each round plays new games, keeps the games of the last rounds in a replay buffer, and takes
+gradient steps on sequences drawn from it. A round's games follow from the seed and its number, so
+that a run that was stopped replays the buffer's games instead of storing them.
 """
 
 from __future__ import annotations
@@ -26,13 +26,17 @@ from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.networks.belief_files import describe_game, save_belief
 from hanabi_search_plugin.networks.modules import require_options, seeded
 from hanabi_search_plugin.networks.nets.belief_net import BeliefNet, cross_entropy, masked
-from hanabi_search_plugin.networks.training.belief_games import BeliefLessons, batch_of, collect
+from hanabi_search_plugin.networks.training.belief_games import (
+    BeliefExamples,
+    batch_of,
+    play_belief_games,
+)
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
 
 Tensor = Any  # torch.Tensor
 
-GAMES = 1 << 32  # what the generators of a round's games are told apart by from its steps'
-NEW = 1 << 31  # what the generators of games are told apart by that no run learns from
+GAMES = 1 << 32  # added to a round's number, seeds its games; the number alone, its steps
+NEW = 1 << 31  # seeds games that no run learns from
 AT_ONCE = 100  # games measured at a time
 
 
@@ -87,19 +91,19 @@ class BeliefRun(TrainingRun):
             rounds=settings.iterations, rate=settings.rate, seed=settings.seed, device=device,
         )  # fmt: skip
         first = self.done if self.finished else max(0, self.done - settings.keep + 1)
-        self._buffer: deque[BeliefLessons] = deque(
+        self._buffer: deque[BeliefExamples] = deque(
             (self._games(round_) for round_ in range(first, self.done)), maxlen=settings.keep
         )
 
     def learn(self, share: float, rng: np.random.Generator) -> Row:
-        """New games, then steps. Cross entropies, nats a token: of the steps' batches."""
+        """Play new games, then take steps. Returns mean cross entropies of the steps' batches."""
         self._buffer.append(self._games(self.done))
         total = sum(part.sequences for part in self._buffer)
         sums: dict[str, float] = {}
         self.network.train()
         for _ in range(self.settings.steps):
             chosen = rng.choice(total, min(self.settings.batch, total), replace=False)
-            figures = lesson(self.network, batch_of(list(self._buffer), chosen))
+            figures = cross_entropies(self.network, batch_of(list(self._buffer), chosen))
             self.step(figures["loss"])
             for name, value in figures.items():
                 sums[name] = sums.get(name, 0.0) + float(value.detach()) / self.settings.steps
@@ -109,37 +113,41 @@ class BeliefRun(TrainingRun):
     def write(self, path: Path, record: dict[str, Any]) -> None:
         save_belief(path, self.game, self.network, record)
 
-    def _games(self, round_: int) -> BeliefLessons:
+    def _games(self, round_: int) -> BeliefExamples:
         rng = np.random.default_rng([self.settings.seed, GAMES + round_])
         with torch.inference_mode():
-            return collect(self.game, self.blueprint, self.network.reader, self.settings.games, rng)
+            return play_belief_games(
+                self.game, self.blueprint, self.network.featurizer, self.settings.games, rng
+            )
 
 
 def measured(
     game: PrivateTokens, blueprint: Blueprint, network: BeliefNet, games: int, seed: int
 ) -> Row:
-    """The cross entropies of ``lesson`` on games that no run learns from."""
+    """``cross_entropies`` on games that no run learns from."""
     sums: dict[str, float] = {}
     for first in range(0, games, AT_ONCE):
         n = min(AT_ONCE, games - first)
         with torch.inference_mode():
             rng = np.random.default_rng([seed, NEW + first])
-            figures = lesson(network, collect(game, blueprint, network.reader, n, rng))
+            figures = cross_entropies(
+                network, play_belief_games(game, blueprint, network.featurizer, n, rng)
+            )
         for name, value in figures.items():
             sums[name] = sums.get(name, 0.0) + float(value) * n / games
     return sums
 
 
-def lesson(network: BeliefNet, batch: BeliefLessons) -> dict[str, Tensor]:
-    """Mean cross entropies of the tokens of a batch, nats.
+def cross_entropies(network: BeliefNet, batch: BeliefExamples) -> dict[str, Tensor]:
+    """Mean cross entropies of a batch's tokens, in nats.
 
-    "loss" of the network, "masked" of it with impossible tokens left out, "grounded" of what the
-    observations alone say.
+    "loss": of the network. "masked": of the network with impossible tokens masked. "grounded": of
+    the distribution by the observations alone.
     """
     device = network.out.weight.device
     seen = torch.from_numpy(batch.seen).to(device)
     at = torch.from_numpy(batch.step), torch.from_numpy(batch.sequence)
-    context, read = network.contexts(seen)[at], network.reader.read(seen[at])
+    context, read = network.contexts(seen)[at], network.featurizer.expand(seen[at])
     tokens = torch.from_numpy(batch.tokens.astype(np.int64)).to(device)
     weights = torch.from_numpy(batch.weights).to(device).float()
     logits = network.logits(context, read, tokens, weights)

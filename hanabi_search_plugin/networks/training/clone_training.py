@@ -1,7 +1,7 @@
 """Imitation of a searching agent (SPARTA, "Bootstrapping Search-Based Policies via Imitation").
 
-A network learns from recorded searches (``searched_games``) to play at once what a search would
-take thousands of rollouts for. It is a blueprint like any other, and may be searched over again.
+A network learns from recorded searches (``hanabi.files.searched_games``) to play without rollouts
+what a search played. It is a blueprint like any other, so a search may start from it again.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.nets.advised import Advised
 from hanabi_search_plugin.networks.nets.split_nets import Sequential
 from hanabi_search_plugin.networks.policy_of_network import network_policy
-from hanabi_search_plugin.networks.starting_weights import begin_with
-from hanabi_search_plugin.networks.training.clone_lessons import (
+from hanabi_search_plugin.networks.starting_weights import load_starting_weights
+from hanabi_search_plugin.networks.training.clone_examples import (
     OBJECTIVES,
-    CloneLessons,
+    CloneExamples,
     chosen,
-    lessons_of,
+    examples_of,
     loss_of,
 )
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
 
 FORMAT = "hanabi-search-plugin clone 1"
-ASKED = 4096  # decisions that are looked at together when nothing is learned
+ASKED = 4096  # decisions evaluated at a time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,21 +89,21 @@ class CloneRun(TrainingRun):
         config = self.about.config
         network = new_network(settings.architecture, config, settings.options, settings.seed)
         if settings.start:
-            begin_with(network, settings.start)
+            load_starting_weights(network, settings.start)
         elif not isinstance(network, Advised):
             raise ConfigError(
                 f"start must name a network where the architecture has no adviser, as "
                 f"{settings.architecture} has none"
             )
-        # A memory that is learned from a bot's masks stays as it is: nothing here teaches it.
+        # A network of masks keeps its memory's weights: these losses do not train them.
         policy = network_policy(network, device=device)
         games = read_searched(settings.data, settings.games or None)
-        self.lessons = lessons_of(games, policy)
-        self.held_out: CloneLessons | None = None
+        self.examples = examples_of(games, policy)
+        self.held_out: CloneExamples | None = None
         if settings.held_out:
             if read_about(settings.held_out).config != config:
                 raise ConfigError(f"held-out must be games as those of {settings.data}")
-            self.held_out = lessons_of(read_searched(settings.held_out), policy)
+            self.held_out = examples_of(read_searched(settings.held_out), policy)
         learned_from = {"games": len(games), "search": self.about.parameters}
         super().__init__(
             network, folder, settings=settings.to_dict() | learned_from,
@@ -112,13 +112,13 @@ class CloneRun(TrainingRun):
         )  # fmt: skip
 
     def learn(self, share: float, rng: np.random.Generator) -> Row:
-        """Steps over decisions drawn anew, then what the network would play in other games."""
+        """Take steps over decisions drawn anew, then measure on the held-out games."""
         settings, losses = self.settings, []
-        steps = settings.passes * len(self.lessons) / (settings.batch * settings.rounds)
+        steps = settings.passes * len(self.examples) / (settings.batch * settings.rounds)
         self.network.train()
         for _ in range(max(1, round(steps))):
-            rows = drawn(self.network, self.lessons, settings.batch, rng)
-            loss = loss_of(settings.objective, self.network, self.lessons, rows)
+            rows = drawn(self.network, self.examples, settings.batch, rng)
+            loss = loss_of(settings.objective, self.network, self.examples, rows)
             self.step(loss)
             losses.append(float(loss.detach()))
         self.network.eval()
@@ -130,30 +130,34 @@ class CloneRun(TrainingRun):
 
 
 def drawn(
-    network: Network, lessons: CloneLessons, batch: int, rng: np.random.Generator
+    network: Network, examples: CloneExamples, batch: int, rng: np.random.Generator
 ) -> IntArray:
-    """Decisions of a step: about ``batch``, for an LSTM those of whole streams. One draw."""
-    if not isinstance(network, Sequential):
-        return rng.integers(0, len(lessons), batch)
-    streams = len(lessons.seen)
-    count = min(streams, max(1, batch * streams // len(lessons)))
-    return np.flatnonzero(np.isin(lessons.stream, rng.choice(streams, count, replace=False)))
+    """The rows of a step: about ``batch`` decisions, for an LSTM those of whole streams.
 
-
-def measured(network: Network, lessons: CloneLessons) -> Row:
-    """What the network would play at decisions that it has not learned from.
-
-    ``gain``: by the search's values a decision, over the blueprint, in score points; ``changed``:
-    how often it leaves the blueprint's move; ``agreement`` with the search's. No draw.
+    Takes one draw from ``rng``.
     """
-    order = np.argsort(lessons.stream, kind="stable")
+    if not isinstance(network, Sequential):
+        return rng.integers(0, len(examples), batch)
+    streams = len(examples.seen)
+    count = min(streams, max(1, batch * streams // len(examples)))
+    return np.flatnonzero(np.isin(examples.stream, rng.choice(streams, count, replace=False)))
+
+
+def measured(network: Network, examples: CloneExamples) -> Row:
+    """How the network would play at decisions that it has not learned from.
+
+    "gain": mean value over the blueprint's move, by the search's values, in score points;
+    "changed": share of decisions in which it leaves the blueprint's move; "agreement": share in
+    which it plays the search's. Deterministic.
+    """
+    order = np.argsort(examples.stream, kind="stable")
     parts = np.split(order, range(ASKED, len(order), ASKED))
-    moves = np.empty(len(lessons), dtype=np.int64)
+    moves = np.empty(len(examples), dtype=np.int64)
     for rows in parts:
-        moves[rows] = chosen(network, lessons, rows)
-    gain = lessons.value[np.arange(len(moves)), moves]
+        moves[rows] = chosen(network, examples, rows)
+    gain = examples.value[np.arange(len(moves)), moves]
     return {
         "gain": float(gain.mean()),
-        "changed": float((moves != lessons.blueprint).mean()),
-        "agreement": float((moves == lessons.played).mean()),
+        "changed": float((moves != examples.blueprint).mean()),
+        "agreement": float((moves == examples.played).mean()),
     }

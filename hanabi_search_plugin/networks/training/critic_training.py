@@ -1,7 +1,7 @@
-"""Training of a critic for a policy that stays as it is.
+"""Train a critic for a policy that stays as it is.
 
-Each round plays new games in which moves were tried (``tried_games``), says how far the critic was
-off in them, and learns from them.
+Each round plays new games with exploratory moves (``exploration_games``), measures the critic's
+errors in them, and learns from them.
 """
 
 from __future__ import annotations
@@ -23,16 +23,19 @@ from hanabi_search_plugin.networks.checkpoint import save_network
 from hanabi_search_plugin.networks.modules import require_options, seeded
 from hanabi_search_plugin.networks.nets.advised import Advised
 from hanabi_search_plugin.networks.nets.critic_net import Critic
-from hanabi_search_plugin.networks.network_policy import NetworkPolicy
+from hanabi_search_plugin.networks.network_policies import NetworkPolicy
 from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.starting_weights import network_from
+from hanabi_search_plugin.networks.training.exploration_games import (
+    ExplorationGames,
+    play_exploration_games,
+)
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
-from hanabi_search_plugin.networks.training.tried_games import TriedGames, tried_games
 
 FORMAT = "hanabi-search-plugin critic 1"
-BLIND = 0.1  # share of a run in which lambda is 1: at first a critic's word is worth nothing
+BLIND = 0.1  # share of a run in which lambda is 1: an untrained critic is not bootstrapped from
 UNIT = 0.2  # of the best score: an error of so many points counts as one nat
-SOON = 8  # moves after the tried one that are measured apart
+SOON = 8  # moves after an exploratory one that are measured apart
 WHERE = {  # errors, and the positions that they are of
     "error": "right after a tried move",
     "soon_error": f"up to {SOON} moves later",
@@ -72,8 +75,7 @@ class CriticSettings:
 class CriticRun(TrainingRun):
     """A run of ``CriticSettings`` in a folder; see ``TrainingRun``.
 
-    What it writes is the policy's network as it was, and the critic beside it in place of any that
-    was there.
+    It writes the policy's network unchanged, with the new critic in place of any that it had.
     """
 
     form = FORMAT
@@ -97,7 +99,9 @@ class CriticRun(TrainingRun):
     def learn(self, share: float, rng: np.random.Generator) -> Row:
         """Play games, measure, then take steps over all positions."""
         settings, critic = self.settings, self.network
-        played = tried_games(self.game, self.policy, critic, settings.games, settings.noise, rng)
+        played = play_exploration_games(
+            self.game, self.policy, critic, settings.games, settings.noise, rng
+        )
         trace = 1.0 if share < BLIND else settings.trace
         row = errors(critic.values(played.positions), played.ahead, played.since)
         points, lost = (
@@ -129,12 +133,14 @@ def new_critic(config: HanabiConfig, options: dict[str, Any], seed: int) -> Crit
         return Critic(config, **options)
 
 
-def targets(critic: Critic, played: TriedGames, trace: float) -> tuple[FloatArray, FloatArray]:
-    """Points to come and the chance to lose that the critic is to say, [N] each.
+def targets(
+    critic: Critic, played: ExplorationGames, trace: float
+) -> tuple[FloatArray, FloatArray]:
+    """Training targets: points still to come and the probability of losing, [N] each.
 
-    TD(lambda) returns (Sutton and Barto, 12.2): the critic sees all hands, so from one position to
-    the next only what is drawn is chance, and its own word on the next one is worth more than how
-    one deck went on. ``trace`` is lambda.
+    TD(lambda) returns (Sutton and Barto, 12.2). The critic sees all hands, so that only the draws
+    are random between positions, and its prediction at the next one varies less than the outcome
+    of one deck. ``trace`` is lambda.
     """
     score = played.positions.score
     points, lost = critic.says(played.positions)
@@ -150,9 +156,10 @@ def targets(critic: Critic, played: TriedGames, trace: float) -> tuple[FloatArra
 
 
 def errors(said: FloatArray, ahead: FloatArray, since: IntArray) -> Row:
-    """By how much ``said`` misses what came after, root mean square, in score points.
+    """Root mean square errors of ``said`` by the points that were made afterwards.
 
-    By the names in ``WHERE``; elsewhere is what the policy has come to by itself.
+    In groups of positions, see ``WHERE``: "own_error" is of those that the policy reached by
+    itself.
     """
     return {
         name: float(np.sqrt(((said - ahead)[rows] ** 2).mean()))
@@ -169,14 +176,14 @@ def _groups(since: IntArray) -> dict[str, BoolArray]:
 def measured(
     game: HanabiGame, policy: NetworkPolicy, critic: Critic, games: int, noise: float, seed: int
 ) -> dict[str, dict[str, Row]]:
-    """Errors in new games, "all" and those "kept", which were not lost; see ``errors``.
+    """Errors in new games (see ``errors``), of "all" games and of those "kept", not lost.
 
-    Of the "critic", of the mean of all seats' own "values", if they have any, and of the
-    "constant" that is best at each turn.
+    Of the "critic", of the mean of all seats' own "values", if the network has any, and of the
+    best "constant" at each turn.
     """
     rng = np.random.default_rng([seed, 1])
     ask = policy.network.values
-    played = tried_games(game, policy, critic, games, noise, rng, ask=ask)
+    played = play_exploration_games(game, policy, critic, games, noise, rng, ask=ask)
     told = {"critic": critic.values(played.positions), "constant": _best_constant(played)}
     if ask:
         told["values"] = played.said.mean(axis=1)
@@ -190,7 +197,7 @@ def measured(
     }
 
 
-def _best_constant(played: TriedGames) -> FloatArray:
+def _best_constant(played: ExplorationGames) -> FloatArray:
     """[N] the mean of what came after, at each turn."""
     means = np.bincount(played.turn, played.ahead) / np.maximum(np.bincount(played.turn), 1)
     return np.asarray(means[played.turn])

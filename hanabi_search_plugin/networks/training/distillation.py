@@ -1,7 +1,7 @@
-"""Distillation: a network learns to play as a compiled bot does, on the games it plays itself.
+"""Distillation: train a network to play as a compiled bot does.
 
-Each iteration plays games (``collect``), first the bot's, then more and more the network's own, and
-learns from every decision in them (``lessons``).
+Each iteration plays games, at first with the bot's moves, then more and more with the network's own
+(``distillation_games``), and learns from every decision in them (``distillation_losses``).
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from hanabi_search_plugin.networks.architectures import new_network, require_lea
 from hanabi_search_plugin.networks.checkpoint import save_network
 from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.policy_of_network import network_policy
-from hanabi_search_plugin.networks.starting_weights import begin_with
-from hanabi_search_plugin.networks.training.collect import collect
-from hanabi_search_plugin.networks.training.lessons import (
+from hanabi_search_plugin.networks.starting_weights import load_starting_weights
+from hanabi_search_plugin.networks.training.distillation_games import play_distillation_games
+from hanabi_search_plugin.networks.training.distillation_losses import (
     AUXILIARY_LOSS,
     AUXILIARY_WEIGHT,
     VALUE_LOSSES,
     batches,
-    lesson,
+    losses,
 )
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
 from hanabi_search_plugin.registry import load_policy
@@ -91,7 +91,7 @@ class DistillationRun(TrainingRun):
         )
         self.start: dict[str, Any] = {}  # the record of the network it began with
         if settings.start:
-            self.start = begin_with(network, settings.start)
+            self.start = load_starting_weights(network, settings.start)
         super().__init__(
             network, folder, settings=settings.to_dict(), rounds=settings.iterations,
             rate=settings.rate, seed=settings.seed, device=device,
@@ -102,14 +102,16 @@ class DistillationRun(TrainingRun):
         settings = self.settings
         student = network_policy(self.network, device=self.device)
         bot_share = 0.0 if settings.start else max(0.0, 1.0 - share / BOT_UNTIL)
-        games = collect(self.game, self.bot, student, settings.games, bot_share, rng)
+        games = play_distillation_games(
+            self.game, self.bot, student, settings.games, bot_share, rng
+        )
         own_share = 1.0 if settings.start else 0.5 + 0.5 * share
         weights = dict.fromkeys(VALUE_LOSSES, settings.value_weight)
         weights[AUXILIARY_LOSS] = AUXILIARY_WEIGHT
         heard: dict[str, list[float]] = {}
         self.network.train()
         for rows in batches(self.network, games, settings.batch, settings.epochs, rng):
-            figures = lesson(self.network, games, rows, own_share, rng)
+            figures = losses(self.network, games, rows, own_share, rng)
             loss = sum(
                 weights.get(name, 1.0) * value
                 for name, value in figures.items()

@@ -1,6 +1,6 @@
-"""Reinforcement learning by self-play: a blueprint out of nothing but the rules, or out of another.
+"""Reinforcement learning by self-play (PPO), from random weights or from another network.
 
-Each round plays a stretch of many games with the network at every seat (``selfplay_games``) and
+Each round plays a segment of many games with the network at every seat (``selfplay_games``) and
 learns from every decision in it (``ppo``).
 """
 
@@ -26,17 +26,17 @@ from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.nets.mask_net import MaskNet
 from hanabi_search_plugin.networks.nets.split_nets import FeedForward, Sequential
 from hanabi_search_plugin.networks.policy_of_network import network_policy
-from hanabi_search_plugin.networks.starting_weights import begin_with
+from hanabi_search_plugin.networks.starting_weights import load_starting_weights
 from hanabi_search_plugin.networks.tensors.simulator import EngineGames, TensorGames
 from hanabi_search_plugin.networks.training.ppo import (
-    Loss,
+    LossWeights,
     advantages,
     batches,
     lambda_returns,
     losses,
-    of_movers,
+    movers_returns,
 )
-from hanabi_search_plugin.networks.training.selfplay_games import Player, Stretch
+from hanabi_search_plugin.networks.training.selfplay_games import Collector, Segment
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
 
 FORMAT = "hanabi-search-plugin self-play 1"
@@ -108,45 +108,45 @@ class SelfPlayRun(TrainingRun):
         )
         self.start: dict[str, Any] = {}  # the record of the network it began with
         if settings.start:
-            self.start = begin_with(network, settings.start)
+            self.start = load_starting_weights(network, settings.start)
             sharpen(network, settings.sharpen)
         elif settings.sharpen != 1.0:
             raise ConfigError("sharpen is of the network that a run starts with, got none")
         kind = EngineGames if device == "cpu" else TensorGames
         games = kind(self.game, network.encoding, settings.games, settings.seed, device)
-        self.player = Player(network, games, settings.games, device)
-        self.loss = Loss(settings.clip, settings.entropy, settings.value_weight)
+        self.collector = Collector(network, games, settings.games, device)
+        self.loss = LossWeights(settings.clip, settings.entropy, settings.value_weight)
         super().__init__(
             network, folder, settings=settings.to_dict(), rounds=settings.iterations,
             rate=settings.rate, seed=settings.seed, device=device,
         )  # fmt: skip
 
-    def lasting(self) -> dict[str, Tensor]:
-        return self.player.state()
+    def extra_state(self) -> dict[str, Tensor]:
+        return self.collector.state()
 
-    def go_on(self, lasting: dict[str, Tensor]) -> None:
-        self.player.restore(lasting)
+    def load_extra_state(self, state: dict[str, Tensor]) -> None:
+        self.collector.restore(state)
 
     def learn(self, share: float, rng: np.random.Generator) -> Row:
         """Play on, then take steps over all decisions."""
         settings = self.settings
         chance = torch.Generator(self.device).manual_seed(int(rng.integers(2**63)))
-        self.player.simulator.begin(int(rng.integers(2**63)))
+        self.collector.simulator.begin(int(rng.integers(2**63)))
         self.network.eval()
-        stretch = self.player.play(settings.moves, chance)
-        reward = stretch.points - self._severity(share) * stretch.forfeit
-        returns = lambda_returns(stretch, reward, settings.trace)
+        segment = self.collector.play(settings.moves, chance)
+        reward = segment.points - self._severity(share) * segment.forfeit
+        returns = lambda_returns(segment, reward, settings.trace)
         heard: dict[str, list[Tensor]] = {}
         self.network.train()
         for _ in range(settings.epochs):
-            for rows in batches(self.network, stretch, settings.batch, chance):
-                loss, figures = losses(self.network, stretch, returns, rows, self.loss, chance)
+            for rows in batches(self.network, segment, settings.batch, chance):
+                loss, figures = losses(self.network, segment, returns, rows, self.loss, chance)
                 self.step(loss)
                 for name, value in figures.items():
                     heard.setdefault(name, []).append(value.detach())
         self.network.eval()
         row = {name: float(torch.stack(values).mean()) for name, values in heard.items()}
-        row |= _played(stretch, returns)
+        row |= _played(segment, returns)
         done = self.done + 1
         row["decisions"] = float(done * settings.games * settings.moves)
         if done % settings.evaluate_every == 0 or done == settings.iterations:
@@ -154,7 +154,7 @@ class SelfPlayRun(TrainingRun):
         return row
 
     def _severity(self, share: float) -> float:
-        """How much of what a lost game loses counts once ``share`` of the run is done."""
+        """The share of a lost game's penalty that counts once ``share`` of the run is done."""
         until = self.settings.lenient
         if until is None:
             until = 0.0 if self.settings.start else LENIENT
@@ -167,8 +167,8 @@ class SelfPlayRun(TrainingRun):
 def sharpen(network: Network, factor: float) -> None:
     """Multiply the logits of a network of ``LEARNERS``; its best moves and its values stay.
 
-    One that imitates is unsure where it does not see why the bot moves so, and by chance it makes
-    moves that lose games. Self-play begins better near its best moves.
+    A network that imitates a bot is unsure where its inputs do not explain the bot's move, and its
+    samples lose games. Self-play starts better from a sharper policy.
     """
     if isinstance(network, MaskNet):
         heads = [(network.own_heads, [0, 2]), (network.hint_heads, [0]), (network.kinds, range(4))]
@@ -181,28 +181,28 @@ def sharpen(network: Network, factor: float) -> None:
             layer.bias[list(outputs)] *= factor
 
 
-def _played(stretch: Stretch, returns: Tensor) -> Row:
-    """How the games went that ended: how many, their mean score, the share that was lost.
+def _played(segment: Segment, returns: Tensor) -> Row:
+    """Figures of the games that ended: how many, their mean score, the share that was lost.
 
-    ``kept`` is the score where lost games keep their points; all three are 0 where none ended.
-    ``explained``: the share of the variance of returns that the values foretold.
+    "kept" is the mean score if lost games keep their points; means are 0 where no game ended.
+    "explained" is the explained variance of the values.
     """
-    ended, games = stretch.ended, max(float(stretch.ended.sum()), 1.0)
-    spread = of_movers(returns, stretch.mover).var().clamp(min=1e-6)
-    told = advantages(stretch, returns).var() / spread
+    ended, games = segment.ended, max(float(segment.ended.sum()), 1.0)
+    spread = movers_returns(returns, segment.mover).var().clamp(min=1e-6)
+    told = advantages(segment, returns).var() / spread
     return {
         "ended": float(ended.sum()),
-        "score": float(stretch.score[ended].sum()) / games,
-        "kept": float((stretch.score + stretch.forfeit)[ended].sum()) / games,
-        "bombed": float(stretch.lost.sum()) / games,
+        "score": float(segment.score[ended].sum()) / games,
+        "kept": float((segment.score + segment.forfeit)[ended].sum()) / games,
+        "bombed": float(segment.lost.sum()) / games,
         "explained": 1.0 - float(told),
     }
 
 
 def greedy_play(network: Network, games: int, device: str) -> Row:
-    """The network by itself, its best move always, on ``games`` decks that are always the same.
+    """Scores of greedy play by the network, on ``games`` decks that are always the same.
 
-    A lost game counts 0; ``greedy_kept`` is the mean where it keeps its points.
+    A lost game counts 0; "greedy_kept" is the mean if it keeps its points.
     """
     game = HanabiGame(replace(network.config, bomb="keep"))
     rng = np.random.default_rng(0)

@@ -1,7 +1,8 @@
-"""Self-play without end: one network at every seat of many games, a stretch of moves at a time.
+"""Collect trajectory segments of self-play: one network at every seat of many games.
 
-Letters: T moves of a stretch, G games, P players, A actions, M numbers of a memory, K memories that
-a game needs: one, or one a seat where seats read different things.
+A segment is a fixed number of moves of every game; a game that ends is dealt anew, and games go on
+in the next segment. Letters: T moves of a segment, G games, P players, A actions, M numbers of a
+memory, K memories of a game: one, or one a seat where the seats' inputs differ.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ import torch
 
 from hanabi_search_plugin.networks.modules import Network, Output
 from hanabi_search_plugin.networks.nets.split_nets import Sequential
-from hanabi_search_plugin.networks.tensors.simulator import Seen, Simulator
+from hanabi_search_plugin.networks.tensors.simulator import Observations, Simulator
 
 Tensor = Any  # torch.Tensor
 
 
 @dataclass(frozen=True)
-class Stretch:
-    """T moves of each of G games, which may have begun before and go on after."""
+class Segment:
+    """A trajectory segment: T moves of each of G games, which may have begun before it."""
 
     mover: Tensor  # int64 [T, G]
     legal: Tensor  # bool [T, G, A]
@@ -28,40 +29,40 @@ class Stretch:
     private: Tensor  # [T, P, G, ...] of every seat
     fresh: Tensor  # bool [T, G] the first move of a game
     before: Tensor  # [K, G, M] memories before the first observation
-    memory: Tensor  # [T, K, G, M] those after each; of a network that is replayed M = 0
+    memory: Tensor  # [T, K, G, M] those after each; M = 0 for a network that is replayed
     action: Tensor  # int64 [T, G]
-    chance: Tensor  # float32 [T, G] log-probability with which it was drawn
+    chance: Tensor  # float32 [T, G] log-probability of the action
     value: Tensor  # float32 [T, G] of the mover, before it moved
     after: Tensor  # float32 [P, G] of every seat, after the last move
     points: Tensor  # float32 [T, G] cards that came onto the fireworks
-    forfeit: Tensor  # float32 [T, G] what of its points a lost game loses
+    forfeit: Tensor  # float32 [T, G] points that a lost game loses
     ended: Tensor  # bool [T, G] the move ended the game
     lost: Tensor  # bool [T, G] and no life was left
     score: Tensor  # float32 [T, G] the return of the game up to here
 
 
 def is_replayed(network: Network) -> bool:
-    """Is its memory learned through time? Then it is worked out again from the stretch's start."""
+    """True if its memory is trained through time, and so recomputed from the segment's start."""
     return isinstance(network, Sequential)
 
 
-def memories(network: Network) -> int:
-    """K"""
+def memories_per_game(network: Network) -> int:
+    """K, the memories that a game needs."""
     apart = network.encoding.seat_relative or not network.public_memory
     return network.config.players if apart else 1
 
 
-def of_seat(parts: Tensor, seat: Tensor) -> Tensor:
-    """[B, ...] row b of the part of ``seat`` b, from [P, B, ...]; from [1, B, ...] those of all."""
+def gather_seat(parts: Tensor, seat: Tensor) -> Tensor:
+    """[B, ...] the entries [seat[b], b] of [P, B, ...]; [1, B, ...] is the same for all seats."""
     if len(parts) == 1:
         return parts[0]
     return parts[seat, torch.arange(len(seat), device=seat.device)]
 
 
-def brought_over(
+def updated_memories(
     network: Network, public: Tensor, private: Tensor, fresh: Tensor, memory: Tensor
 ) -> Tensor:
-    """[K, B, M] memories after an observation; games that are ``fresh`` [B] begin blank."""
+    """Memories [K, B, M] after an observation; games that are ``fresh`` [B] begin blank."""
     k, batch, size = memory.shape
     if size == 0:
         return memory
@@ -73,13 +74,13 @@ def brought_over(
     return network.remember(seen.flatten(0, 1), memory.flatten(0, 1)).unflatten(0, (k, batch))
 
 
-class Player:
-    """A network at every seat of the games of a simulator, and its memories of them."""
+class Collector:
+    """Plays a simulator's games with one network at every seat, and keeps its memories of them."""
 
     def __init__(self, network: Network, simulator: Simulator, games: int, device: str) -> None:
         self.network, self.simulator = network, simulator
         blank = network.blank(1).to(device)
-        self.memory = blank.repeat(memories(network), games, 1)  # [K, G, M]
+        self.memory = blank.repeat(memories_per_game(network), games, 1)  # [K, G, M]
         self.fresh = torch.ones(games, dtype=torch.bool, device=device)
 
     def state(self) -> dict[str, Tensor]:
@@ -94,23 +95,23 @@ class Player:
         self.memory, self.fresh = state["memory"], state["fresh"]
         self.simulator.restore(state)
 
-    def play(self, moves: int, rng: torch.Generator) -> Stretch:
+    def play(self, moves: int, rng: torch.Generator) -> Segment:
         """``moves`` moves of every game, drawn from the network's softmax.
 
         Takes A numbers of ``rng`` for each game and move.
         """
         before = self.memory
-        rows: dict[str, list[Tensor]] = {name: [] for name in Stretch.__dataclass_fields__}
+        rows: dict[str, list[Tensor]] = {name: [] for name in Segment.__dataclass_fields__}
         with torch.no_grad():
             for _ in range(moves):
                 for name, tensor in self._move(rng).items():
                     rows[name].append(tensor)
             after = self._values()
         whole = {name: torch.stack(each) for name, each in rows.items() if each}
-        return Stretch(before=before, after=after, **whole)
+        return Segment(before=before, after=after, **whole)
 
     def _move(self, rng: torch.Generator) -> dict[str, Tensor]:
-        """One move of every game; what a stretch keeps of it."""
+        """Make one move in every game; returns the segment's tensors of that move."""
         seen, memory = self._look()
         output = self._decide(seen, memory, seen.mover)
         log_chance = policy(output, seen.legal)
@@ -130,14 +131,14 @@ class Player:
         self.memory, self.fresh = memory, stepped.ended
         return step
 
-    def _look(self) -> tuple[Seen, Tensor]:
-        """What the seats see, and the memories [K, G, M] after it."""
+    def _look(self) -> tuple[Observations, Tensor]:
+        """The seats' observations, and the memories [K, G, M] after them."""
         seen = self.simulator.observe()
         given = (seen.public, seen.private, self.fresh, self.memory)
-        return seen, brought_over(self.network, *given)
+        return seen, updated_memories(self.network, *given)
 
-    def _decide(self, seen: Seen, memory: Tensor, seat: Tensor) -> Output:
-        parts = (of_seat(part, seat) for part in (seen.public, seen.private, memory))
+    def _decide(self, seen: Observations, memory: Tensor, seat: Tensor) -> Output:
+        parts = (gather_seat(part, seat) for part in (seen.public, seen.private, memory))
         return self.network.decide(*parts)
 
     def _values(self) -> Tensor:
@@ -153,10 +154,10 @@ class Player:
 
 
 def policy(output: Output, legal: Tensor) -> Tensor:
-    """[B, A] log-probabilities of the softmax over legal moves; of others far below any."""
+    """Log-probabilities [B, A] of the softmax over legal moves; illegal moves get about -1e9."""
     return output.logits.masked_fill(~legal, -1e9).log_softmax(1)
 
 
 def expected(output: Output, legal: Tensor) -> Tensor:
-    """[B] Q of the softmax over legal moves: the value of a seat to move, as it plays here."""
+    """[B] the mean of Q under the softmax policy: the value of the seat to move."""
     return (policy(output, legal).exp() * output.q(legal)).sum(1)

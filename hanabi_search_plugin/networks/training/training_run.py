@@ -1,7 +1,7 @@
-"""A training in a folder, which may be stopped at any moment and goes on as if it had not been.
+"""A training in a folder that may be stopped at any time and resumed with the same result.
 
-A round's randomness comes from the seed and its number alone, and all that lasts is in the state
-file.
+A round's randomness follows from the seed and its number alone; everything that lasts from round to
+round is in the state file.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from hanabi_search_plugin.core.errors import CheckpointError, ConfigError
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.journal import difference
 from hanabi_search_plugin.networks.checkpoint import read_file
-from hanabi_search_plugin.networks.modules import moved
+from hanabi_search_plugin.networks.modules import to_device
 
 STATE, METRICS, MODEL = "state.safetensors", "metrics.jsonl", "model.safetensors"
 LAST_RATE = 0.03  # of the learning rate, at the end of its cosine
-LASTING = "lasting"  # of names in the state file
+LASTING = "lasting"  # prefix of extra state's names in the state file
 CLIP = 1.0  # of the gradient's norm
 
 Tensor = Any  # torch.Tensor
@@ -35,11 +35,11 @@ Row = dict[str, float]
 
 
 class TrainingRun(ABC):
-    """``network`` learns for ``rounds`` rounds, at a rate that falls by a cosine.
+    """Trains ``network`` for ``rounds`` rounds, at a learning rate that falls along a cosine.
 
-    The folder gets the state, a line of metrics a round, and the network. ``settings``, plain JSON
-    types, are what the run was begun with. Raises ConfigError where the folder holds a run with
-    other settings, CheckpointError where its state is damaged.
+    The folder gets the state, a line of metrics a round, and the network. ``settings`` (plain JSON
+    types) must be the same when a run is resumed. Raises ConfigError where the folder holds a run
+    with other settings, CheckpointError where its state is damaged.
     """
 
     form: str  # of the state file
@@ -57,7 +57,7 @@ class TrainingRun(ABC):
         optimizer: type[torch.optim.Adam | torch.optim.RMSprop] = torch.optim.Adam,
     ) -> None:
         self.folder, self.device = Path(folder), device
-        self.network = moved(network, device)
+        self.network = to_device(network, device)
         self.folder.mkdir(parents=True, exist_ok=True)
         self.optimizer = optimizer(self.network.parameters(), lr=rate)
         self.done = 0  # rounds
@@ -70,32 +70,32 @@ class TrainingRun(ABC):
 
     @abstractmethod
     def learn(self, share: float, rng: np.random.Generator) -> Row:
-        """One round, ``share`` of the run being done; returns what the line of metrics says."""
+        """Run one round, ``share`` of the run being done; returns its line of metrics."""
 
     @abstractmethod
     def write(self, path: Path, record: dict[str, Any]) -> None:
         """Write the network and the record of its training."""
 
-    def lasting(self) -> dict[str, Tensor]:
-        """What a round leaves to the next one besides the network, by name."""
+    def extra_state(self) -> dict[str, Tensor]:
+        """Tensors that last from round to round besides the network, by name."""
         return {}
 
-    def go_on(self, lasting: dict[str, Tensor]) -> None:  # noqa: B027
-        """Go on from what ``lasting`` said; raises KeyError or ValueError for what does not fit."""
+    def load_extra_state(self, state: dict[str, Tensor]) -> None:  # noqa: B027
+        """Resume from ``extra_state``; raises KeyError or ValueError for what does not fit."""
 
     @property
     def finished(self) -> bool:
         return self.done >= self._rounds
 
     def finish(self, on_round: Callable[[Row], None] | None = None) -> None:
-        """All rounds that are left; ``on_round`` hears the line of metrics of each."""
+        """Run all rounds that are left; ``on_round`` gets each one's line of metrics."""
         while not self.finished:
             row = self.iterate()
             if on_round is not None:
                 on_round(row)
 
     def iterate(self) -> Row:
-        """A round, and write all that lasts. Returns the line of metrics."""
+        """Run a round and write the state. Returns the line of metrics."""
         began, share = time.process_time(), self.done / self._rounds
         falling = LAST_RATE + (1 - LAST_RATE) * 0.5 * (1 + math.cos(math.pi * share))
         for group in self.optimizer.param_groups:
@@ -111,7 +111,7 @@ class TrainingRun(ABC):
         return row
 
     def step(self, loss: Tensor) -> None:
-        """One step of the optimiser, its gradient clipped."""
+        """Take one step of the optimiser, with the gradient clipped."""
         self.optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), CLIP)
@@ -125,7 +125,7 @@ class TrainingRun(ABC):
         content = {f"model.{name}": x for name, x in self.network.state_dict().items()}
         for parameter, state in self.optimizer.state.items():
             content |= {f"{key}.{names[parameter]}": x for key, x in state.items()}
-        content |= {f"{LASTING}.{name}": x for name, x in self.lasting().items()}
+        content |= {f"{LASTING}.{name}": x for name, x in self.extra_state().items()}
         about = {"settings": self._settings, "done": self.done, "seconds": self.seconds}
         metadata = {"format": self.form, "about": json.dumps(about)}
         tensors = {name: x.detach().cpu().contiguous() for name, x in content.items()}
@@ -148,7 +148,7 @@ class TrainingRun(ABC):
                 kind, _, rest = name.partition(".")
                 parts.setdefault(kind, {})[rest] = x.to(self.device)
             self.network.load_state_dict(parts.pop("model"))
-            self.go_on(parts.pop(LASTING, {}))
+            self.load_extra_state(parts.pop(LASTING, {}))
             for name, parameter in self.network.named_parameters():
                 state = {kind: named[name] for kind, named in parts.items() if name in named}
                 if state:

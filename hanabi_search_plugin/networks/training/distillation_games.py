@@ -1,7 +1,8 @@
-"""Games on which a network learns: it plays, or the bot for it, and the bot says what it would do.
+"""Play games for distillation: the network or the bot moves, and the bot labels every decision.
 
-Letters: G games, N decisions, P players, A actions, K words of a bot's memory, M numbers of the
-network's.
+As in DAgger (Ross, Gordon and Bagnell, 2011), the bot's share of the moves falls, so that the
+network learns from the positions that its own play leads to. Letters: G games, N decisions, P
+players, A actions, K words of a bot's memory, M numbers of the network's.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from hanabi_search_plugin.hanabi.engine.layout import ALL
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.nets.mask_net import MaskNet
-from hanabi_search_plugin.networks.network_policy import NetworkPolicy
+from hanabi_search_plugin.networks.network_policies import NetworkPolicy
 
-TRIED = 1 / 300  # share of the decisions at which two moves are tried out
+TRIED = 1 / 300  # share of the decisions at which two moves are played out
 
 
 @dataclass(frozen=True)
-class Games:
-    """What happened in G games, decision by decision: N rows in order of turns, then of games."""
+class DistillationGames:
+    """The N decisions of G games, in order of turns, then of games."""
 
     game: IntArray  # [N]
     turn: IntArray  # [N]
@@ -56,18 +57,19 @@ class Games:
         return len(self.game)
 
 
-def collect(
+def play_distillation_games(
     game: HanabiGame,
     bot: CompiledBot,
     student: NetworkPolicy,
     games: int,
     bot_share: float,
     rng: np.random.Generator,
-) -> Games:
+) -> DistillationGames:
     """Play games in lockstep; each move is the bot's with probability ``bot_share``.
 
-    Once the network plays all moves, the move played and a random legal one are tried out at
-    ``TRIED`` of the decisions: the network plays both on from the true world, with common chance.
+    Once the network plays all moves, a share ``TRIED`` of the decisions gets values of two moves,
+    the one played and a random legal one: the network plays both out from the true world, with
+    common random numbers.
     """
     bots, students = (bot,) * game.num_players, (student,) * game.num_players
     encoding, network = student.network.encoding, student.network
@@ -80,7 +82,9 @@ def collect(
     before = tuple(np.full_like(memory, game.template[ALL]) for memory in _masks(bot, theirs))
     blank = (network.blank(games).cpu().numpy(),) * game.num_players
     mine_before = _kept(network, blank, games)
-    rows: dict[str, list[NDArray[Any]]] = {name: [] for name in Games.__dataclass_fields__}
+    rows: dict[str, list[NDArray[Any]]] = {
+        name: [] for name in DistillationGames.__dataclass_fields__
+    }
     branches: list[tuple[HanabiWorlds, tuple[Any, ...], IntArray]] = []
     share = TRIED if bot_share == 0 else 0.0
     turn = 0
@@ -131,7 +135,7 @@ def collect(
     if branches:
         found = _played_on(branches, students, rng)
         whole["worth"][whole["tried"][:, 0] >= 0] = found
-    return Games(**whole | {"scores": scores, "bombed": bombed})
+    return DistillationGames(**whole | {"scores": scores, "bombed": bombed})
 
 
 def _masks(bot: CompiledBot, memories: tuple[Any, ...]) -> tuple[NDArray[np.int32], ...]:
@@ -139,7 +143,7 @@ def _masks(bot: CompiledBot, memories: tuple[Any, ...]) -> tuple[NDArray[np.int3
 
 
 def _kept(network: Network, memories: tuple[Any, ...], n: int) -> tuple[NDArray[Any], ...]:
-    """What lessons need of the network's memories: masks, but no states of n games."""
+    """The memories that losses need: masks; empty for other networks, whose states are not kept."""
     if isinstance(network, MaskNet):
         return memories
     return (np.zeros((n, 0), dtype=np.float32),) * len(memories)
@@ -178,7 +182,7 @@ def _played_on(
     students: tuple[NetworkPolicy, ...],
     rng: np.random.Generator,
 ) -> FloatArray:
-    """[B, 2] what came after the moves tried, in score points."""
+    """[B, 2] points gained after each of the two moves."""
     parts, memories, tried = zip(*branches, strict=True)
     game = parts[0].game
     worlds = HanabiWorlds(game, np.concatenate([part.rows for part in parts]))

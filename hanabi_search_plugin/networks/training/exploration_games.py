@@ -1,9 +1,8 @@
-"""Games of a policy in which moves were tried that it would not make.
+"""Play games of a policy with exploratory moves, for a critic to learn from.
 
-What a critic learns from: in each game some moves are drawn from the legal ones, one at a turn that
-is as likely as any other and now and then one before it; from the last of them on the policy plays
-to the end, and what it still brings is what a search would find there. Letters: N positions, P
-players, G games.
+In each game some moves are drawn from the legal ones: one at a uniformly drawn turn, and a few
+before it. After the last of them the policy plays to the end, and the points it still makes are
+what a search would find there. Letters: N positions, P players, G games.
 """
 
 from __future__ import annotations
@@ -21,31 +20,31 @@ from hanabi_search_plugin.hanabi.engine.hanabi_rules import points
 from hanabi_search_plugin.hanabi.engine.layout import LIVES
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.nets.critic_net import Critic, Positions
-from hanabi_search_plugin.networks.network_policy import NetworkPolicy
+from hanabi_search_plugin.networks.network_policies import NetworkPolicy
 
 
 @dataclass(frozen=True)
-class TriedGames:
-    """Positions after the last tried move of each game, in order of turns, then of games."""
+class ExplorationGames:
+    """Positions after each game's last exploratory move, in order of turns, then of games."""
 
     positions: Positions  # [N]
     game: IntArray  # [N]
     turn: IntArray  # [N]
-    since: IntArray  # [N] moves since the tried one; -1: none was tried
+    since: IntArray  # [N] moves since the exploratory one; -1: there was none
     said: FloatArray  # [N, P] the policy's own values, of every seat; nan where not asked for
     scores: FloatArray  # [G] a lost game counts 0
     lost: BoolArray  # [G]
 
     @property
     def ahead(self) -> FloatArray:
-        """[N] what came after, in score points."""
+        """[N] points that were made afterwards."""
         return self.scores[self.game] - self.positions.score
 
     def __len__(self) -> int:
         return len(self.turn)
 
 
-def tried_games(
+def play_exploration_games(
     game: HanabiGame,
     policy: NetworkPolicy,
     critic: Critic,
@@ -54,17 +53,17 @@ def tried_games(
     rng: np.random.Generator,
     *,
     ask: bool = False,
-) -> TriedGames:
-    """Play games in lockstep; before the last tried move one is with probability ``noise``.
+) -> ExplorationGames:
+    """Play games in lockstep; ``noise``: probability of an exploratory move before the last one.
 
-    ``ask``: what does the policy itself say of the positions?
+    ``ask``: also record the policy's own values of the positions.
     """
     seats, blueprint = range(game.num_players), (policy,) * game.num_players
     worlds, alive, streams = game.deal(rng, games), np.arange(games), Streams.spawn(rng, games)
     memories = start_memories(worlds, blueprint)
     scores, lost = np.zeros(games), np.zeros(games, dtype=np.bool_)
     until = rng.integers(0, game.max_length, games)
-    last = np.full(games, -1)  # turn of the last tried move
+    last = np.full(games, -1)  # turn of the last exploratory move
     rows: list[dict[str, Any]] = []
     turn = 0
     while len(alive):
@@ -93,13 +92,13 @@ def tried_games(
     flat = {
         name: np.concatenate([row[name] for row in rows]) for name in rows[0] if name != "positions"
     }
-    final = flat["turn"] >= last[flat["game"]]  # no move was tried after it
+    final = flat["turn"] >= last[flat["game"]]  # no exploratory move after it
     parts = {
         field.name: np.concatenate([getattr(row["positions"], field.name) for row in rows])[final]
         for field in fields(Positions)
     }
     since = np.where(last[flat["game"]] < 0, -1, flat["since"])
-    return TriedGames(
+    return ExplorationGames(
         positions=Positions(**parts),
         game=flat["game"][final],
         turn=flat["turn"][final],

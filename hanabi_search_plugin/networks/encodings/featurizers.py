@@ -1,4 +1,4 @@
-"""What a belief model reads of a view: numbers to keep, and features that a device makes of them.
+"""Inputs of belief models: compact numbers of a view, and features that a device expands them to.
 
 Letters: B views, N numbers, P players, K tokens, V vocabulary, S features of a token.
 """
@@ -22,16 +22,19 @@ Tensor = Any  # torch.Tensor
 
 
 @dataclass(frozen=True)
-class Read:
-    """What a view says, as a network takes it."""
+class BeliefInputs:
+    """Inputs of a belief network at B views."""
 
     features: Tensor  # float32 [B, size]
     plausible: Tensor | None = None  # [B, K, V] factors for each token's probability, above 0
-    token_features: Tensor | None = None  # [B, S, V] what the tokens are worth
+    token_features: Tensor | None = None  # [B, S, V] features of each token of the vocabulary
 
 
-class Reader(ABC):
-    """One encoding of one game. It may have a memory, which is kept as a policy's is."""
+class Featurizer(ABC):
+    """One encoding of one game's views. It may have a memory, kept like a policy's.
+
+    ``numbers`` is computed when a view is seen and may be stored; ``expand`` makes features of it.
+    """
 
     name: str
     size: int  # features
@@ -45,15 +48,15 @@ class Reader(ABC):
 
     @abstractmethod
     def numbers(self, view: View, memory: Memory) -> NDArray[Any]:
-        """[B, N]"""
+        """The views as compact numbers [B, N]."""
 
     @abstractmethod
-    def read(self, numbers: Tensor) -> Read:
-        """Expand numbers [B, N] on any device."""
+    def expand(self, numbers: Tensor) -> BeliefInputs:
+        """Expand numbers [B, N] to features, on any device."""
 
 
-class EncodingReader(Reader):
-    """All that a seat sees of native Hanabi, in an encoding of networks."""
+class EncodingFeaturizer(Featurizer):
+    """All that a seat sees of native Hanabi, in one of the encodings of networks that play."""
 
     def __init__(self, game: HanabiGame, name: str) -> None:
         self.name = name
@@ -63,13 +66,13 @@ class EncodingReader(Reader):
     def numbers(self, view: View, memory: Memory) -> NDArray[Any]:
         return np.concatenate([self.encoding.public(view), self.encoding.private(view)], axis=1)
 
-    def read(self, numbers: Tensor) -> Read:
+    def expand(self, numbers: Tensor) -> BeliefInputs:
         public, private = numbers.tensor_split([self.encoding.public_words], 1)
-        return Read(self.encoding.expand_private(public, private))
+        return BeliefInputs(self.encoding.expand_private(public, private))
 
 
-class GameReader(Reader):
-    """An observation that the game itself encodes as numbers, and which seat's it is."""
+class GameFeaturizer(Featurizer):
+    """A numeric observation of the game's own, and a one-hot of the seat."""
 
     def __init__(self, game: Game, name: str) -> None:
         self.name = name
@@ -82,5 +85,5 @@ class GameReader(Reader):
         seat = np.tile(np.arange(self.players) == view.player, (len(view), 1))
         return np.concatenate([seat, seen], axis=1, dtype=np.float32)
 
-    def read(self, numbers: Tensor) -> Read:
-        return Read(numbers.to(torch.float32))
+    def expand(self, numbers: Tensor) -> BeliefInputs:
+        return BeliefInputs(numbers.to(torch.float32))

@@ -1,4 +1,4 @@
-"""What a network is to learn from a batch of decisions: losses, by architecture.
+"""Losses of distillation on a batch of decisions, by architecture.
 
 Letters: N decisions, A actions.
 """
@@ -18,19 +18,22 @@ from hanabi_search_plugin.networks.encodings import status
 from hanabi_search_plugin.networks.modules import Network, Output, as_tensor
 from hanabi_search_plugin.networks.nets.mask_net import MaskNet
 from hanabi_search_plugin.networks.nets.split_nets import PublicLSTM, Sequential
-from hanabi_search_plugin.networks.training.collect import Games
+from hanabi_search_plugin.networks.training.distillation_games import DistillationGames
 
 Tensor = Any  # torch.Tensor
 
 VALUE_LOSSES = ("value_loss", "watch_loss", "q_loss")  # squared errors, in units of the best score
-AUXILIARY_LOSS, AUXILIARY_WEIGHT = "auxiliary_loss", 1 / 4  # in nats a card; beside the policy's
-WATCHED = 1 / 4  # share of the decisions that teach the value of a seat not to move, too
+AUXILIARY_LOSS, AUXILIARY_WEIGHT = "auxiliary_loss", 1 / 4  # nats a card
+WATCHED = 1 / 4  # share of the decisions that also train the value of a seat not to move
 
 
 def batches(
-    network: Network, games: Games, size: int, epochs: int, rng: np.random.Generator
+    network: Network, games: DistillationGames, size: int, epochs: int, rng: np.random.Generator
 ) -> Iterator[IntArray]:
-    """What each step learns from: ``size`` decisions; of an LSTM whole games of about as many."""
+    """Batches of ``size`` decisions; for an LSTM, of whole games with about as many.
+
+    Yields rows of ``games``, for an LSTM numbers of games. Takes a permutation an epoch.
+    """
     whole = isinstance(network, Sequential)
     count = len(games.scores) if whole else len(games)
     if whole:
@@ -40,22 +43,26 @@ def batches(
         yield from (order[i : i + size] for i in range(0, count, size))
 
 
-def lesson(
-    network: Network, games: Games, batch: IntArray, own_share: float, rng: np.random.Generator
+def losses(
+    network: Network,
+    games: DistillationGames,
+    batch: IntArray,
+    own_share: float,
+    rng: np.random.Generator,
 ) -> dict[str, Tensor]:
-    """Losses (named so) and other figures of a step, for any architecture."""
+    """Losses and other figures of a step, for any architecture; names of losses end in "loss"."""
     if isinstance(network, MaskNet):
-        return mask_lesson(network, games, batch, own_share, rng)
+        return mask_losses(network, games, batch, own_share, rng)
     if isinstance(network, Sequential):
-        return sequence_lesson(network, games, batch, rng)
+        return sequence_losses(network, games, batch, rng)
     memory = as_tensor(games.memory[batch], next(network.parameters()).device)
-    return heads_lesson(network, games, batch, memory, memory, rng)
+    return heads_losses(network, games, batch, memory, memory, rng)
 
 
-def sequence_lesson(
-    network: Sequential, games: Games, which: IntArray, rng: np.random.Generator
+def sequence_losses(
+    network: Sequential, games: DistillationGames, which: IntArray, rng: np.random.Generator
 ) -> dict[str, Tensor]:
-    """Losses of all decisions of the games ``which``, through time."""
+    """Losses of all decisions of the games ``which``, backpropagated through time."""
     device = next(network.parameters()).device
     rows = np.flatnonzero(np.isin(games.game, which))
     column = np.searchsorted(np.sort(which), games.game[rows])
@@ -68,18 +75,18 @@ def sequence_lesson(
         states[games.turn[rows], column * seats + (seat[rows] if seats > 1 else 0)]
         for seat in (games.seat, games.watcher)
     )
-    figures = heads_lesson(network, games, rows, mover, watcher, rng)
+    figures = heads_losses(network, games, rows, mover, watcher, rng)
     if isinstance(network, PublicLSTM) and network.masks is not None:
         public = network.encoding.expand_public(as_tensor(games.public[rows], device))
         said = network.masks(torch.cat([mover, public], 1))
-        figures |= auxiliary_lesson(network, said, games, rows)
+        figures |= auxiliary_losses(network, said, games, rows)
     return figures
 
 
-def auxiliary_lesson(
-    network: PublicLSTM, logits: Tensor, games: Games, rows: IntArray
+def auxiliary_losses(
+    network: PublicLSTM, logits: Tensor, games: DistillationGames, rows: IntArray
 ) -> dict[str, Tensor]:
-    """Loss a card of what an LSTM's state says of the bot's masks; nothing of a bot without any.
+    """The loss, a card, of predicting the bot's masks from an LSTM's state; {} without masks.
 
     ``logits`` [N, P x H x V], the mover's cards first, then the others' in their order of play.
     """
@@ -95,14 +102,18 @@ def auxiliary_lesson(
     return {AUXILIARY_LOSS: loss.mean(), "mask_accuracy": right.float().mean()}
 
 
-def mask_lesson(
-    network: MaskNet, games: Games, rows: IntArray, own_share: float, rng: np.random.Generator
+def mask_losses(
+    network: MaskNet,
+    games: DistillationGames,
+    rows: IntArray,
+    own_share: float,
+    rng: np.random.Generator,
 ) -> dict[str, Tensor]:
-    """Losses and figures of the decisions ``rows`` for a network of masks.
+    """Losses and figures of the decisions ``rows`` for a ``MaskNet``.
 
-    ``own_share`` of them start from the network's own masks, the others from the bot's; decisions
-    are made on the masks that the network makes of them, for half of the latter on the bot's.
-    Without a bot of masks all are the network's own and the memory learns nothing.
+    A share ``own_share`` of the memory updates start from the network's own masks, the others from
+    the bot's. Decisions read the updated masks, or for half of the latter the bot's (teacher
+    forcing). Where the bot keeps no masks, all are the network's own and the memory is not trained.
     """
     device = network.planes.device
     public = as_tensor(games.public[rows], device)
@@ -125,20 +136,20 @@ def mask_lesson(
             memory = network.settled(seen, logits, open_, first)
             figures["mask_accuracy"] = (memory == after).all(1).float().mean()
             memory = torch.where((told & ~own).unsqueeze(1), after, memory)
-    return figures | heads_lesson(network, games, rows, memory, memory, rng)
+    return figures | heads_losses(network, games, rows, memory, memory, rng)
 
 
-def heads_lesson(
+def heads_losses(
     network: Network,
-    games: Games,
+    games: DistillationGames,
     rows: IntArray,
     mover: Tensor,
     watcher: Tensor,
     rng: np.random.Generator,
 ) -> dict[str, Tensor]:
-    """Losses at the decisions ``rows``, where the seats' memories are ``mover`` and ``watcher``.
+    """Losses at the decisions ``rows``, of the seat that moves and of another that watches.
 
-    Of an LSTM these are its outputs.
+    ``mover`` and ``watcher`` are their memories, or an LSTM's outputs.
     """
     scale, device = network.config.max_score, mover.device
 
@@ -148,7 +159,7 @@ def heads_lesson(
             return network.heads(memory, *given)
         return network.decide(*given, memory)
 
-    figures = decision_lesson(
+    figures = decision_losses(
         output(games.public[rows], games.private[rows], mover), games, rows, scale
     )
     some = np.flatnonzero(rng.random(len(rows)) < WATCHED)
@@ -159,10 +170,10 @@ def heads_lesson(
     return figures
 
 
-def decision_lesson(
-    output: Output, games: Games, rows: IntArray, scale: float
+def decision_losses(
+    output: Output, games: DistillationGames, rows: IntArray, scale: float
 ) -> dict[str, Tensor]:
-    """Cross entropy to the bot's moves, the squared error of Q of moves played and tried."""
+    """Cross entropy to the bot's moves, and squared errors of Q of moves played and tried."""
     device = output.logits.device
     legal = as_tensor(games.legal[rows], device)
     taught = as_tensor(games.taught[rows], device)

@@ -1,4 +1,7 @@
-"""A network as a policy. Letters: B worlds, A actions, M numbers of a memory."""
+"""Play a network as a policy, on views of native Hanabi.
+
+Letters: B worlds, A actions, M numbers of a memory.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from hanabi_search_plugin.core.policy import (
 from hanabi_search_plugin.core.rollout import PlaysRollouts, Rollout
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView, HanabiWorlds, points
-from hanabi_search_plugin.networks.modules import Network, Output, as_tensor, digest_of, moved
+from hanabi_search_plugin.networks.modules import Network, Output, as_tensor, digest_of, to_device
 from hanabi_search_plugin.networks.nets.critic_net import Critic
 from hanabi_search_plugin.networks.tensors.tensor_rollout import DevicePolicy, rollout_on_device
 
@@ -33,22 +36,27 @@ BATCH = 4096  # worlds a network is asked about at a time
 ON_GPU = 32_768  # worlds played on at a time where that is one
 
 
+<<<<<<< HEAD:hanabi_search_plugin/networks/network_policy.py
 class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
     """What ``network`` plays at one seat of native Hanabi, greedily or by chance.
+=======
+class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
+    """Play ``network`` at one seat of native Hanabi, greedily or by chance.
+>>>>>>> w-net:hanabi_search_plugin/networks/network_policies.py
 
-    The network is moved to ``device`` and set to evaluation.
+    The network is moved to ``device`` and set to evaluation mode.
 
     Memory: an array [B, M], or None for a network without one. Where it is public and all worlds of
-    a batch have one public history, as in a belief, it is worked out once for all of them, and the
+    a batch share one public history, as in a belief, it is computed once for all of them, and the
     seats of one policy share it. ``temperature`` 0 plays the move of the highest logit; above it
     the softmax of the logits divided by it, one draw a world.
 
     The last digits of what networks return vary with the batch: where two moves nearly tie, a
     belief with an ``epsilon`` of noise forgives that. Raises ConfigError for a temperature below 0.
 
-    ``value`` is, at the seat to move, Q of what it plays; elsewhere the value head from what that
-    seat sees. A lost game counts as in the games that the network was trained on. ``critic`` says
-    what greedy play brings in worlds that are shown whole; play by chance does without.
+    ``value`` is Q of the move that it plays where the seat is to move, else the network's value. A
+    lost game counts as in the games that the network was trained on. ``critic`` values fully
+    visible worlds under greedy play (``world_value``); it is not used at temperatures above 0.
     """
 
     def __init__(
@@ -61,13 +69,13 @@ class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
     ) -> None:
         if not (isinstance(temperature, (int, float)) and 0 <= temperature < math.inf):
             raise ConfigError(f"temperature must be a number of at least 0, got {temperature!r}")
-        self.network = moved(network, device).eval()
+        self.network = to_device(network, device).eval()
         self.combine = network.combine
         self.temperature = float(temperature)
         self.device = device
         self.digest = digest_of(network)  # so that records say which network it was
         self.deterministic = temperature == 0
-        self._critic = moved(critic, device).eval() if critic and self.deterministic else None
+        self._critic = to_device(critic, device).eval() if critic and self.deterministic else None
         self._critics_digest = digest_of(self._critic) if self._critic else ""
         self.public_memory = network.public_memory
         self._last: tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None = None
@@ -131,8 +139,13 @@ class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
         return np.where(worlds.terminal, 0.0, self._critic.values(positions))
 
     @property
+<<<<<<< HEAD:hanabi_search_plugin/networks/network_policy.py
     def rollout_batch(self) -> int:
         """On a processor it plays view by view, since compiled features serve it there."""
+=======
+    def rollout_batch(self) -> int:
+        """0 on a CPU: there it plays view by view, with compiled features."""
+>>>>>>> w-net:hanabi_search_plugin/networks/network_policies.py
         return ON_GPU if torch.device(self.device).type == "cuda" else 0
 
     def play_rollouts(
@@ -143,18 +156,23 @@ class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
         rng: Streams,
         depth: int | None,
     ) -> Rollout | None:
+<<<<<<< HEAD:hanabi_search_plugin/networks/network_policy.py
         """As tensors on the network's device, if everybody plays there."""
         if not self.rollout_batch:
+=======
+        """Play on the network's GPU, if every policy can; see ``PlaysRollouts``."""
+        if not self.rollout_batch:
+>>>>>>> w-net:hanabi_search_plugin/networks/network_policies.py
             return None
         return rollout_on_device(worlds, blueprint, memories, rng, depth)
 
     @property
     def plays_on_device(self) -> bool:
-        """Not a subclass that may play in another way."""
+        """False for subclasses, which may play in another way."""
         return type(self) in (NetworkPolicy, EstimatingPolicy)
 
     def inputs(self, view: View, memory: Memory) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """What the network decides on: its public part [B, N], private part and memory [B, M]."""
+        """Inputs of ``network.decide``: public part [B, N], private part and memory [B, M]."""
         encoding = self.network.encoding
         if memory is None:
             memory = np.zeros((len(view), 0), dtype=np.float32)
@@ -168,7 +186,7 @@ class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
     def _decide(
         self, view: View, memory: Memory, read: Callable[[Output, slice], Tensor]
     ) -> FloatArray:
-        """What ``read`` takes from the output at a decision, float64."""
+        """``read(output, rows)`` of the outputs, a batch of rows at a time, as float64."""
         public, private, memory = self.inputs(view, memory)
         shared = self.network.public_memory and _one_row(public) and _one_row(memory)
         if shared:
@@ -193,12 +211,12 @@ class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
         if last is not None and np.array_equal(seen, last[0]) and np.array_equal(memory, last[1]):
             return last[2].copy()
         first, which = _different(seen, memory)
-        after = self._brought_over(seen[first], memory[first])[which]
+        after = self._updated_memory(seen[first], memory[first])[which]
         if public:
             self._last = (seen, memory.copy(), after)
         return after.copy()
 
-    def _brought_over(self, seen: NDArray[Any], memory: NDArray[Any]) -> NDArray[Any]:
+    def _updated_memory(self, seen: NDArray[Any], memory: NDArray[Any]) -> NDArray[Any]:
         after = []
         with torch.inference_mode():
             for part in _parts(len(seen)):
@@ -207,8 +225,16 @@ class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
         return np.concatenate(after)
 
 
+<<<<<<< HEAD:hanabi_search_plugin/networks/network_policy.py
 class EstimatingPolicy(NetworkPolicy, EstimatingGuide):
     """One of a network whose memory is the same from every seat; it proposes every legal move."""
+=======
+class EstimatingPolicy(NetworkPolicy, EstimatingGuide):
+    """For a network whose memory is the same from every seat, so that it can guide a tree search.
+
+    It proposes every legal move.
+    """
+>>>>>>> w-net:hanabi_search_plugin/networks/network_policies.py
 
     def proposed(self, view: View, legal: BoolArray, memory: Memory) -> BoolArray:
         return legal.copy()
@@ -226,10 +252,10 @@ def _one_row(array: NDArray[Any]) -> bool:
 
 
 def _different(*arrays: NDArray[Any]) -> tuple[IntArray, IntArray]:
-    """(first, which): rows ``first`` are those that differ, ``which`` [B] of them is each row's.
+    """Distinct rows: (first, which), where row b equals row ``first[which[b]]``.
 
-    All rows where half of them differ or more: then little is gained. After a move that everybody
-    foresaw all worlds of a belief have one public part; after most others there are a few.
+    Returns all rows where half of them or more are distinct, since little is gained then. Worlds of
+    a belief mostly share one public part, or have a few.
     """
     every = np.arange(len(arrays[0]))
     code = np.zeros(len(every), dtype=np.uint64)

@@ -1,7 +1,7 @@
-"""What a clone of a search learns from: searched games as a network sees them, and objectives.
+"""Turn recorded searches into training examples for a network that imitates them, and their losses.
 
-Letters: D searched decisions, A actions, S streams (what one seat sees of one game), T events of
-the longest, N numbers of an observation, M numbers of a memory.
+Letters: D searched decisions, A actions, S streams (one seat's observations of one game), T events
+of the longest stream, N numbers of an observation, M numbers of a memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from hanabi_search_plugin.hanabi.files.searched_games import SearchedGames, firs
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.modules import Network, as_tensor
 from hanabi_search_plugin.networks.nets.split_nets import Sequential
-from hanabi_search_plugin.networks.network_policy import NetworkPolicy
+from hanabi_search_plugin.networks.network_policies import NetworkPolicy
 
 Tensor = Any  # torch.Tensor
 
@@ -31,8 +31,8 @@ BATCH = 512  # games replayed together
 
 
 @dataclass(frozen=True)
-class CloneLessons:
-    """Searched decisions of which every row may be learned from, in order of streams and turns."""
+class CloneExamples:
+    """Searched decisions, in order of streams and turns."""
 
     public: NDArray[Any]  # [D, N]
     private: NDArray[Any]  # [D, ...]
@@ -49,10 +49,10 @@ class CloneLessons:
         return len(self.played)
 
 
-def lessons_of(games: SearchedGames, policy: NetworkPolicy) -> CloneLessons:
-    """The decisions of ``games`` in which moves were compared, as ``policy``'s network meets them.
+def examples_of(games: SearchedGames, policy: NetworkPolicy) -> CloneExamples:
+    """The decisions of ``games`` in which moves were compared, as inputs of ``policy``'s network.
 
-    Its memory follows the recorded moves. Nothing is drawn. Raises ConfigError where no decision
+    Its memory follows the recorded moves. Deterministic. Raises ConfigError where no decision
     compared any moves.
     """
     parts = [
@@ -65,17 +65,17 @@ def lessons_of(games: SearchedGames, policy: NetworkPolicy) -> CloneLessons:
     longest = max(part.seen.shape[1] for part in parts)
     content = {
         name: np.concatenate([getattr(part, name) for part in parts])
-        for name in CloneLessons.__dataclass_fields__
+        for name in CloneExamples.__dataclass_fields__
         if name not in ("stream", "seen")
     }
     content["stream"] = np.concatenate(
         [part.stream + at for part, at in zip(parts, streams.tolist(), strict=False)]
     )
     content["seen"] = np.concatenate([_padded(part.seen, longest) for part in parts])
-    return CloneLessons(**content)
+    return CloneExamples(**content)
 
 
-def _replayed(games: SearchedGames, policy: NetworkPolicy) -> CloneLessons:
+def _replayed(games: SearchedGames, policy: NetworkPolicy) -> CloneExamples:
     game = HanabiGame(policy.network.config)
     tried = games.legal & (games.count > 0)
     rows = np.arange(len(games.game))
@@ -116,7 +116,7 @@ def _replayed(games: SearchedGames, policy: NetworkPolicy) -> CloneLessons:
     )
     base = games.mean[order, games.blueprint[order]]
     value = np.where(tried[order], games.mean[order] - base[:, None], 0.0)
-    return CloneLessons(
+    return CloneExamples(
         public=public,
         private=private,
         memory=memory[:, :0] if whole else memory,
@@ -137,7 +137,7 @@ def _seen(
     memories: tuple[Any, ...],
     policy: NetworkPolicy,
 ) -> NDArray[Any]:
-    """[S, N] what the network's memory reads now of each stream; zeros where the game is over."""
+    """[S, N] the network's next observation in each stream; zeros where the game is over."""
     out = None
     for p, view in enumerate(views):
         rows = np.flatnonzero(streams % len(views) == p)
@@ -162,35 +162,35 @@ def _padded(seen: NDArray[Any], length: int) -> NDArray[Any]:
 # ------------------------------------------------------------------------------------ objectives
 
 
-def logits_at(network: Network, lessons: CloneLessons, rows: IntArray) -> Tensor:
-    """[len(rows), A] of decisions; an LSTM reads their streams from the start."""
+def logits_at(network: Network, examples: CloneExamples, rows: IntArray) -> Tensor:
+    """Logits [len(rows), A] at decisions; an LSTM reads their streams from the start."""
     device = next(network.parameters()).device
     public, private = (
-        as_tensor(lessons.public[rows], device),
-        as_tensor(lessons.private[rows], device),
+        as_tensor(examples.public[rows], device),
+        as_tensor(examples.private[rows], device),
     )
     if not isinstance(network, Sequential):
-        return network.decide(public, private, as_tensor(lessons.memory[rows], device)).logits
-    streams, column = np.unique(lessons.stream[rows], return_inverse=True)
-    turns = lessons.turn[rows]
-    seen = lessons.seen[streams, : int(turns.max()) + 1].swapaxes(0, 1)
+        return network.decide(public, private, as_tensor(examples.memory[rows], device)).logits
+    streams, column = np.unique(examples.stream[rows], return_inverse=True)
+    turns = examples.turn[rows]
+    seen = examples.seen[streams, : int(turns.max()) + 1].swapaxes(0, 1)
     states = network.outputs(as_tensor(seen, device))
     return network.heads(states[turns, column], public, private).logits
 
 
 def expected_reward(logits: Tensor, value: Tensor, legal: Tensor, played: Tensor) -> Tensor:
-    """[D] what the softmax policy gives away of the best move's value, score points."""
+    """[D] the best move's value less the expected value of the softmax policy, score points."""
     chance = logits.softmax(1)
     return value.masked_fill(~legal, -1e9).max(1).values - (chance * value).sum(1)
 
 
 def cross_entropy(logits: Tensor, value: Tensor, legal: Tensor, played: Tensor) -> Tensor:
-    """[D] to the search's move."""
+    """[D] cross entropy to the search's move."""
     return functional.cross_entropy(logits, played, reduction="none")
 
 
 def squared_error(logits: Tensor, value: Tensor, legal: Tensor, played: Tensor) -> Tensor:
-    """[D] of values, up to what is common to the moves tried; score points squared."""
+    """[D] of logits as values, up to a constant shared by the moves tried; score points squared."""
     count = legal.sum(1, keepdim=True)
     error = (logits.masked_fill(~legal, 0.0) - value) * legal
     error = (error - error.sum(1, keepdim=True) / count) * legal
@@ -202,20 +202,27 @@ OBJECTIVES: dict[str, Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]] = {
     "cross-entropy": cross_entropy,
     "values": squared_error,
 }
-"""Of the paper: expected reward, and the two that it beats. Moves never tried are left out."""
+"""The SPARTA paper's expected reward, and two alternatives that it compares with.
+
+Moves that the search never tried are left out.
+"""
 
 
-def loss_of(objective: str, network: Network, lessons: CloneLessons, rows: IntArray) -> Tensor:
+def loss_of(objective: str, network: Network, examples: CloneExamples, rows: IntArray) -> Tensor:
     """The mean loss of some decisions."""
     device = next(network.parameters()).device
-    legal = as_tensor(lessons.legal[rows], device)
-    logits = logits_at(network, lessons, rows).masked_fill(~legal, -1e9)
-    given = (as_tensor(lessons.value[rows], device), legal, as_tensor(lessons.played[rows], device))
+    legal = as_tensor(examples.legal[rows], device)
+    logits = logits_at(network, examples, rows).masked_fill(~legal, -1e9)
+    given = (
+        as_tensor(examples.value[rows], device),
+        legal,
+        as_tensor(examples.played[rows], device),
+    )
     return OBJECTIVES[objective](logits, *given).mean()
 
 
-def chosen(network: Network, lessons: CloneLessons, rows: IntArray) -> IntArray:
+def chosen(network: Network, examples: CloneExamples, rows: IntArray) -> IntArray:
     """[len(rows)] the moves that the network would play, of those tried."""
     with torch.no_grad():
-        logits = logits_at(network, lessons, rows).cpu().numpy()
-    return np.asarray(np.where(lessons.legal[rows], logits, -np.inf).argmax(1), dtype=np.int64)
+        logits = logits_at(network, examples, rows).cpu().numpy()
+    return np.asarray(np.where(examples.legal[rows], logits, -np.inf).argmax(1), dtype=np.int64)

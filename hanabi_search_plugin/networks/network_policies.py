@@ -36,13 +36,8 @@ BATCH = 4096  # worlds a network is asked about at a time
 ON_GPU = 32_768  # worlds played on at a time where that is one
 
 
-<<<<<<< HEAD:hanabi_search_plugin/networks/network_policy.py
-class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
-    """What ``network`` plays at one seat of native Hanabi, greedily or by chance.
-=======
 class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
     """Play ``network`` at one seat of native Hanabi, greedily or by chance.
->>>>>>> w-net:hanabi_search_plugin/networks/network_policies.py
 
     The network is moved to ``device`` and set to evaluation mode.
 
@@ -139,13 +134,8 @@ class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
         return np.where(worlds.terminal, 0.0, self._critic.values(positions))
 
     @property
-<<<<<<< HEAD:hanabi_search_plugin/networks/network_policy.py
-    def rollout_batch(self) -> int:
-        """On a processor it plays view by view, since compiled features serve it there."""
-=======
     def rollout_batch(self) -> int:
         """0 on a CPU: there it plays view by view, with compiled features."""
->>>>>>> w-net:hanabi_search_plugin/networks/network_policies.py
         return ON_GPU if torch.device(self.device).type == "cuda" else 0
 
     def play_rollouts(
@@ -156,13 +146,8 @@ class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
         rng: Streams,
         depth: int | None,
     ) -> Rollout | None:
-<<<<<<< HEAD:hanabi_search_plugin/networks/network_policy.py
-        """As tensors on the network's device, if everybody plays there."""
-        if not self.rollout_batch:
-=======
         """Play on the network's GPU, if every policy can; see ``PlaysRollouts``."""
         if not self.rollout_batch:
->>>>>>> w-net:hanabi_search_plugin/networks/network_policies.py
             return None
         return rollout_on_device(worlds, blueprint, memories, rng, depth)
 
@@ -225,16 +210,11 @@ class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
         return np.concatenate(after)
 
 
-<<<<<<< HEAD:hanabi_search_plugin/networks/network_policy.py
-class EstimatingPolicy(NetworkPolicy, EstimatingGuide):
-    """One of a network whose memory is the same from every seat; it proposes every legal move."""
-=======
 class EstimatingPolicy(NetworkPolicy, EstimatingGuide):
     """For a network whose memory is the same from every seat, so that it can guide a tree search.
 
     It proposes every legal move.
     """
->>>>>>> w-net:hanabi_search_plugin/networks/network_policies.py
 
     def proposed(self, view: View, legal: BoolArray, memory: Memory) -> BoolArray:
         return legal.copy()

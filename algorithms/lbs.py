@@ -20,14 +20,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hanabi_search_plugin.algorithms.sparta import Sparta
+from hanabi_search_plugin.core.settings import setting
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lbs(Sparta):
     """LBS: ``upgrade(policy, game, Lbs(depth=16), belief=Learned(model))``.
 
-    ``depth`` is from 1, the searched move alone, to None, the end of the game; one needs a
-    blueprint with values (``policy.Value``). The other parameters are those of ``Sparta``.
+    ``depth`` is from 1, the searched move alone, to None, the end of the game; 16 is best in the
+    paper (Table 2), and any number needs a blueprint with values (``policy.Value``). The other
+    parameters are those of ``Sparta``.
     """
 
-    depth: int | None = 16  # moves, the searched one among them; best in the paper (Table 2)
+    depth: int | None = setting(
+        16, "Moves of a rollout before the blueprint's values stand for the rest; None: to the end."
+    )

@@ -1,8 +1,6 @@
 """Print the table of speeds: the same as ``hanabi-search bench``."""
 
-from rich.console import Console
-
-from hanabi_search_plugin.cli.bench import run
+from hanabi_search_plugin.cli.bench import bench
 
 if __name__ == "__main__":
-    run(Console(highlight=False))
+    bench()

@@ -28,8 +28,9 @@ from hanabi_search_plugin.networks.belief_files import (
 )
 from hanabi_search_plugin.networks.nets.belief_net import BeliefNet
 from hanabi_search_plugin.networks.training.belief_games import batch_of, collect
-from hanabi_search_plugin.networks.training.belief_training import BeliefRun, BeliefSettings, lesson
+from hanabi_search_plugin.networks.training.belief_training import BeliefRun, lesson
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
+from hanabi_search_plugin.networks.training.training_settings import BeliefSettings
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielDealtGame, OpenSpielGame
 
 SMALL = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3)

@@ -37,13 +37,9 @@ from hanabi_search_plugin.networks.nets.critic_net import Critic, Positions
 from hanabi_search_plugin.networks.network_policy import NetworkPolicy
 from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.starting_weights import begin_with
-from hanabi_search_plugin.networks.training.critic_training import (
-    CriticRun,
-    CriticSettings,
-    measured,
-    targets,
-)
+from hanabi_search_plugin.networks.training.critic_training import CriticRun, measured, targets
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
+from hanabi_search_plugin.networks.training.training_settings import CriticSettings
 from hanabi_search_plugin.networks.training.tried_games import TriedGames, tried_games
 from tests.helpers.hanabi_play import play_on
 

@@ -28,11 +28,11 @@ class _Group(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and not isinstance(command, TyperGroup):
-            command = _imported(command)
+            command = imported(command)
         return name, command, rest
 
 
-def _imported(named: Any) -> Any:
+def imported(named: Any) -> Any:
     """The command that a function of this module stands for."""
     from hanabi_search_plugin.cli.option_groups import with_options
 

@@ -45,13 +45,12 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.networks.training.training_run import TrainingRun
 
 PLANS: tuple[Plan, ...] = (*sparta_paper.PLANS, *ris_mcts_paper.PLANS, *lbs_paper.PLANS)
-NAMES = ", ".join(plan.name for plan in PLANS)
 _WIDE = 200  # columns where the output is no terminal
 
 
 def reproduce(
     *,
-    what: Annotated[str, typer.Argument(metavar="NAME", help=NAMES)],
+    what: Annotated[str, typer.Argument(metavar="NAME", help=names())],
     games: Annotated[
         int, typer.Option(help="Games of a searched row; others have 100 times as many.")
     ] = 200,
@@ -98,11 +97,16 @@ def reproduce(
     _write(out, plan, content)
 
 
+def names() -> str:
+    """What can be reproduced."""
+    return ", ".join(plan.name for plan in PLANS)
+
+
 def _plan(name: str) -> Plan:
     for plan in PLANS:
         if plan.name == name:
             return plan
-    raise ConfigError(f"what to reproduce must be one of {NAMES}, got {name!r}")
+    raise ConfigError(f"what to reproduce must be one of {names()}, got {name!r}")
 
 
 def _wanted(plan: Plan, only: str) -> set[str]:

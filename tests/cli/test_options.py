@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from hanabi_search_plugin import JointSparta, Lbs, MoIsmcts, Predictor, RisMcts, Sparta
 from hanabi_search_plugin.cli import app
-from hanabi_search_plugin.cli.command_line import _imported
+from hanabi_search_plugin.cli.command_line import imported
 from hanabi_search_plugin.cli.option_groups import Fields, group_of
 from hanabi_search_plugin.cli.searches import (
     OPTIONS,
@@ -82,7 +82,7 @@ def _commands() -> dict[str, tuple[Callable[..., None], Any]]:
     program: Any = typer.main.get_command(app)
     groups = {"": program, "train ": program.commands["train"]}
     return {
-        prefix + name: (named.callback(), _imported(named))
+        prefix + name: (named.callback(), imported(named))
         for prefix, group in groups.items()
         for name, named in group.commands.items()
         if not hasattr(named, "commands")

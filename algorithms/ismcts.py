@@ -32,6 +32,7 @@ from hanabi_search_plugin.core.capabilities import Redeterminizes
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import Game, View, Worlds
 from hanabi_search_plugin.core.policy import Estimates, Memory, Proposes, Redraws, take
+from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.rollout import observe_all, play_out
@@ -46,7 +47,7 @@ ROUND = 100  # iterations whose worlds are drawn at once
 FEW = 5  # iterations between two looks at the clock
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TreeSearch(FollowingSearch):
     """What the searches share: ``MoIsmcts(iterations=1_000)(rng, belief)`` is one decision.
 
@@ -128,6 +129,9 @@ class TreeSearch(FollowingSearch):
                 f"guide must be a policy that estimates moves where leaves are estimates, got "
                 f"{self.guide!r}"
             )
+
+    def __repr__(self) -> str:
+        return settings_repr(self, "iterations")
 
     # ----------------------------------------------------------------- what the searches differ in
 
@@ -330,7 +334,7 @@ class TreeSearch(FollowingSearch):
         return max(tried, key=lambda a: (moves[a].visits, moves[a].mean))
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class SoIsmcts(TreeSearch):
     """Single-observer IS-MCTS: nodes are what the searching seat sees, whoever is to move.
 
@@ -341,7 +345,7 @@ class SoIsmcts(TreeSearch):
         return Tree(game, (seat,), (0,) * game.num_players, self.nodes)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class MoIsmcts(TreeSearch):
     """Multiple-observer IS-MCTS: nodes are what the player to move has seen. See ``TreeSearch``."""
 
@@ -349,7 +353,7 @@ class MoIsmcts(TreeSearch):
         return _of_all(game, self.nodes)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RisMcts(TreeSearch):
     """Re-determinizing IS-MCTS, for games that declare ``Redeterminizes``. See ``TreeSearch``.
 

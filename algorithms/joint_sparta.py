@@ -27,6 +27,7 @@ from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import Event, Game, IntArray, View
 from hanabi_search_plugin.core.policy import Blueprint, Memory
 from hanabi_search_plugin.core.public_belief import PublicBelief
+from hanabi_search_plugin.core.reprs import agent_repr, settings_repr
 from hanabi_search_plugin.core.require import require_integer, require_positive_or_0
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.settings import THREADS, setting
@@ -65,6 +66,9 @@ class JointSparta(TeamSearch):
             require_integer(name, getattr(self, name), least.get(name, 1))
         for name in ("threshold", "deviations"):
             require_positive_or_0(name, getattr(self, name))
+
+    def __repr__(self) -> str:
+        return settings_repr(self, "rollouts")
 
     def agent(self, game: Game, blueprint: Blueprint, epsilon: float) -> JointAgent:
         """See ``TeamSearch``. Raises UnsupportedError where players cannot search jointly."""
@@ -134,6 +138,9 @@ class JointAgent(SearchAgent):
     )
 
     searches_jointly = True
+
+    def __repr__(self) -> str:
+        return agent_repr(self, self.search, self.blueprint, self.game)
 
     def __getstate__(self) -> dict[str, object]:
         return {name: value for name, value in vars(self).items() if name != "_tables"}

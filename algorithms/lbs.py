@@ -23,7 +23,7 @@ from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.core.settings import setting
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Lbs(Sparta):
     """LBS: ``upgrade(policy, game, Lbs(depth=16), belief=Learned(model))``.
 

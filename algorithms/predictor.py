@@ -24,7 +24,7 @@ from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.tree import Move
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Predictor(TreeSearch):
     """IS-MCTS of one seat's moves; others are predicted by the belief's blueprint.
 

@@ -22,6 +22,7 @@ from hanabi_search_plugin.core.agent import CutsRollouts
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
+from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_integer, require_positive_or_0
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.rollout import action_values
@@ -97,6 +98,9 @@ class Sparta(CutsRollouts):
             raise ConfigError(
                 f"pruning must be one of {', '.join(get_args(Pruning))}, got {self.pruning!r}"
             )
+
+    def __repr__(self) -> str:
+        return settings_repr(self, "rollouts")
 
     def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult:
         """Decide for ``belief.seat``, which is to move.

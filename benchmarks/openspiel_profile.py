@@ -30,7 +30,7 @@ from hanabi_search_plugin import (
 from hanabi_search_plugin.beliefs.enumerated import Tracked
 from hanabi_search_plugin.beliefs.particles import ParticleBelief
 from hanabi_search_plugin.core.rollout import start_memories
-from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielWorlds
+from hanabi_search_plugin.core.state_list import StateWorlds
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, sorted_deck
 
 SMALL = "hanabi(players=2,colors=2,ranks=3,hand_size=2)"
@@ -66,7 +66,7 @@ class Clock:
         """Clocks on all that is counted."""
         places = [(pyspiel.State, name, self._short(f"pyspiel {name}")) for name in STATE_CALLS]
         places += [(policy, name, self._long("policy")) for name in ("act", "observe", "start")]
-        places += [(OpenSpielWorlds, "step", self._releasing)]
+        places += [(StateWorlds, "step", self._releasing)]
         before = [(owner, name, getattr(owner, name)) for owner, name, _ in places]
         try:
             for (owner, name, wrap), (*_, method) in zip(places, before, strict=True):
@@ -107,7 +107,7 @@ class Clock:
     def _releasing(self, step: Any) -> Any:
         """Holds the states before a step until it is over, and times their release."""
 
-        def timed(worlds: OpenSpielWorlds, actions: Any) -> Any:
+        def timed(worlds: StateWorlds, actions: Any) -> Any:
             before = worlds.states
             event = step(worlds, actions)
             start = time.thread_time_ns()

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.wrappers import _pettingzoo_env as native
+from hanabi_search_plugin.wrappers import pettingzoo
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # a hint at another way to make environments
@@ -71,7 +71,7 @@ def main() -> None:
             hand = 5 if players <= 3 else 4
             envs = [
                 getattr(module, name)(players=players, hand_size=hand)
-                for module in (hanabi_v5, native)
+                for module in (hanabi_v5, pettingzoo)
             ]
             steps_a_second(envs[1], 0.01)  # compiles
             rounds = [[steps_a_second(env, seconds) for env in envs] for _ in range(ROUNDS)]

@@ -24,8 +24,8 @@ def tell(finished: GameResult) -> None:
 
 result = evaluate(
     game, (bot, large), baseline=(bot, small), games=games, seed=7, threads=2, on_game=tell
-).to_dict()
-print(f"2,000 rollouts a decision:  {result['blueprint_mean']:.2f}")
-print(f"10,000 rollouts a decision: {result['mean']:.2f}")
-print(f"gain: {result['gain']:+.2f} +- {result['gain_sem'] or 0:.2f}")
-print(f"CPU seconds a game: {result['cpu_seconds_per_game']:.2f}")
+)
+print(f"2,000 rollouts a decision:  {result.baseline_mean:.2f}")
+print(f"10,000 rollouts a decision: {result.mean:.2f}")
+print(f"gain: {result.gain:+.2f} +- {result.gain_sem or 0:.2f}")
+print(f"CPU seconds a game: {result.to_dict()['cpu_seconds_per_game']:.2f}")

@@ -13,6 +13,7 @@ class Guess(PlainGame):
     """A state is the number, the word said and the guess; None for what is still to come."""
 
     name, num_players, num_actions, return_range, max_length = "guess", 2, 9, (0.0, 1.0), 2
+    public_actions = True
 
     def initial_states(self):
         return [((number, None, None), 1 / 9) for number in range(9)]
@@ -48,4 +49,4 @@ game = Guess()
 check_game(game)
 agent = upgrade(Thirds(), game, search=Sparta(rollouts=1_000, threshold=0.0))
 result = evaluate(game, (Thirds(), agent), games=200, seed=7)
-print(f"thirds {result.baseline_scores.mean():.2f}, upgraded {result.scores.mean():.2f}")
+print(f"thirds {result.baseline_mean:.2f}, upgraded {result.mean:.2f}")

@@ -67,10 +67,9 @@ game = load_game(spiel)  # hanabi: the native engine
 blueprint = tuple(as_policy(agent, game) for agent in loaded)
 searching = upgrade(blueprint, game, search=Sparta(rollouts=400, min_rollouts=20))
 result = evaluate(game, (blueprint[0], searching), baseline=blueprint, games=20, seed=7)
-random = evaluate(game, (UniformPolicy(), UniformPolicy()), games=1000, seed=7).scores.mean()
+random = evaluate(game, (UniformPolicy(), UniformPolicy()), games=1000, seed=7).mean
 print(
-    f"random {random:.2f}, trained {result.baseline_scores.mean():.2f}, "
-    f"upgraded {result.scores.mean():.2f} of {game.return_range[1]:.0f}"
+    f"random {random:.2f}, trained {result.baseline_mean:.2f}, "
+    f"upgraded {result.mean:.2f} of {game.return_range[1]:.0f}"
 )
-told = result.to_dict()
-print(f"gain {told['gain']:+.2f} +- {told['gain_sem']:.2f}")
+print(f"gain {result.gain:+.2f} +- {result.gain_sem:.2f}")

@@ -92,7 +92,7 @@ def score():
     """Of 1000 games with the partner, each move the likeliest."""
     with torch.no_grad():
         played = evaluate(game, (policy, load_policy("cautious", game)), games=1000, seed=7)
-    return played.scores.mean(), played.scores.std() / np.sqrt(1000)
+    return played.mean, played.sem
 
 
 game = HanabiGame(players=2, **SMALL)

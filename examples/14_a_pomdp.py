@@ -20,7 +20,7 @@ class Tiger(PlainGame, PrivateTokens):
     """A state is the tiger's door (0 left, 1 right), what was heard, and the door opened."""
 
     name, num_players, num_actions, max_length = "tiger", 1, 3, LONGEST + 1
-    return_range = (-100.0 - LONGEST, 10.0)
+    return_range, public_actions = (-100.0 - LONGEST, 10.0), True
     num_factors, token_length, vocabulary = 1, 1, 2  # the one hidden thing is the tiger's door
     visible = np.zeros((1, 1), dtype=bool)
 
@@ -124,4 +124,4 @@ if __name__ == "__main__":
     search = Lbs(depth=None, rollouts=1_000, threshold=0.0)
     agent = upgrade(Hasty(), game, search, belief=Learned(Ears(game)))
     result = evaluate(game, agent, games=200, seed=7)
-    print(f"hasty {result.baseline_scores.mean():.2f}, upgraded {result.scores.mean():.2f}")
+    print(f"hasty {result.baseline_mean:.2f}, upgraded {result.mean:.2f}")

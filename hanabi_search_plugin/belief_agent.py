@@ -18,7 +18,8 @@ from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Event, Game, View, require_game
 from hanabi_search_plugin.core.policy import Blueprint, Memory
-from hanabi_search_plugin.core.require import require_share
+from hanabi_search_plugin.core.reprs import agent_repr
+from hanabi_search_plugin.core.require import class_given, require_share
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
 
@@ -45,6 +46,9 @@ class BeliefAgent(SearchAgent):
                 raise ConfigError(
                     f"{name} must be 0 where a belief is given, which has its own, got {value}"
                 )
+
+    def __repr__(self) -> str:
+        return agent_repr(self, self.search, self.blueprint, self.game)
 
     @property
     def assumes_blueprint(self) -> bool:
@@ -74,13 +78,13 @@ class BeliefAgent(SearchAgent):
 def upgrade(
     policy: AnyBlueprint,
     game: Game,
-    search: Search | TeamSearch,
+    search: Search | TeamSearch | None = None,
     *,
     epsilon: float = 0.0,
     uncertainty: float = 0.0,
     belief: MakeBelief | None = None,
 ) -> SearchAgent:
-    """An agent that plays ``policy`` upgraded by ``search``.
+    """An agent that plays ``policy`` upgraded by ``search``; None: ``Sparta()``.
 
     ``policy`` is what everybody plays, or a tuple of one policy a seat; a name stands for what
     ``load_policy`` gives. A ``TeamSearch`` is for an agent that sits at every seat, any other for
@@ -98,8 +102,13 @@ def upgrade(
     """
     require_game(game)
     blueprint = blueprint_of(policy, game)
+    if search is None:
+        from hanabi_search_plugin.algorithms.sparta import Sparta  # the core loads no algorithms
+
+        search = Sparta()
     if isinstance(search, type) or not (callable(search) or isinstance(search, TeamSearch)):
-        raise ConfigError(f"search must be a search, as Sparta() is, got {search!r}")
+        given = class_given(search) if isinstance(search, type) else repr(search)
+        raise ConfigError(f"search must be a search, as Sparta() is, got {given}")
     if isinstance(search, TeamSearch):
         if belief is not None:
             raise ConfigError("belief must be None where all seats search together")

@@ -130,6 +130,11 @@ def blueprint_of(policy: AnyBlueprint, game: Game) -> Blueprint:
     return as_blueprint(found if whole else found[0], game.num_players)
 
 
+def policy_of(policy: AnyPolicy, game: Game) -> Policy:
+    """One policy for any seat; a name is loaded. Raises as ``blueprint_of``."""
+    return blueprint_of((policy,) * game.num_players, game)[0]
+
+
 MIXED_TRACK = (
     *("random", "cautious", "iggi", "flawed", "piers", "risky2:threshold=0.6", "outer", "vdb"),
     *("evalfn:rules=table-2", "evalfn-c:rules=table-2"),

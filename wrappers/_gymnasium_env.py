@@ -16,20 +16,18 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError
-from hanabi_search_plugin.core.game import Event
-from hanabi_search_plugin.core.policy import Memory, Policy
+from hanabi_search_plugin.core.policy import Policy
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.seat import SeatedPolicy
 from hanabi_search_plugin.hanabi.engine.encoding import ENCODINGS, observation_size
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.text import describe, why_illegal
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-from hanabi_search_plugin.registry import load_policy
+from hanabi_search_plugin.registry import AnyPolicy, policy_of
 
 ID = "HanabiSearch/Hanabi-v0"
 ILLEGAL_REWARD = -1.0  # as in PettingZoo's Hanabi
-
-Partner = str | Policy
 
 
 class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
@@ -53,7 +51,7 @@ class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
         self,
         players: int = 2,
         seat: int = 0,
-        partners: Partner | tuple[Partner, ...] = "smartbot",
+        partners: AnyPolicy | tuple[AnyPolicy, ...] = "smartbot",
         encoding: str = "openspiel",
         illegal: Literal["end", "raise"] = "end",
         render_mode: str | None = None,
@@ -65,12 +63,12 @@ class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
             raise ConfigError(f"render_mode must be None or ansi, got {render_mode!r}")
         self.seat, self.encoding, self.illegal = int(seat), encoding, illegal
         self.render_mode = render_mode
-        self.partners = load_partners(partners, self.game, self.seat)
+        loaded = load_partners(self.game, self.seat, partners)
+        self.partners = {p: SeatedPolicy(policy) for p, policy in loaded.items()}
         self.action_space = spaces.Discrete(self.game.num_actions)
         self.observation_space = observation_space(self.game, encoding)
         self._worlds: HanabiWorlds | None = None
         self._streams = Streams(np.zeros(1, dtype=np.uint64))  # of the partners
-        self._memories: dict[int, Memory] = {}
         self._searches: list[tuple[int, SearchResult]] = []
 
     def reset(
@@ -87,7 +85,8 @@ class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
         if options and "deck" in options:
             worlds = self.game.from_decks([options["deck"]], int(worlds.current_player[0]))
         self._worlds = worlds
-        self._memories = {p: policy.start(worlds.view(p)) for p, policy in self.partners.items()}
+        for p, partner in self.partners.items():
+            partner.start(worlds.view(p))
         self._partners_move(worlds)
         return self._observation(worlds), self._info(worlds)
 
@@ -128,23 +127,17 @@ class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
 
     def _partners_move(self, worlds: HanabiWorlds) -> None:
         while (player := int(worlds.current_player[0])) >= 0 and player != self.seat:
-            policy, memory = self.partners[player], self._memories[player]
-            if isinstance(policy, SearchAgent):
-                self._streams.uniform()  # and its state is the seed, as in SearchAgent.act
-                seed = int(self._streams.state[0])
-                result = policy.decide(memory[0], np.random.default_rng(seed))
-                self._searches.append((player, result))
-                action = result.action
-            else:
-                view = worlds.view(player)
-                action = int(policy.act(view, view.legal, memory, self._streams)[0])
+            partner = self.partners[player]
+            action = partner.act(worlds.view(player), self._streams)
+            if partner.last_result is not None:
+                self._searches.append((player, partner.last_result))
             self._play(worlds, action)
 
     def _play(self, worlds: HanabiWorlds, action: int) -> None:
-        event: Event = worlds.step(np.array([action]))
+        event = worlds.step(np.array([action]))
         if not worlds.terminal[0]:
-            for p, policy in self.partners.items():
-                self._memories[p] = policy.observe(worlds.view(p), event, self._memories[p])
+            for p, partner in self.partners.items():
+                partner.observe(worlds.view(p), event)
 
     def _observation(self, worlds: HanabiWorlds) -> NDArray[Any]:
         return np.array(worlds.view(self.seat).observation(self.encoding)[0])
@@ -210,19 +203,19 @@ def observation_space(game: HanabiGame, encoding: str) -> spaces.Box:
 
 
 def load_partners(
-    partners: Partner | tuple[Partner, ...], game: HanabiGame, seat: int
+    game: HanabiGame, seat: int, partners: AnyPolicy | tuple[AnyPolicy, ...]
 ) -> dict[int, Policy]:
-    """A policy for each other seat."""
+    """A policy for each seat but ``seat``.
+
+    Raises ConfigError for a wrong number of partners and for one that searches another game, and
+    as ``policy_of``.
+    """
     others = [p for p in range(game.num_players) if p != seat]
     each = partners if isinstance(partners, tuple | list) else (partners,) * len(others)
     if len(each) != len(others):
         raise ConfigError(f"partners must be one, or {len(others)} of them, got {len(each)}")
-    loaded = {}
-    for p, partner in zip(others, each, strict=True):
-        policy = load_policy(partner, game) if isinstance(partner, str) else partner
-        if not isinstance(policy, Policy):
-            raise ConfigError(f"a partner must be a name or a Policy, got {policy!r}")
+    policies = [policy_of(partner, game) for partner in each]
+    for policy in policies:
         if isinstance(policy, SearchAgent) and policy.game != game:
             raise ConfigError(f"a searching partner must search {game!r}, got {policy.game!r}")
-        loaded[p] = policy
-    return loaded
+    return dict(zip(others, policies, strict=True))

@@ -23,9 +23,9 @@ from hanabi_search_plugin.hanabi.engine.encoding import encode
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView
 from hanabi_search_plugin.hanabi.engine.text import why_illegal
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.registry import AnyPolicy
 from hanabi_search_plugin.wrappers._gymnasium_env import (
     ILLEGAL_REWARD,
-    Partner,
     check_parameters,
     load_partners,
     observation_space,
@@ -59,7 +59,7 @@ class HanabiVectorEnv(VectorEnv[Any, Any, Any]):
         num_envs: int = 1,
         players: int = 2,
         seat: int = 0,
-        partners: Partner | tuple[Partner, ...] = "smartbot",
+        partners: AnyPolicy | tuple[AnyPolicy, ...] = "smartbot",
         encoding: str | None = "openspiel",
         illegal: Literal["end", "raise"] = "end",
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
@@ -77,7 +77,7 @@ class HanabiVectorEnv(VectorEnv[Any, Any, Any]):
             ) from None
         self.metadata = {"render_modes": [], "autoreset_mode": self.autoreset_mode}
         self.num_envs, self.seat, self.encoding, self.illegal = num_envs, seat, encoding, illegal
-        self.partners = load_partners(partners, self.game, seat)
+        self.partners = load_partners(self.game, seat, partners)
         self.single_action_space = spaces.Discrete(self.game.num_actions)
         self.single_observation_space = (
             spaces.Box(0, 1, (0,), np.uint8)

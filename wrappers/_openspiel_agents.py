@@ -15,13 +15,14 @@ import pyspiel
 from open_spiel.python import policy as spiel_policy
 
 from hanabi_search_plugin.core.game import FloatArray
-from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.core.result import SearchResult
+from hanabi_search_plugin.registry import AnyPolicy
 from hanabi_search_plugin.wrappers._openspiel_mind import Mind
 from hanabi_search_plugin.wrappers._openspiel_rl_agent import SpielRLAgent
 from hanabi_search_plugin.wrappers._openspiel_rules import State
 
 
-def as_bot(policy: Policy, game: Any, player_id: int, *, seed: int = 0) -> SpielBot:
+def as_bot(policy: AnyPolicy, game: Any, player_id: int, *, seed: int = 0) -> SpielBot:
     """``policy`` at one seat as a ``pyspiel.Bot``, for both of OpenSpiel's ``evaluate_bots``.
 
     ``game``: ours, or what ``load_game`` takes; the states it is asked about must be of that game.
@@ -30,7 +31,7 @@ def as_bot(policy: Policy, game: Any, player_id: int, *, seed: int = 0) -> Spiel
     return SpielBot(policy, game, player_id, seed)
 
 
-def as_spiel_policy(policy: Policy, game: Any, *, seed: int = 0) -> SpielPolicyOf:
+def as_spiel_policy(policy: AnyPolicy, game: Any, *, seed: int = 0) -> SpielPolicyOf:
     """``policy`` at every seat as an ``open_spiel.python.policy.Policy``.
 
     On small games with perfect recall ``to_tabular()`` exports it, and
@@ -39,7 +40,7 @@ def as_spiel_policy(policy: Policy, game: Any, *, seed: int = 0) -> SpielPolicyO
     return SpielPolicyOf(policy, game, seed)
 
 
-def as_rl_agent(policy: Policy, game: Any, player_id: int, *, seed: int = 0) -> SpielRLAgent:
+def as_rl_agent(policy: AnyPolicy, game: Any, player_id: int, *, seed: int = 0) -> SpielRLAgent:
     """``policy`` at one seat as an ``rl_agent.AbstractAgent``; see ``SpielRLAgent``.
 
     Other arguments as of ``as_bot``.
@@ -54,7 +55,7 @@ class SpielBot(pyspiel.Bot):  # type: ignore[misc]
     of its game. A search agent's policy is its decision; others give their probabilities.
     """
 
-    def __init__(self, policy: Policy, game: Any, player_id: int, seed: int = 0) -> None:
+    def __init__(self, policy: AnyPolicy, game: Any, player_id: int, seed: int = 0) -> None:
         pyspiel.Bot.__init__(self)
         self._mind = Mind(policy, game, seed)
         self._mind.check_seat(player_id)
@@ -67,17 +68,22 @@ class SpielBot(pyspiel.Bot):  # type: ignore[misc]
         mind = self._mind
         return SpielBot, (mind.policy, mind.game, self._player_id, mind.seed)
 
+    @property
+    def last_result(self) -> SearchResult | None:
+        """The SearchResult of the latest decision; None before the first, or without a search."""
+        return self._mind.last_result
+
     def player_id(self) -> int:
         return self._player_id
 
     def step(self, state: State) -> int:
         """The move. Raises UnsupportedError where it is not this seat's turn or not this game."""
-        return self._mind.decide(state, self._player_id)[1]
+        return self._mind.decide(state, self._player_id).action
 
     def step_with_policy(self, state: State) -> tuple[list[tuple[int, float]], int]:
         """All legal moves with their probabilities, and the move."""
-        chance, action = self._mind.decide(state, self._player_id)
-        return _pairs(state, chance), action
+        decision = self._mind.decide(state, self._player_id)
+        return _pairs(state, decision.chances), decision.action
 
     def provides_policy(self) -> bool:
         return True
@@ -114,7 +120,7 @@ class SpielBot(pyspiel.Bot):  # type: ignore[misc]
 class SpielPolicyOf(spiel_policy.Policy):  # type: ignore[misc]
     """A policy of ours at every seat, by its probabilities; a search agent's are 0 and 1."""
 
-    def __init__(self, policy: Policy, game: Any, seed: int = 0) -> None:
+    def __init__(self, policy: AnyPolicy, game: Any, seed: int = 0) -> None:
         self._mind = Mind(policy, game, seed)
         players = list(range(self._mind.game.num_players))
         super().__init__(self._mind.spiel, players)
@@ -123,10 +129,15 @@ class SpielPolicyOf(spiel_policy.Policy):  # type: ignore[misc]
     def __reduce__(self) -> tuple[Any, ...]:
         return SpielPolicyOf, (self._mind.policy, self._mind.game, self._mind.seed)
 
+    @property
+    def last_result(self) -> SearchResult | None:
+        """The SearchResult of the latest decision; None before the first, or without a search."""
+        return self._mind.last_result
+
     def action_probabilities(self, state: State, player_id: int | None = None) -> dict[int, float]:
         """Of all legal moves. Raises UnsupportedError where ``player_id`` is not to move."""
         player = state.current_player() if player_id is None else player_id
-        return dict(_pairs(state, self._mind.decide(state, player)[0]))
+        return dict(_pairs(state, self._mind.decide(state, player).chances))
 
 
 def _pairs(state: State, chance: FloatArray) -> list[tuple[int, float]]:

@@ -7,6 +7,7 @@ play, a game that has begun can be joined, and copies go on identically. A = act
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,12 @@ import numpy as np
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.errors import IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import FloatArray, History
-from hanabi_search_plugin.core.policy import Memory, Policy
+from hanabi_search_plugin.core.policy import Memory
+from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.seat import SeatedPolicy
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.registry import AnyPolicy, policy_of
 from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame, digest_of, same_spiel
 from hanabi_search_plugin.wrappers._openspiel_hanabi import history_of, load_game, spiel_of
 from hanabi_search_plugin.wrappers._openspiel_rules import State
@@ -25,16 +29,21 @@ MEMORIES_KEPT = 512  # of an agent, each at a point of a game, to go on from
 DECISIONS_KEPT = 100_000
 
 
+@dataclass(frozen=True)
+class Decision:
+    """What a policy of ours does at one point of its seat's history."""
+
+    chances: FloatArray  # [A] the probability of each action
+    action: int
+    result: SearchResult | None  # None where the policy does not search
+
+
 class Mind:
     """A policy, a game and a seed: decisions by a seat's history, and memories to go on from."""
 
-    def __init__(self, policy: Policy, game: Any, seed: int) -> None:
-        if not isinstance(policy, Policy):
-            raise UnsupportedError(
-                f"expected a policy of this package, got {type(policy).__name__}; as_policy makes "
-                "one of OpenSpiel's"
-            )
+    def __init__(self, policy: AnyPolicy, game: Any, seed: int) -> None:
         ours = game if isinstance(game, HanabiGame | OpenSpielGame) else load_game(game)
+        policy = policy_of(policy, ours)
         if isinstance(policy, SearchAgent) and not _same(policy.game, ours):
             raise UnsupportedError(f"expected an agent for {ours!r}, got one for {policy.game!r}")
         self.policy = policy
@@ -42,7 +51,8 @@ class Mind:
         self.spiel = spiel_of(ours) if isinstance(ours, HanabiGame) else ours.spiel
         self.seed = int(seed)
         self.memories: OrderedDict[int, Memory] = OrderedDict()  # by what a seat had seen
-        self._decisions: dict[int, tuple[FloatArray, int]] = {}
+        self.last_result: SearchResult | None = None  # of the latest decision
+        self._decisions: dict[int, Decision] = {}
 
     def __repr__(self) -> str:
         return f"{type(self.policy).__name__} on {self.game!r}, seed {self.seed}"
@@ -68,23 +78,24 @@ class Mind:
         """Have the memory at ``state``; at a chance node there is nothing to see yet."""
         self.check_game(state.get_game())
         if not state.is_chance_node() and not state.is_terminal():
-            self._memory(self.history(state, seat))
+            self._seated(self.history(state, seat))
 
-    def decide(self, state: State, seat: int) -> tuple[FloatArray, int]:
-        """Probabilities [A] and the move, where ``seat`` is to move."""
+    def decide(self, state: State, seat: int) -> Decision:
+        """The decision of ``seat``, which is to move in ``state``."""
         self.check_game(state.get_game())
         if state.is_chance_node() or state.is_terminal() or state.current_player() != seat:
             whose = "the game is over" if state.is_terminal() else f"{state.current_player()} is"
             raise UnsupportedError(f"expected a state in which player {seat} is to move, {whose}")
         return self.decide_by(self.history(state, seat))
 
-    def decide_by(self, history: History) -> tuple[FloatArray, int]:
-        """Probabilities [A] and the move of the seat whose history this is; it is to move."""
+    def decide_by(self, history: History) -> Decision:
+        """The decision of the seat whose history this is; it is to move."""
         seen = self.seen(history)[-1]
         if seen not in self._decisions:
             if len(self._decisions) >= DECISIONS_KEPT:
                 self._decisions.clear()
             self._decisions[seen] = self._decided(history, seen)
+        self.last_result = self._decisions[seen].result
         return self._decisions[seen]
 
     def history(self, state: State, seat: int) -> History:
@@ -110,38 +121,36 @@ class Mind:
             digests.append(digest_of((digests[-1], move, view.keys()[0])))
         return digests
 
-    def _memory(self, history: History) -> Memory:
-        """The policy's, going on from the last point that is known."""
+    def _seated(self, history: History) -> SeatedPolicy:
+        """The policy at the end of a history, going on from the latest point that is kept."""
         seen = self.seen(history)
         known = next((t for t in reversed(range(len(seen))) if seen[t] in self.memories), None)
-        if known is None:
-            known, memory = 0, self.policy.start(history.views[0])
-        else:
-            memory = self.memories[seen[known]]
-        for t in range(known, len(history.events)):
-            memory = self.policy.observe(history.views[t + 1], history.events[t], memory)
-        self.memories[seen[-1]] = memory
+        seat = SeatedPolicy(self.policy)
+        if known is not None:
+            seat = SeatedPolicy(self.policy, self.memories[seen[known]], views_seen=known + 1)
+        seat.follow(history)
+        self.memories[seen[-1]] = seat.memory
         self.memories.move_to_end(seen[-1])
         while len(self.memories) > MEMORIES_KEPT:
             self.memories.popitem(last=False)
-        return memory
+        return seat
 
-    def _decided(self, history: History, seen: int) -> tuple[FloatArray, int]:
-        memory, view = self._memory(history), history.views[-1]
+    def _decided(self, history: History, seen: int) -> Decision:
+        seat, view = self._seated(history), history.views[-1]
         legal = view.legal
         stream = Streams(np.array([digest_of((self.seed, seen))], dtype=np.uint64))
-        action = int(self.policy.act(view, legal, memory, stream)[0])
+        action = seat.act(view, stream)
         if not legal[0, action]:
             raise IllegalActionError(
                 f"{type(self.policy).__name__} must move within {np.flatnonzero(legal[0]).tolist()}"
                 f", got {action}"
             )
         try:
-            chance = self.policy.probabilities(view, legal, memory)[0]
+            chances = self.policy.probabilities(view, legal, seat.memory)[0]
         except UnsupportedError:  # with the stream given, it makes this move
-            chance = np.zeros(legal.shape[1])
-            chance[action] = 1.0
-        return chance, action
+            chances = np.zeros(legal.shape[1])
+            chances[action] = 1.0
+        return Decision(chances, action, seat.last_result)
 
 
 def _same(a: Any, b: Any) -> bool:

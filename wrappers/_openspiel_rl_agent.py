@@ -16,12 +16,11 @@ from open_spiel.python.rl_environment import TimeStep
 
 from hanabi_search_plugin.beliefs.enumerated import MAX_WORLDS
 from hanabi_search_plugin.core.errors import RecordError, UnsupportedError
-from hanabi_search_plugin.core.game import Event, History
-from hanabi_search_plugin.core.policy import Policy
-from hanabi_search_plugin.hanabi.engine.decoding import Row, between, first, follow, opening
-from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView
-from hanabi_search_plugin.hanabi.engine.layout import LAST_ACTION, LAST_PLAYER, TURN
+from hanabi_search_plugin.core.game import History
+from hanabi_search_plugin.core.result import SearchResult
+from hanabi_search_plugin.hanabi.engine.watcher import Watcher
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.registry import AnyPolicy
 from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 from hanabi_search_plugin.wrappers._openspiel_mind import Mind, replayed
 from hanabi_search_plugin.wrappers._openspiel_rules import State
@@ -41,21 +40,26 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
     attached agent together with its environment.
     """
 
-    def __init__(self, policy: Policy, game: Any, player_id: int, seed: int = 0) -> None:
+    def __init__(self, policy: AnyPolicy, game: Any, player_id: int, seed: int = 0) -> None:
         self._mind = Mind(policy, game, seed)
         self._mind.check_seat(player_id)
         self.player_id = player_id
         self._environment: Any = None
         ours = self._mind.game
-        self._watched = _Watched(ours, player_id) if isinstance(ours, HanabiGame) else None
+        self._watcher = Watcher(ours, player_id) if isinstance(ours, HanabiGame) else None
         self._after: list[list[int]] | None = None  # histories right after the seat's last move
         self._matching: list[State] = []
 
     def __reduce__(self) -> tuple[Any, ...]:
         mind = self._mind
         build = SpielRLAgent, (mind.policy, mind.game, self.player_id, mind.seed)
-        kept = {name: self.__dict__[name] for name in ("_after", "_environment", "_watched")}
+        kept = {name: self.__dict__[name] for name in ("_after", "_environment", "_watcher")}
         return (*build, kept)
+
+    @property
+    def last_result(self) -> SearchResult | None:
+        """The SearchResult of the latest decision; None before the first, or without a search."""
+        return self._mind.last_result
 
     def attach(self, environment: Any) -> SpielRLAgent:
         """Follow the seat's history in ``environment``; returns the agent.
@@ -82,17 +86,18 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
         history = None if time_step.last() else self._history(time_step)
         if history is None:
             return rl_agent.StepOutput(action=None, probs=[])
-        chance, action = self._mind.decide_by(history)
-        if self._watched is not None:
-            self._watched.acted = action
+        decision = self._mind.decide_by(history)
+        action = decision.action
+        if self._watcher is not None:
+            self._watcher.acted(action)
         self._after = [s.child(action).history() for s in self._matching]
-        return rl_agent.StepOutput(action=action, probs=chance)
+        return rl_agent.StepOutput(action=action, probs=decision.chances)
 
     def _begin(self) -> None:
         self._after = None
         self._matching = []
-        if self._watched is not None:
-            self._watched.begin()
+        if self._watcher is not None:
+            self._watcher.begin()
 
     def _history(self, time_step: TimeStep) -> History | None:
         """What the seat has seen up to its turn; None on another's turn."""
@@ -109,8 +114,9 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
                     f"{whole.legal_actions()}, got {legal}"
                 )
             return mind.history(whole, seat)
-        if self._watched is not None:
-            history = self._watched.look(told["info_state"][seat], time_step.current_player())
+        if self._watcher is not None:
+            vector, mover = told["info_state"][seat], time_step.current_player()
+            history = self._observed(self._watcher, vector, mover)
             may = np.flatnonzero(history.views[-1].legal[0]).tolist()
             if mine and may != legal:
                 raise UnsupportedError(
@@ -133,6 +139,25 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
         spiel, state = pyspiel.deserialize_game_and_state(told["serialized_state"])
         self._mind.check_game(spiel)
         return state
+
+    def _observed(self, watcher: Watcher, vector: Any, mover: int) -> History:
+        """What the seat has seen up to an observation [N] after which ``mover`` is to move.
+
+        Raises UnsupportedError where observations are missing, ConfigError for one of another game.
+        """
+        try:
+            return watcher.look(vector, mover)
+        except RecordError as error:
+            begun = watcher.history is not None
+            watcher.begin()
+            if begun and mover == self.player_id and watcher.game.num_players == 2:
+                # Nobody told of the last episode's end.
+                return self._observed(watcher, vector, mover)
+            hint = "attach(environment)" if watcher.game.config.random_start_player else _HINT
+            raise UnsupportedError(
+                f"the time steps must tell player {self.player_id} of every move, from the start "
+                f"of the game, or else {hint}; got: {error}"
+            ) from error
 
     def _found(self, seen: NDArray[np.float32], legal: list[int]) -> State:
         """A state that shows the seat what it sees now; all those have one history of the seat."""
@@ -158,56 +183,6 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
                 f"history: {_HINT}"
             )
         return self._matching[0]
-
-
-class _Watched:
-    """The history of a seat of native Hanabi, from the observations of its time steps alone."""
-
-    def __init__(self, game: HanabiGame, seat: int) -> None:
-        self.game, self.seat = game, seat
-        self._hint = "attach(environment)" if game.config.random_start_player else _HINT
-        self.begin()
-
-    def begin(self) -> None:
-        """A new game."""
-        self.acted = -1  # the seat's last move
-        self._rows: list[Row] = []
-        self._last: NDArray[Any] | None = None
-
-    def look(self, observation: Any, mover: int) -> History:
-        """The history up to this observation [N], after which ``mover`` is to move.
-
-        Raises UnsupportedError where observations are missing, ConfigError for one of another game.
-        """
-        seen = np.asarray(observation)
-        try:
-            if self._last is None or not np.array_equal(seen, self._last):
-                self._follow(seen, mover)
-        except RecordError as error:
-            begun = bool(self._rows)
-            self.begin()
-            if begun and mover == self.seat and self.game.num_players == 2:
-                return self.look(observation, mover)  # nobody told of the last episode's end
-            raise UnsupportedError(
-                f"the time steps must tell player {self.seat} of every move, from the start of the "
-                f"game, or else {self._hint}; got: {error}"
-            ) from error
-        self._last = seen
-        views = tuple(HanabiView(self.game, self.seat, row[None].copy()) for row in self._rows)
-        moves = [row[[LAST_PLAYER, LAST_ACTION]].astype(np.int64) for row in self._rows[1:]]
-        return History(self.seat, views, tuple(Event(move[:1], move[1:]) for move in moves))
-
-    def _follow(self, seen: NDArray[Any], mover: int) -> None:
-        """Add the rows after each move since the last observation: of 2 players it may be two."""
-        config, seat, rows = self.game.config, self.seat, self._rows
-        mine = self.game.num_players == 2 and mover == seat
-        if not rows:
-            rows.append(opening(config, seen, seat) if mine else first(config, seen, seat, mover))
-            if rows[-1][TURN] == mover:
-                return
-        elif mine and rows[-1][TURN] == seat:
-            rows.append(between(config, rows[-1], self.acted, seen, seat))
-        rows.append(follow(config, rows[-1], seen, seat))
 
 
 def _next_turns(starts: list[State], seat: int, mind: Mind) -> Iterator[State]:

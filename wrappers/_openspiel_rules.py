@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from open_spiel.python.observation import make_observation
 
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
-from hanabi_search_plugin.core.game import Game, Rewards
+from hanabi_search_plugin.core.game import Rewards
+from hanabi_search_plugin.core.state_list import StateGame
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 
 State = Any  # pyspiel.State
@@ -29,7 +30,7 @@ HANABI_NAMES = {  # of HanabiConfig: OpenSpiel's
 }
 
 
-class OpenSpielRules(Game):
+class OpenSpielRules(StateGame):
     """A sequential ``pyspiel.Game`` as far as its worlds and views need it.
 
     ``OpenSpielGame`` adds dealing, listing chance and drawing it anew, and is what users make.
@@ -56,6 +57,21 @@ class OpenSpielRules(Game):
         self._observation = _observer(self.spiel, self.remembers)
         self.encodings = ("tensor", "string") if self._observation else ("string",)
         self.tensor_shape = self._observation.tensor.shape if self._observation else ()
+
+    def current_player(self, state: State) -> int:
+        """OpenSpiel's id of who is to move: chance and the end have negative ones."""
+        return int(state.current_player())
+
+    def legal_mask(self, state: State) -> list[int]:
+        mask: list[int] = state.legal_actions_mask()
+        return mask
+
+    def returns(self, state: State) -> list[float]:
+        """[P] score points so far; before the end nothing where the game pays at the end alone."""
+        if not (self.scores_early or state.is_terminal()):
+            return [0.0] * self.num_players
+        returns: list[float] = state.returns()
+        return returns
 
     def tensor(self, state: State, player: int) -> NDArray[np.float32]:
         """A copy of the tensor that ``player`` sees in one state."""

@@ -33,23 +33,16 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv
 
 from hanabi_search_plugin.core.capabilities import Enumerable
-from hanabi_search_plugin.core.errors import (
-    ConfigError,
-    ContractError,
-    IllegalActionError,
-    UnsupportedError,
-)
+from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import (
     NOBODY,
     BoolArray,
-    Event,
     FloatArray,
-    Game,
     IntArray,
     Rewards,
-    View,
     Worlds,
 )
+from hanabi_search_plugin.core.state_list import StateGame, StateList, StateView, StateWorlds
 
 BOOKKEEPING = ("agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations",
                "truncations", "infos")  # fmt: skip
@@ -100,96 +93,40 @@ class Position:
     seen: tuple[NDArray[Any], ...]  # [P]
 
 
-class AECView(View):
+class AECView(StateView):
     """What one player sees of a batch of positions; its one encoding is "observation"."""
 
-    def __init__(self, game: AECGame, player: int, positions: Sequence[Position]) -> None:
-        self.game: AECGame = game
-        self.player = player
-        self._positions = tuple(positions)
+    game: AECGame
 
-    def __len__(self) -> int:
-        return len(self._positions)
-
-    def select(self, index: IntArray | BoolArray) -> AECView:
-        return AECView(self.game, self.player, [self._positions[i] for i in _rows(index)])
-
-    @property
-    def current_player(self) -> IntArray:
-        return _movers(self._positions)
-
-    @property
-    def legal(self) -> BoolArray:
-        mine = self.current_player == self.player
-        return np.asarray(_legal(self.game, self._positions) & mine[:, None])
-
-    def observation(self, encoding: str) -> NDArray[Any]:
-        if encoding not in self.game.encodings:
-            raise UnsupportedError(
-                f"{self.game.name} has the encodings {self.game.encodings}, got {encoding!r}"
-            )
-        seen = [position.seen[self.player] for position in self._positions]
+    def shown(self, encoding: str) -> NDArray[Any]:
+        seen = [position.seen[self.player] for position in self._states]
         return np.stack(seen) if seen else np.empty((0,))
 
     def keys(self) -> Sequence[Hashable]:
         return [
-            (
-                position.mover,
-                position.legal.tobytes() if position.mover == self.player else b"",
-                position.seen[self.player].tobytes(),
-            )
-            for position in self._positions
+            (position.mover, legal.tobytes(), position.seen[self.player].tobytes())
+            for position, legal in zip(self._states, self.legal, strict=True)
         ]
 
 
-class AECWorlds(Worlds):
+class AECWorlds(StateWorlds):
     """A batch of positions. The chance stream of a world is the environment's own generator."""
 
-    def __init__(self, game: AECGame, positions: Sequence[Position]) -> None:
-        self.game: AECGame = game
-        self.positions = list(positions)
+    game: AECGame
 
-    def __len__(self) -> int:
-        return len(self.positions)
-
-    @property
-    def current_player(self) -> IntArray:
-        return _movers(self.positions)
-
-    @property
-    def returns(self) -> FloatArray:
-        returns = [position.returns for position in self.positions]
-        return np.array(returns, dtype=np.float64).reshape(len(self), self.game.num_players)
-
-    @property
-    def legal(self) -> BoolArray:
-        return _legal(self.game, self.positions)
-
-    def step(self, actions: IntArray) -> Event:
-        actions = np.array(actions, dtype=np.int64)
-        if actions.shape != (len(self),):
-            raise IllegalActionError(f"expected {len(self)} actions, got shape {actions.shape}")
-        for b, (position, action) in enumerate(zip(self.positions, actions.tolist(), strict=True)):
-            if not (0 <= action < self.game.num_actions and position.legal[action]):
-                raise IllegalActionError(
-                    f"world {b} allows the actions {np.flatnonzero(position.legal).tolist()}, "
-                    f"got {action}"
-                )
-        event = Event(self.current_player, actions)
-        self.positions = [
-            self.game.after(position, action)
-            for position, action in zip(self.positions, actions.tolist(), strict=True)
-        ]
-        return event
+    def play(self, actions: IntArray) -> None:
+        moves = zip(self.states, actions.tolist(), strict=True)
+        after = [self.game.after(position, action) for position, action in moves]
+        self.states = StateList(self.game, after)
 
     def select(self, index: IntArray | BoolArray) -> AECWorlds:
-        return AECWorlds(self.game, [self.positions[i] for i in _rows(index)])
+        return AECWorlds(self.game, self.states.take(index))
 
     def view(self, player: int) -> AECView:
-        return AECView(self.game, player, self.positions)
+        return AECView(self.game, player, self.states)
 
 
-class AECGame(Game):
+class AECGame(StateGame):
     """An AEC environment behind the game contract; it is used as a place to try moves in.
 
     ``env`` is the environment or a function that makes one. A copy of the game (agents are copied
@@ -268,6 +205,15 @@ class AECGame(Game):
     def action_to_string(self, player: int, action: int) -> str:
         return f"{self.players[player]} plays {action}"
 
+    def current_player(self, state: Position) -> int:
+        return state.mover
+
+    def legal_mask(self, state: Position) -> BoolArray:
+        return state.legal
+
+    def returns(self, state: Position) -> Sequence[float]:
+        return state.returns
+
     def after(self, position: Position, action: int) -> Position:
         """The position that a legal action leads to."""
         kept, state = position.state
@@ -319,7 +265,7 @@ class DeterministicAECGame(AECGame, Enumerable):
         return after, everything, np.ones(len(worlds))
 
     def concat(self, parts: Sequence[Worlds]) -> AECWorlds:
-        return AECWorlds(self, [at for part in parts for at in _ours(part).positions])
+        return AECWorlds(self, [at for part in parts for at in _ours(part).states])
 
     def reseed(self, worlds: Worlds, rng: np.random.Generator) -> AECWorlds:
         return _ours(worlds).select(np.arange(len(worlds)))
@@ -329,17 +275,3 @@ def _ours(worlds: Worlds) -> AECWorlds:
     if not isinstance(worlds, AECWorlds):
         raise UnsupportedError(f"expected AECWorlds, got {type(worlds).__name__}")
     return worlds
-
-
-def _rows(index: IntArray | BoolArray) -> list[int]:
-    rows = np.flatnonzero(index) if index.dtype == np.bool_ else index
-    return [int(row) for row in rows]
-
-
-def _movers(positions: Sequence[Position]) -> IntArray:
-    return np.fromiter((at.mover for at in positions), dtype=np.int64, count=len(positions))
-
-
-def _legal(game: AECGame, positions: Sequence[Position]) -> BoolArray:
-    legal = np.array([at.legal for at in positions], dtype=np.bool_)
-    return legal.reshape(len(positions), game.num_actions)

@@ -18,16 +18,16 @@ from pettingzoo.utils import BaseWrapper
 
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
-from hanabi_search_plugin.core.game import Event
-from hanabi_search_plugin.core.policy import Memory, Policy
+from hanabi_search_plugin.core.game import History
+from hanabi_search_plugin.core.policy import Policy
 from hanabi_search_plugin.core.result import SearchResult
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.seat import SeatedPolicy
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
-from hanabi_search_plugin.hanabi.engine.decoding import Row, between, first, follow, opening
 from hanabi_search_plugin.hanabi.engine.encoding import observation_size
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView
-from hanabi_search_plugin.hanabi.engine.layout import LAST_ACTION, LAST_PLAYER, TURN
+from hanabi_search_plugin.hanabi.engine.watcher import Watcher
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.registry import AnyPolicy, policy_of
 
 
 @dataclass(frozen=True)
@@ -115,18 +115,19 @@ class SeatAgent:
             over = termination or truncation
             env.step(None if over else agents[name].act(observation))
 
-    ``source`` is the environment, or the configuration of a game of 2 players whose environment
-    is elsewhere: there the observations of the seat's own turns are enough, ``reset()`` begins a
-    game, and ``acted()`` corrects what was played in place of ``act``'s answer. ``seat`` is a
-    number or an agent's name. Decision t of game g draws from ``SeedSequence([seed, g, t])``, as
-    ``selfplay.play_game`` does for ``seeds=(seed, g)``; a policy that does not search draws from a
-    stream of that sequence. Raises UnsupportedError for 3 to 5 players without
-    ``RecordObservations``, and ConfigError for a search agent of another game.
+    ``policy`` may be a name. ``source`` is the environment; or, for a game of 2 players in an
+    environment elsewhere, its configuration. Then the observations of the seat's own turns are
+    enough: ``reset()`` begins a game, and ``acted()`` says which move was played where it was not
+    ``act``'s. ``seat`` is a number or an agent's name. ``last_result`` is the SearchResult of the
+    seat's latest decision; None before the first, and where the policy does not search.
+
+    Decision t of game g draws from ``SeedSequence([seed, g, t])``, as ``play_game`` does for
+    ``seeds=(seed, g)``; a policy that does not search draws from a stream of that sequence. Raises
+    UnsupportedError for what is no policy and for 3 to 5 players without ``RecordObservations``,
+    ConfigError for a search agent of another game.
     """
 
-    def __init__(self, policy: Policy, source: Any, seat: int | str, *, seed: int = 0) -> None:
-        if not isinstance(policy, Policy):
-            raise ConfigError(f"expected a Policy, got {policy!r}")
+    def __init__(self, policy: AnyPolicy, source: Any, seat: int | str, *, seed: int = 0) -> None:
         config = source if isinstance(source, HanabiConfig) else hanabi_config(source)
         self._record = None if source is config else _record_of(source)
         if self._record is None and config.players > 2:
@@ -134,26 +135,31 @@ class SeatAgent:
                 f"the turns of one seat alone leave open what happened between them in a game of "
                 f"{config.players} players: wrap the environment in RecordObservations"
             )
-        if isinstance(policy, SearchAgent):
-            config = _game_of(policy, config)
-        self.policy, self.seed = policy, seed
+        self._seated = SeatedPolicy(policy_of(policy, HanabiGame(config)))
+        if isinstance(self.policy, SearchAgent):
+            config = _game_of(self.policy, config)
+        self.seed = seed
         self.game = HanabiGame(config)
         self.seat = _seat(seat, config.players)
-        self.result: SearchResult | None = None  # of the last decision, where it was searched
+        self._watcher = Watcher(self.game, self.seat)
         self._games = 0
-        self._row: Row | None = None
-        self._memory: Memory = None
-        self._moves = 0
-        self._acted: int | None = None
-        self._seen: NDArray[Any] | None = None  # the last observation, where none is recorded
 
     def __repr__(self) -> str:
         return f"<{type(self.policy).__name__} at seat {self.seat} of {self.game!r}>"
 
     @property
+    def policy(self) -> Policy:
+        return self._seated.policy
+
+    @property
+    def last_result(self) -> SearchResult | None:
+        """The SearchResult of the latest decision; None before the first, or without a search."""
+        return self._seated.last_result
+
+    @property
     def view(self) -> HanabiView | None:
-        """What the seat has seen last; None before its first observation."""
-        return None if self._row is None else self._view(self._row)
+        """What the seat has seen last in the running game; None before its first observation."""
+        return self._watcher.view
 
     def reset(self) -> None:
         """A new game. With ``RecordObservations`` the environment's reset is enough."""
@@ -170,8 +176,8 @@ class SeatAgent:
             raise UnsupportedError(f"expected an environment in RecordObservations, got {env}")
 
     def acted(self, action: int) -> None:
-        """Another move was made than ``act`` has said; a record knows it by itself."""
-        self._acted = int(action)
+        """Say that another move was made than ``act``'s; a recorded environment shows it."""
+        self._watcher.acted(action)
 
     def act(self, observation: Any = None, mask: Any = None) -> int:
         """The action of this seat, which is to move.
@@ -195,16 +201,17 @@ class SeatAgent:
             if not np.any(mask):
                 raise IllegalActionError(f"player {self.seat} is not to move: its mask is empty")
         if self._record is not None:
-            self._catch_up(self._record)
+            history = self._recorded(self._record)
         elif observation is None:
             raise ConfigError("expected an observation: the environment is not recorded")
         else:
-            self._own_turn(observation)
-        assert self._row is not None
-        view = self._view(self._row)
-        if self._row[TURN] != self.seat:
+            history = self._watcher.look(observation, self.seat)
+        self._seated.follow(history)
+        view = history.views[-1]
+        mover = int(view.current_player[0])
+        if mover != self.seat:
             raise IllegalActionError(
-                f"player {self.seat} is not to move: it is player {self._row[TURN]}'s turn"
+                f"player {self.seat} is not to move: it is player {mover}'s turn"
             )
         legal = view.legal
         if mask is not None and not np.array_equal(legal[0], np.asarray(mask, dtype=np.bool_)):
@@ -212,18 +219,16 @@ class SeatAgent:
                 f"the mask must allow the actions {np.flatnonzero(legal[0]).tolist()}, "
                 f"got {np.flatnonzero(mask).tolist()}"
             )
-        action = self._decide(view)
-        self._acted = action
+        turn = [self.seed, self._games, self._seated.views_seen - 1]
+        action = self._seated.act(view, np.random.default_rng(np.random.SeedSequence(turn)))
+        self._watcher.acted(action)
         return action
 
     # ------------------------------------------------------------------------------------- within
 
     def _begin(self) -> None:
-        self._row = self._memory = self._acted = self._seen = None
-        self._moves = 0
-
-    def _view(self, row: Row) -> HanabiView:
-        return HanabiView(self.game, self.seat, row[None].copy())
+        self._watcher.begin()
+        self._seated.views_seen = 0
 
     def _check_shape(self, what: str, given: Any, size: int) -> None:
         if np.shape(given) != (size,):
@@ -232,16 +237,8 @@ class SeatAgent:
                 f"got shape {np.shape(given)}"
             )
 
-    def _decide(self, view: HanabiView) -> int:
-        sequence = np.random.SeedSequence([self.seed, self._games, self._moves])
-        rng = np.random.default_rng(sequence)
-        self.result = None
-        if isinstance(self.policy, SearchAgent):
-            self.result = self.policy.decide(self._memory[0], rng)
-            return self.result.action
-        return int(self.policy.act(view, view.legal, self._memory, Streams.spawn(rng, 1))[0])
-
-    def _catch_up(self, record: SeatRecord) -> None:
+    def _recorded(self, record: SeatRecord) -> History:
+        """The history up to now of the game that is recorded."""
         if record.games < 0:
             raise UnsupportedError("expected an environment that was reset, got one that was not")
         if record.over:
@@ -249,39 +246,11 @@ class SeatAgent:
         if record.games != self._games:
             self._games = record.games
             self._begin()
-        start = 0 if self._row is None else self._moves + 1
-        for moment in record.moments[start:]:
-            vector = moment.observations[self.seat]
-            if self._row is None:
-                self._start(first(self.game.config, vector, self.seat, moment.mover))
-            else:
-                self._observe(follow(self.game.config, self._row, vector, self.seat))
-
-    def _own_turn(self, vector: Any) -> None:
-        """2 players: what this seat sees, and what it did not see of both moves before."""
-        config, seat, seen = self.game.config, self.seat, np.array(vector)
-        if self._seen is not None and np.array_equal(seen, self._seen):
-            return  # asked again in the same moment: two moves always change the observation
-        if self._row is None:
-            self._start(opening(config, seen, seat))
-        elif self._acted is None:
-            raise ConfigError("expected act() or acted() between two observations, got neither")
-        else:
-            self._observe(between(config, self._row, self._acted, seen, seat))
-        assert self._row is not None
-        if self._row[TURN] != seat:
-            self._observe(follow(config, self._row, seen, seat))
-        self._seen, self._acted = seen, None
-
-    def _start(self, row: Row) -> None:
-        self._row, self._moves = row, 0
-        self._memory = self.policy.start(self._view(row))
-
-    def _observe(self, row: Row) -> None:
-        event = Event(row[[LAST_PLAYER]].astype(np.int64), row[[LAST_ACTION]].astype(np.int64))
-        self._memory = self.policy.observe(self._view(row), event, self._memory)
-        self._row = row
-        self._moves += 1
+        history = self._watcher.history
+        for moment in record.moments[0 if history is None else len(history.views) :]:
+            history = self._watcher.look(moment.observations[self.seat], moment.mover)
+        assert history is not None
+        return history
 
 
 def _record_of(env: Any) -> SeatRecord | None:

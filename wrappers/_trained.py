@@ -1,4 +1,7 @@
-"""What the adapters of RL libraries share: the spaces that a model was made for."""
+"""What the adapters of RL libraries share: a trained model as a module, and as a policy of a game.
+
+Letters: B worlds, A actions, N elements of an observation.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,86 @@ from typing import Any
 
 import numpy as np
 from gymnasium import spaces
+from torch import nn
 
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.policies.callables import CallablePolicy, Sees, from_callable
 
 MASKS = ("action_mask", "mask")
 
 
-def mask_keys(space: Any) -> tuple[str, str] | None:
-    """The names of the observation and of the mask in a Dict space that holds both, else None.
+class TrainedActor(nn.Module):  # type: ignore[misc]  # PyTorch is taken as untyped
+    """A model as a module ``(obs [B, N], mask [B, A]) -> logits [B, A]``.
 
-    Raises UnsupportedError for any other Dict space.
+    One with a state is ``(obs, mask, state) -> (logits, state)``. A subclass writes ``forward``.
+    """
+
+    state_axis = 0  # of the batch in a state
+
+    def __init__(self, model: Any, name: str, observations: Any, actions: Any) -> None:
+        """``observations`` and ``actions`` are the spaces that the model was made for.
+
+        The first may be None, where nobody knows. Raises UnsupportedError for Dict observations of
+        other things than an observation and its mask.
+        """
+        super().__init__()
+        self.model = model
+        self.name = name
+        self.observations = observations
+        self.actions = actions
+        self.keys = mask_keys(observations)
+        self.values = False  # True: the logits are values, and the highest is played
+
+    def given(self, obs: Any, mask: Any) -> Any:
+        """What the model reads: the observation, or a dict of it and its mask."""
+        return obs if self.keys is None else dict(zip(self.keys, (obs, mask), strict=True))
+
+    def initial_state(self, game: Game, encoding: str) -> Any:
+        """As ``from_callable`` takes it; None for a model without a state."""
+        return None
+
+    def policy(
+        self, game: Game, *, encoding: str | None, greedy: bool, sees: Sees
+    ) -> CallablePolicy:
+        """The policy that plays ``game`` as the model does.
+
+        Raises UnsupportedError where its spaces are not those of ``game``.
+        """
+        encoding = encoding or next(iter(game.encodings))
+        self._require_fit(game, encoding)
+        return from_callable(
+            self,
+            returns="logits",
+            encoding=encoding,
+            greedy=greedy or self.values,
+            initial_state=self.initial_state(game, encoding),
+            state_axis=self.state_axis,
+            sees=sees,
+        )
+
+    def _require_fit(self, game: Game, encoding: str) -> None:
+        if not isinstance(self.actions, spaces.Discrete) or self.actions.n != game.num_actions:
+            raise UnsupportedError(
+                f"expected a {self.name} of {game.num_actions} actions for {game.name}, got one of "
+                f"{self.actions}"
+            )
+        if encoding not in game.encodings:
+            listed = ", ".join(game.encodings)
+            raise UnsupportedError(f"{game.name} has the encodings {listed}, got {encoding!r}")
+        box = self.observations if self.keys is None else self.observations[self.keys[0]]
+        shape = game.deal(np.random.default_rng(0), 1).view(0).observation(encoding).shape[1:]
+        if box is not None and box.shape != shape:
+            raise UnsupportedError(
+                f"expected a {self.name} of observations of shape {shape}, which is {encoding!r} "
+                f"of {game.name}, got one of shape {box.shape}"
+            )
+
+
+def mask_keys(space: Any) -> tuple[str, str] | None:
+    """The names of the observation and of its mask in a Dict space of these two.
+
+    None for a space that is no Dict. Raises UnsupportedError for any other Dict.
     """
     if not isinstance(space, spaces.Dict):
         return None
@@ -29,26 +101,3 @@ def mask_keys(space: Any) -> tuple[str, str] | None:
         )
     names.remove(masks[0])
     return names[0], masks[0]
-
-
-def require_fit(name: str, game: Game, encoding: str | None, seen: Any, acts: Any) -> None:
-    """Raises UnsupportedError unless a model of these spaces can play ``game``.
-
-    ``seen`` is None where nobody knows.
-    """
-    if not isinstance(acts, spaces.Discrete) or acts.n != game.num_actions:
-        raise UnsupportedError(
-            f"expected a {name} of {game.num_actions} actions for {game.name}, got one of {acts}"
-        )
-    encoding = encoding or next(iter(game.encodings))
-    if encoding not in game.encodings:
-        listed = ", ".join(game.encodings)
-        raise UnsupportedError(f"{game.name} has the encodings {listed}, got {encoding!r}")
-    keys = mask_keys(seen)
-    box = seen if keys is None else seen[keys[0]]
-    shape = game.deal(np.random.default_rng(0), 1).view(0).observation(encoding).shape[1:]
-    if box is not None and box.shape != shape:
-        raise UnsupportedError(
-            f"expected a {name} of observations of shape {shape}, which is {encoding!r} of "
-            f"{game.name}, got one of shape {box.shape}"
-        )

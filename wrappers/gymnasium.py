@@ -1,8 +1,11 @@
-"""Gymnasium: one player's view of native Hanabi, with any policies as partners.
+"""Gymnasium: one seat of native Hanabi as an environment; any policies play the other seats.
 
-Importing this module registers ``ID``, "HanabiSearch/Hanabi-v0", for ``gymnasium.make``
-(``HanabiEnv``) and, thousands of games at a time, ``gymnasium.make_vec`` (``HanabiVectorEnv``).
-``MaskInObservation`` is for libraries that look for the legal actions in the observation.
+Importing this module registers ``ID``, "HanabiSearch/Hanabi-v0":
+
+* ``HanabiEnv`` is what ``gymnasium.make(ID)`` makes: one game
+* ``HanabiVectorEnv`` is what ``gymnasium.make_vec(ID)`` makes: thousands of games at a time
+* ``ILLEGAL_REWARD`` is the reward of an illegal action, which ends a game
+* ``MaskInObservation`` is a wrapper for libraries that look for the legal actions in observations
 """
 
 import gymnasium as _gymnasium

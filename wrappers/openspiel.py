@@ -1,11 +1,24 @@
-"""OpenSpiel: its games, policies and bots in, agents out, hanabi to and from the native engine.
+"""OpenSpiel: its games and its policies here, our agents there, hanabi on the native engine.
 
-* games: ``OpenSpielGame`` (any sequential game), ``OpenSpielDealtGame`` (one whose chance is a deal
-  of private cards, for learned beliefs), ``load_game`` (hanabi: the native engine)
-* what plays there as a blueprint: ``as_policy`` (policies, bots and learning agents)
-* agents and policies of ours there: ``as_bot``, ``as_spiel_policy``, ``as_rl_agent``
-* hanabi states: ``config_of``, ``spiel_of``, ``sorted_deck``, ``initial_state``, ``to_state``,
-  ``from_state``, ``hypothetical_state``, ``history_of``
+Games, each from a ``pyspiel.Game`` or a string such as ``"leduc_poker"``:
+
+* ``load_game`` chooses: hanabi on the native engine, any other game as an ``OpenSpielGame``
+* ``OpenSpielGame`` makes any sequential game one that can be searched
+* ``OpenSpielDealtGame`` adds what learned beliefs need, for games that begin by dealing a private
+  card to each player
+
+Policies:
+
+* ``as_policy`` makes a policy of ours from OpenSpiel's policies, bots and learning agents
+* ``as_bot``, ``as_spiel_policy`` and ``as_rl_agent`` make OpenSpiel's from a policy of ours, a
+  searching one for instance; each has ``last_result``, the SearchResult of its latest decision
+
+Hanabi in both engines, whose cards, actions and deals are the same:
+
+* ``config_of`` and ``spiel_of`` convert the game, ``from_state`` and ``to_state`` a state
+* ``initial_state`` is a state before the deal with a given first player, ``sorted_deck`` every card
+* ``history_of`` is what one player has seen of a state, ``hypothetical_state`` a state that this
+  player cannot tell from the true one
 """
 
 from hanabi_search_plugin.wrappers._openspiel_agents import as_bot, as_rl_agent, as_spiel_policy

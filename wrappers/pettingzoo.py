@@ -1,9 +1,12 @@
-"""PettingZoo: native Hanabi as an environment, agents from observations alone, other AEC games.
+"""PettingZoo: native Hanabi as an environment, our agents in Hanabi, other AEC games to search.
 
-* environments: ``env`` and ``raw_env``, in place of ``pettingzoo.classic.hanabi_v5``
-* agents that play a seat: ``SeatAgent``; ``RecordObservations`` and ``hanabi_config`` for
-  environments that are not ours
-* other games: ``AECGame`` and ``DeterministicAECGame``, of what an ``AECAdapter`` says
+* ``env`` and ``raw_env`` are Hanabi, in place of ``pettingzoo.classic.hanabi_v5`` and much faster
+* ``SeatAgent`` plays a seat of either by what the seat observes; its ``last_result`` is the
+  SearchResult of its latest decision
+* ``RecordObservations`` wraps an environment so that agents see every move; needed from 3 players on
+* ``hanabi_config`` is the configuration of a PettingZoo Hanabi
+* ``AECGame`` makes another AEC environment one that can be searched, ``DeterministicAECGame`` one
+  without chance; an ``AECAdapter`` that you write says how to keep its state and put it back
 """
 
 from hanabi_search_plugin.wrappers._pettingzoo_env import env, raw_env

@@ -10,8 +10,8 @@ from torch import nn
 
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import Game
-from hanabi_search_plugin.policies.callables import CallablePolicy, Sees, from_callable
-from hanabi_search_plugin.wrappers._trained import mask_keys, require_fit
+from hanabi_search_plugin.policies.callables import CallablePolicy, Sees
+from hanabi_search_plugin.wrappers._trained import TrainedActor
 
 
 def as_policy(
@@ -43,44 +43,34 @@ def as_policy(
         )
     if not isinstance(module, RLModule) or not isinstance(module, nn.Module):
         raise UnsupportedError(f"expected an RLModule in PyTorch, got {type(module).__name__}")
-    actor = RllibActor(module)
-    name = type(module).__name__
-    require_fit(name, game, encoding, module.observation_space, module.action_space)
-    state = module.get_initial_state() if module.is_stateful() else None
-    return from_callable(
-        actor,
-        returns="logits",
-        encoding=encoding,
-        greedy=greedy or actor.values,
-        initial_state=state,
-        sees=sees,
-    )
+    return RllibActor(module).policy(game, encoding=encoding, greedy=greedy, sees=sees)
 
 
-class RllibActor(nn.Module):
-    """(obs, mask) -> logits [B, A]; with its state where the module has one."""
+class RllibActor(TrainedActor):
+    """An RLModule."""
 
     def __init__(self, module: Any) -> None:
-        super().__init__()
-        self.module = module
-        self.keys = mask_keys(module.observation_space)
+        spaces = module.observation_space, module.action_space
+        super().__init__(module, type(module).__name__, *spaces)
         self.values = isinstance(module, DefaultDQNRLModule)
+
+    def initial_state(self, game: Game, encoding: str) -> Any:
+        return self.model.get_initial_state() if self.model.is_stateful() else None
 
     def forward(self, obs: Any, mask: Any, state: Any = None) -> Any:
         mask = mask.to(obs.dtype)
         if state is not None:  # one step of a sequence [B, T, ...]
             obs, mask = obs.unsqueeze(1), mask.unsqueeze(1)
-        given = obs if self.keys is None else dict(zip(self.keys, (obs, mask), strict=True))
+        given = self.given(obs, mask)
         batch = {"obs": given} if state is None else {"obs": given, "state_in": state}
         if self.values:
-            out = self.module.compute_q_values(batch)
+            out = self.model.compute_q_values(batch)
         else:
-            out = self.module.forward_inference(batch)
+            out = self.model.forward_inference(batch)
         said = "qf_preds" if self.values else "action_dist_inputs"
         if said not in out:
             raise UnsupportedError(
-                f"{type(self.module).__name__}.forward_inference must give {said}, got "
-                f"{', '.join(out)}"
+                f"{self.name}.forward_inference must give {said}, got {', '.join(out)}"
             )
         logits = out[said]
         return logits if state is None else (logits.squeeze(1), out["state_out"])

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import Game
-from hanabi_search_plugin.policies.callables import CallablePolicy, Sees, from_callable
-from hanabi_search_plugin.wrappers._trained import mask_keys, require_fit
+from hanabi_search_plugin.policies.callables import CallablePolicy, Sees
+from hanabi_search_plugin.wrappers._trained import TrainedActor
 
 
 def as_policy(
@@ -35,33 +34,25 @@ def as_policy(
     Raises UnsupportedError for other models, and for those of other spaces.
     """
     actor = Sb3Actor(model, normalize)
-    spaces = actor.policy.observation_space, actor.policy.action_space
-    require_fit(type(model).__name__, game, encoding, *spaces)
-    return from_callable(
-        actor,
-        returns="logits",
-        encoding=encoding,
-        greedy=greedy or actor.values,
-        initial_state=actor.start if actor.recurrent else None,
-        state_axis=1 if actor.recurrent else 0,
-        sees=sees,
-    )
+    return actor.policy(game, encoding=encoding, greedy=greedy, sees=sees)
 
 
-class Sb3Actor(nn.Module):
-    """(obs, mask) -> logits [B, A]; a recurrent model's with its state (h, c), each [L, B, H]."""
+class Sb3Actor(TrainedActor):
+    """The policy of a model. A recurrent one's state is (h, c), each [L, B, H]."""
 
     def __init__(self, model: Any, normalize: Any) -> None:
-        super().__init__()
-        self.policy = getattr(model, "policy", model)
-        self.recurrent = hasattr(self.policy, "lstm_actor")
-        self.values = hasattr(self.policy, "q_net") or hasattr(self.policy, "quantile_net")
-        if not self.values and not hasattr(self.policy, "get_distribution"):
+        policy = getattr(model, "policy", model)
+        values = hasattr(policy, "q_net") or hasattr(policy, "quantile_net")
+        if not values and not hasattr(policy, "get_distribution"):
             raise UnsupportedError(
                 "expected a model with a distribution or values of actions, got "
                 f"{type(model).__name__}"
             )
-        self.keys = mask_keys(self.policy.observation_space)
+        spaces = policy.observation_space, policy.action_space
+        super().__init__(policy, type(model).__name__, *spaces)
+        self.values = values
+        self.recurrent = hasattr(policy, "lstm_actor")
+        self.state_axis = 1 if self.recurrent else 0
         self.normalize = None
         if normalize is not None and normalize.norm_obs:
             if self.keys is not None:
@@ -69,22 +60,24 @@ class Sb3Actor(nn.Module):
             spread = np.sqrt(normalize.obs_rms.var + normalize.epsilon)
             self.normalize = normalize.obs_rms.mean, spread, normalize.clip_obs
 
-    def start(self, n: int) -> Any:
-        """States before the first observation."""
-        layers, _, hidden = self.policy.lstm_hidden_state_shape
+    def initial_state(self, game: Game, encoding: str) -> Any:
+        return self._blank if self.recurrent else None
+
+    def _blank(self, n: int) -> Any:
+        layers, _, hidden = self.model.lstm_hidden_state_shape
         return torch.zeros(layers, n, hidden), torch.zeros(layers, n, hidden)
 
     def forward(self, obs: Any, mask: Any, state: Any = None) -> Any:
         if self.normalize is not None:
             mean, spread = (torch.as_tensor(x).to(obs) for x in self.normalize[:2])
             obs = ((obs - mean) / spread).clamp(-self.normalize[2], self.normalize[2])
-        given = obs if self.keys is None else dict(zip(self.keys, (obs, mask), strict=True))
+        given = self.given(obs, mask)
         if self.recurrent:
             running = torch.zeros(len(obs), device=obs.device)  # nowhere a game begins
-            distribution, state = self.policy.get_distribution(given, state, running)
+            distribution, state = self.model.get_distribution(given, state, running)
             return distribution.distribution.logits, state
-        if hasattr(self.policy, "q_net"):
-            return self.policy.q_net(given)
+        if hasattr(self.model, "q_net"):
+            return self.model.q_net(given)
         if self.values:
-            return self.policy.quantile_net(given).mean(dim=1)
-        return self.policy.get_distribution(given).distribution.logits
+            return self.model.quantile_net(given).mean(dim=1)
+        return self.model.get_distribution(given).distribution.logits

@@ -13,8 +13,8 @@ from torch import nn
 
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import Game
-from hanabi_search_plugin.policies.callables import CallablePolicy, Sees, from_callable
-from hanabi_search_plugin.wrappers._trained import require_fit
+from hanabi_search_plugin.policies.callables import CallablePolicy, Sees
+from hanabi_search_plugin.wrappers._trained import TrainedActor
 
 
 def as_policy(
@@ -40,33 +40,21 @@ def as_policy(
     policy = getattr(policy, "policy", policy)
     if not isinstance(policy, nn.Module) or not hasattr(policy, "action_space"):
         raise UnsupportedError(f"expected a Policy of Tianshou, got {type(policy).__name__}")
-    actor = TianshouActor(policy, masked)
-    seen = policy.observation_space
-    if not isinstance(seen, spaces.Box):  # many policies are not told of it
-        seen = None
-    require_fit(type(policy).__name__, game, encoding, seen, policy.action_space)
-    return from_callable(
-        actor,
-        returns="logits",
-        encoding=encoding,
-        greedy=greedy or isinstance(policy, DiscreteQLearningPolicy),
-        initial_state=actor.start(game, encoding),
-        sees=sees,
-    )
+    return TianshouActor(policy, masked).policy(game, encoding=encoding, greedy=greedy, sees=sees)
 
 
-class TianshouActor(nn.Module):
-    """(obs, mask) -> logits [B, A]; with its state, hidden and cell [B, L, H], where it has one."""
+class TianshouActor(TrainedActor):
+    """A Tianshou Policy. A recurrent one's state is hidden and cell, each [B, L, H]."""
 
     def __init__(self, policy: Any, masked: bool) -> None:
-        super().__init__()
-        self.policy = policy
+        seen = policy.observation_space
+        known = seen if isinstance(seen, spaces.Box) else None  # many policies are not told of it
+        super().__init__(policy, type(policy).__name__, known, policy.action_space)
+        self.values = isinstance(policy, DiscreteQLearningPolicy)
         self.masked = masked
 
-    def start(self, game: Game, encoding: str | None) -> Any:
-        """The state of one game before the first observation; None where nothing is kept."""
+    def initial_state(self, game: Game, encoding: str) -> Any:
         view = game.deal(np.random.default_rng(0), 1).view(0)
-        encoding = encoding or next(iter(game.encodings))
         obs = torch.from_numpy(view.observation(encoding)).float()
         with torch.no_grad():
             state = self._forward(obs, torch.from_numpy(view.legal), None).state
@@ -79,9 +67,9 @@ class TianshouActor(nn.Module):
         if "dist" in result.keys():
             logits = result.dist.logits
         else:
-            logits = self.policy.compute_q_value(result.logits, None)
+            logits = self.model.compute_q_value(result.logits, None)
         return logits if state is None else (logits, dict(result.state.items()))
 
     def _forward(self, obs: Any, mask: Any, state: Any) -> Any:
         given = Batch(obs=obs, mask=mask) if self.masked else obs
-        return self.policy(Batch(obs=given, info=Batch()), state)
+        return self.model(Batch(obs=given, info=Batch()), state)

@@ -24,6 +24,9 @@ class BeliefModel(ABC):
 
     game: PrivateTokens
 
+    def __repr__(self) -> str:
+        return type(self).__name__
+
     def start(self, view: View) -> Memory:
         return None
 

@@ -27,6 +27,7 @@ from hanabi_search_plugin.core.game import (
     Worlds,
 )
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy, join, memory_from, take
+from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.streams import Streams
 
@@ -47,6 +48,9 @@ class Learned:
     def __post_init__(self) -> None:
         if self.listed is not None:
             require_integer("listed", self.listed, 1)
+
+    def __repr__(self) -> str:
+        return settings_repr(self, "model")
 
     def __call__(self, blueprint: Blueprint, view: View) -> LearnedBelief:
         """The belief of ``view.player`` at the start of a game, from its first view."""

@@ -16,7 +16,14 @@ import numpy as np
 
 from hanabi_search_plugin.core.errors import ConfigError, ContractError
 from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View
-from hanabi_search_plugin.core.policy import Memory, Policy, join, sample_actions, take
+from hanabi_search_plugin.core.policy import (
+    Memory,
+    Policy,
+    join,
+    require_policy,
+    sample_actions,
+    take,
+)
 from hanabi_search_plugin.core.require import require_share
 from hanabi_search_plugin.core.streams import Streams
 
@@ -34,7 +41,8 @@ class Mixture(Policy):
     remembers; ``chances`` float64 [B, K, A], how each would move now, where the seat is to move. A
     candidate that is ruled out in a world is not asked there again.
 
-    Raises ConfigError for an empty list or a prior that does not fit it.
+    Raises UnsupportedError for what is no policy, ConfigError for an empty list or a prior that
+    does not fit it.
     """
 
     deterministic = False
@@ -49,6 +57,8 @@ class Mixture(Policy):
         self.candidates = tuple(candidates)
         if not self.candidates:
             raise ConfigError("candidates must be at least one policy, got none")
+        for policy in self.candidates:
+            require_policy(policy, "candidates that are policies")
         shares = np.array([1.0] * len(self.candidates) if prior is None else prior, dtype=float)
         fits = shares.shape == (len(self.candidates),) and np.isfinite(shares).all()
         if not (fits and (shares >= 0).all() and shares.sum() > 0):

@@ -29,6 +29,7 @@ from hanabi_search_plugin.core.game import (
     Worlds,
 )
 from hanabi_search_plugin.core.policy import Blueprint, Memory, sample_actions, take
+from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_share
 from hanabi_search_plugin.core.rollout import likelihood, observe_all, start_memories
 from hanabi_search_plugin.core.streams import Streams
@@ -302,6 +303,9 @@ class Particles:
     seed: int = 0
     epsilon: float = 0.0
     tries: int = TRIES
+
+    def __repr__(self) -> str:
+        return settings_repr(self, "particles")
 
     def __call__(self, blueprint: Blueprint, view: View) -> ParticleBelief:
         return ParticleBelief.start(

@@ -28,6 +28,7 @@ from hanabi_search_plugin.core.belief import ExplicitBelief, WrappedBelief
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Event, FloatArray, View, Worlds
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
+from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_share
 
 LISTED = 20_000  # worlds up to which a posterior is a sum over all of them
@@ -43,7 +44,7 @@ class UnknownPartners:
     probability ``epsilon``. ``uncertainty`` is that of ``Game.belief``. ``belief`` makes the belief
     over worlds where the game's own will not do; it must then be left at 0.
 
-    Raises ConfigError as ``Mixture`` does, and for an uncertainty that is out of range or given
+    Raises as ``Mixture`` does, and ConfigError for an uncertainty that is out of range or given
     with a belief.
     """
 
@@ -60,6 +61,9 @@ class UnknownPartners:
                 f"uncertainty must be 0 where a belief is given, got {self.uncertainty}"
             )
         self.mixture()
+
+    def __repr__(self) -> str:
+        return settings_repr(self, "candidates")
 
     def mixture(self) -> Mixture:
         """A partner."""

@@ -22,6 +22,7 @@ from hanabi_search_plugin.cli.table_options import (
     the_game,
 )
 from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.evaluation import summary
 
 if TYPE_CHECKING:
     from hanabi_search_plugin.cli.line_ups import LineUp
@@ -165,51 +166,13 @@ def evaluate(
 
 
 def evaluation_table(evaluation: Evaluation, names: tuple[str, ...]) -> Table:
-    """Scores of both sides, the gain, and what it cost."""
-    result = evaluation.to_dict()
-    asked = f" of {evaluation.requested}, interrupted" if evaluation.interrupted else ""
+    """What ``print(evaluation)`` shows, with the names that the command line was given."""
+    figures = evaluation.to_dict()
     table = Table(
-        title=f"{', '.join(names)}: {result['games']} games{asked}, seed {result['seed']}",
-        box=None,
-        padding=(0, 2, 0, 0),
-        title_justify="left",
+        title=summary.title(figures, names), box=None, padding=(0, 2, 0, 0), title_justify="left"
     )
-    for heading in ("", "mean", "perfect", "bombs"):
+    for heading in summary.HEADINGS:
         table.add_column(heading, justify="right" if heading else "left")
-    sides = [("score", "")]
-    if evaluation.baseline is not None:
-        sides = [
-            ("blueprint", "blueprint_"),
-            ("with search" if evaluation.searched else "score", ""),
-        ]
-    for title, prefix in sides:
-        mean = _with_error(result[f"{prefix}mean"], result[f"{prefix}sem"])
-        shares = [_percent(result[f"{prefix}{name}"]) for name in ("perfect", "bombs")]
-        table.add_row(title, mean, *shares)
-    if evaluation.baseline is not None:
-        table.add_row("gain", _with_error(result["gain"], result["gain_sem"], "+"), style="bold")
-    if evaluation.searched and evaluation.games:
-        for title, name, form in (
-            ("CPU seconds a game", "cpu_seconds", ",.2f"),
-            ("rollouts a game", "rollouts", ",.0f"),
-            ("likelihoods a game", "likelihoods", ",.0f"),
-            ("changed moves a game", "changed_moves", ",.1f"),
-        ):
-            value = result[f"{name}_per_game"]
-            table.add_row(title, "not counted" if value is None else f"{value:{form}}")
-        table.add_row("share of moves searched", _percent(result["searched_share"]))
-        if result["depth"] is not None:
-            table.add_row("depth of the tree of a decision", f"{result['depth']:.1f}")
-    table.add_row("peak memory, MB", f"{evaluation.peak_rss_mb:,.0f}")
-    table.add_row("compilation, s", f"{evaluation.compile_seconds:,.1f}")
+    for row in summary.rows(figures):
+        table.add_row(row.title, *row.cells, style="bold" if row.strong else None)
     return table
-
-
-def _with_error(mean: float | None, sem: float | None, sign: str = "") -> str:
-    if mean is None:
-        return "-"
-    return f"{mean:{sign}.3f}" + ("" if sem is None else f" +- {sem:.3f}")
-
-
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.2f} %"

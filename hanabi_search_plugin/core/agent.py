@@ -58,7 +58,10 @@ MakeBelief = Callable[[Blueprint, View], Belief]
 class SearchAgent(Policy):
     """A policy that upgrades a blueprint by search; it can stand wherever a policy can.
 
-    Its memory is a list, an entry a world of the batch.
+    Its memory is a list with one entry a world. The agent itself keeps no result: ``decide``
+    returns the SearchResult of a decision, and ``act`` plays its action. Whatever plays one seat of
+    one game (``evaluation.seat.SeatedPolicy`` and the agents of the wrappers) keeps the latest one
+    as ``last_result``.
     """
 
     game: Game
@@ -75,14 +78,16 @@ class SearchAgent(Policy):
 
     @abstractmethod
     def decide(self, memory: Any, rng: np.random.Generator) -> SearchResult:
-        """One decision, from one entry of the memory."""
+        """Search once, from one entry of the memory."""
+
+    def decide_all(self, memory: Memory, rng: Streams) -> list[SearchResult]:
+        """[B] one decision a world. One draw of each world's stream seeds its search."""
+        rng.uniform()
+        return [
+            self.decide(entry, np.random.default_rng(int(seed)))
+            for entry, seed in zip(memory, rng.state, strict=True)
+        ]
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
-        rng.uniform()  # one draw a world, as for any stochastic policy
-        return np.array(
-            [
-                self.decide(entry, np.random.default_rng(int(seed))).action
-                for entry, seed in zip(memory, rng.state, strict=True)
-            ],
-            dtype=np.int64,
-        )
+        results = self.decide_all(memory, rng)
+        return np.array([result.action for result in results], dtype=np.int64)

@@ -17,7 +17,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
+from hanabi_search_plugin.core.require import class_given
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -176,10 +177,38 @@ class Game(ABC):
         return {}
 
 
+def as_actions(actions: object, worlds: int) -> IntArray:
+    """A copy of ``actions``, [worlds] int64. Raises IllegalActionError for other things."""
+    given = np.array(actions)
+    if given.shape != (worlds,):
+        raise IllegalActionError(f"expected {worlds} actions, got shape {given.shape}")
+    if worlds and given.dtype.kind not in "iu":
+        raise IllegalActionError(f"expected actions in integers, got {given.dtype}")
+    return given.astype(np.int64)
+
+
+SETTINGS = {
+    "name": "what messages call it",
+    "num_players": "how many play",
+    "num_actions": "one more than the highest action",
+    "return_range": "the lowest and the highest return",
+    "max_length": "player moves in the longest game",
+    "rewards": "identical, zero_sum or general_sum",
+    "public_actions": "True where every player sees the others' actions, else False",
+    "encodings": "names of what View.observation gives",
+}
+"""The attributes that every Game must set."""
+
+
 def require_game(game: object) -> None:
-    """Raises UnsupportedError for what is no Game: one of OpenSpiel's, say."""
+    """Raises UnsupportedError for what is no Game, ContractError for one that lacks a setting."""
+    if isinstance(game, type):
+        raise UnsupportedError(f"expected a Game of this package, got {class_given(game)}")
     if not isinstance(game, Game):
         raise UnsupportedError(
             f"expected a Game of this package, got a {type(game).__name__}: "
             "wrappers.openspiel_hanabi.load_game makes one of OpenSpiel's"
         )
+    missing = [f"{name} ({about})" for name, about in SETTINGS.items() if not hasattr(game, name)]
+    if missing:
+        raise ContractError(f"{type(game).__name__} must set {', '.join(missing)}")

@@ -24,6 +24,7 @@ from hanabi_search_plugin.core.game import (
     View,
     Worlds,
 )
+from hanabi_search_plugin.core.require import class_given
 from hanabi_search_plugin.core.streams import Streams
 
 Memory = Any  # None, an array with a row a world, or a tuple, list or dict of memories
@@ -82,6 +83,9 @@ class Policy(ABC):
 
     deterministic: bool = True
     public_memory: bool = False  # does its memory follow from what everybody sees?
+
+    def __repr__(self) -> str:
+        return type(self).__name__
 
     def start(self, view: View) -> Memory:
         """Memory for a batch of games at their first decision; None: it will never have any."""
@@ -215,12 +219,19 @@ def as_blueprint(policy: Policy | tuple[Policy, ...], num_players: int) -> Bluep
     """One policy a seat. Raises UnsupportedError for what is no policy, and for a wrong number."""
     policies = tuple(policy) if isinstance(policy, tuple | list) else (policy,) * num_players
     for each in policies:
-        if not isinstance(each, Policy):
-            raise UnsupportedError(
-                f"expected a Policy, or {num_players} of them, one a seat, got a "
-                f"{type(each).__name__}: from_callable makes one of a function, as_policy of what "
-                "OpenSpiel has"
-            )
+        require_policy(each, f"a Policy, or {num_players} of them, one a seat")
     if len(policies) != num_players:
         raise UnsupportedError(f"expected {num_players} policies, one a seat, got {len(policies)}")
     return policies
+
+
+def require_policy(given: object, expected: str) -> None:
+    """Raises UnsupportedError for what is no policy; ``expected`` says what should have come."""
+    if isinstance(given, Policy):
+        return
+    if isinstance(given, type):
+        raise UnsupportedError(f"expected {expected}, got {class_given(given)}")
+    raise UnsupportedError(
+        f"expected {expected}, got a {type(given).__name__}: from_callable makes one of a "
+        "function, load_policy of a name, as_policy of what OpenSpiel has"
+    )

@@ -17,6 +17,11 @@ def require_integer(name: str, value: Any, least: int) -> None:
         raise ConfigError(f"{name} must be an integer of at least {least}, got {value!r}")
 
 
+def class_given(kind: type) -> str:
+    """A class that was given for a thing, in the words of an error, and what to write."""
+    return f"the class {kind.__name__}: write {kind.__name__}(), not {kind.__name__}"
+
+
 def require_positive(name: str, value: float) -> None:
     """Raises ConfigError unless ``value`` is a finite number above 0."""
     if not 0 < value < math.inf:

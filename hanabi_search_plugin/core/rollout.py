@@ -15,8 +15,8 @@ from typing import Literal
 import numpy as np
 
 from hanabi_search_plugin.core.capabilities import CompilesRollouts
-from hanabi_search_plugin.core.errors import UnsupportedError
-from hanabi_search_plugin.core.game import SKIP, Event, FloatArray, IntArray, Worlds
+from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
+from hanabi_search_plugin.core.game import SKIP, Event, FloatArray, IntArray, View, Worlds
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy, Value, take
 from hanabi_search_plugin.core.streams import Streams
 
@@ -78,6 +78,17 @@ def observe_all(
     )
 
 
+def moves_of(policy: Policy, view: View, memory: Memory, rng: Streams) -> IntArray:
+    """[B] what ``policy``, which is to move, plays. Raises ContractError for what are no moves."""
+    actions = np.asarray(policy.act(view, view.legal, memory, rng))
+    if actions.dtype.kind not in "iu" or actions.shape != (len(view),):
+        raise ContractError(
+            f"{policy!r} must act in integers, one for each of {len(view)} worlds, got "
+            f"{actions.dtype} of shape {actions.shape}"
+        )
+    return actions
+
+
 def choose(
     worlds: Worlds, blueprint: Blueprint, memories: tuple[Memory, ...], rng: Streams
 ) -> IntArray:
@@ -85,14 +96,13 @@ def choose(
     current = worlds.current_player
     if (current == current[0]).all():  # nearly always, and then nothing need be sorted
         p = int(current[0])
-        view = worlds.view(p)
-        return blueprint[p].act(view, view.legal, memories[p], rng)
+        return moves_of(blueprint[p], worlds.view(p), memories[p], rng)
     actions = np.empty(len(worlds), dtype=np.int64)
     for p in np.unique(current).tolist():
         rows = np.flatnonzero(current == p)
         view = worlds.view(p).select(rows)
         stream = rng.select(rows)
-        actions[rows] = blueprint[p].act(view, view.legal, take(memories[p], rows), stream)
+        actions[rows] = moves_of(blueprint[p], view, take(memories[p], rows), stream)
         rng.state[rows] = stream.state
     return actions
 

@@ -21,6 +21,7 @@ from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.evaluation.journal import Checkpoint
 from hanabi_search_plugin.evaluation.match import GameResult, Match, Side, searching_seats
 from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb, versions
+from hanabi_search_plugin.evaluation.summary import as_text
 from hanabi_search_plugin.jit import compile_seconds
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
 
@@ -29,8 +30,13 @@ _logger = logging.getLogger("hanabi_search_plugin")
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """Results of N games. With a baseline, only games that both sides have finished count."""
+    """Results of N games. With a baseline, only games that both sides have finished count.
 
+    A mean of no games, a standard error of fewer than two, and whatever is compared with a baseline
+    where there is none are None. ``print`` shows the table of ``hanabi-search evaluate``.
+    """
+
+    names: tuple[str, ...]  # of the policies, one a seat, or one where all seats play the same
     parameters: dict[str, Any]  # what decides on the results: game, policies, seed and so on
     games: tuple[GameResult, ...]
     baseline: tuple[GameResult, ...] | None  # the same games, in the same order
@@ -55,6 +61,52 @@ class Evaluation:
         """[N] score points; empty without a baseline."""
         return np.array([game.score for game in self.baseline or ()])
 
+    @property
+    def mean(self) -> float | None:
+        """Score points a game."""
+        return _mean(self.scores)
+
+    @property
+    def sem(self) -> float | None:
+        """Standard error of ``mean``."""
+        return _sem(self.scores)
+
+    @property
+    def perfect(self) -> float | None:
+        """Share of games with the highest possible score."""
+        return _mean(self.scores == self.best)
+
+    @property
+    def baseline_mean(self) -> float | None:
+        """Score points a game of the baseline."""
+        return _mean(self.baseline_scores)
+
+    @property
+    def baseline_sem(self) -> float | None:
+        """Standard error of ``baseline_mean``."""
+        return _sem(self.baseline_scores)
+
+    @property
+    def gain(self) -> float | None:
+        """Score points a game that the policies gain over the baseline on the same decks."""
+        return _mean(self._differences)
+
+    @property
+    def gain_sem(self) -> float | None:
+        """Standard error of ``gain``, by the differences of paired games."""
+        return _sem(self._differences)
+
+    @property
+    def _differences(self) -> FloatArray:
+        """[N] score points over the baseline's; empty without one."""
+        return self.scores - self.baseline_scores if self.baseline is not None else np.zeros(0)
+
+    def __str__(self) -> str:
+        return as_text(self.to_dict(), self.names)
+
+    def __repr__(self) -> str:
+        return f"<Evaluation of {', '.join(self.names)}: {len(self.games)} games, mean {self.mean}>"
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; a mean of nothing, or a standard error of one game, is None."""
         out: dict[str, Any] = {"games": len(self.games), "requested_games": self.requested}
@@ -62,8 +114,7 @@ class Evaluation:
         if self.baseline is not None:
             reference = _summary(self.baseline, self.best)
             out |= {f"blueprint_{name}": value for name, value in reference.items()}
-            difference = self.scores - self.baseline_scores
-            out |= {"gain": _mean(difference), "gain_sem": _sem(difference)}
+            out |= {"gain": self.gain, "gain_sem": self.gain_sem}
         if self.searched:
             for name in _COSTS:
                 values = [getattr(game, name) for game in self.games]
@@ -151,7 +202,9 @@ def evaluate(
         except KeyboardInterrupt:
             _logger.warning("interrupted: the games finished so far are kept")
     done = [i for i in range(games) if all((side, i) in finished for side, _ in sides)]
+    same = all(policy is played[0] for policy in played)
     return Evaluation(
+        names=tuple(map(repr, played[:1] if same else played)),
         parameters=parameters,
         games=tuple(finished["policies", i] for i in done),
         baseline=tuple(finished["baseline", i] for i in done) if reference is not None else None,

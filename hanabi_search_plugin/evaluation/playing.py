@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.game import PAD, FloatArray, IntArray, Worlds
 from hanabi_search_plugin.core.policy import Blueprint, take
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.seat import SeatedPolicy
 
 
 @dataclass(frozen=True)
@@ -79,23 +79,19 @@ def play_game(
     A SearchAgent's decision at turn t draws from ``SeedSequence([*seeds, t])``; other policies draw
     from ``rng``, whose one stream advances.
     """
-    memories = start_memories(worlds, policies)
+    seats = [SeatedPolicy(policy) for policy in policies]
+    for p, seat in enumerate(seats):
+        seat.start(worlds.view(p))
     number = 0
     while not worlds.terminal[0]:
-        actors = worlds.current_player
-        seat = int(actors[0])
-        policy = policies[seat]
-        result = None
-        if isinstance(policy, SearchAgent):
-            sequence = np.random.SeedSequence([*seeds, number])
-            result = policy.decide(memories[seat][0], np.random.default_rng(sequence))
-            action = result.action
-        else:
-            view = worlds.view(seat)
-            action = int(policy.act(view, view.legal, memories[seat], rng)[0])
-        yield Turn(number, seat, action, result, worlds)
-        actions = np.array([action])
-        worlds.step(actions)
+        mover = int(worlds.current_player[0])
+        seat = seats[mover]
+        sequence = np.random.SeedSequence([*seeds, number])
+        draws = np.random.default_rng(sequence) if seat.searches else rng
+        action = seat.act(worlds.view(mover), draws)
+        yield Turn(number, mover, action, seat.last_result, worlds)
+        event = worlds.step(np.array([action]))
         number += 1
         if not worlds.terminal[0]:
-            memories = observe_all(worlds, actors, actions, policies, memories)
+            for p, seat in enumerate(seats):
+                seat.observe(worlds.view(p), event)

@@ -10,9 +10,10 @@ import numpy as np
 from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.core.belief import Belief, ExplicitBelief
 from hanabi_search_plugin.core.capabilities import Enumerable
-from hanabi_search_plugin.core.game import Event, FloatArray, Game, View, Worlds
-from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy, as_blueprint, take
+from hanabi_search_plugin.core.game import Event, FloatArray, Game, View, Worlds, require_game
+from hanabi_search_plugin.core.policy import Blueprint, Memory, take
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
 from hanabi_search_plugin.testing.check_tools import (
     FREQUENCY_SAMPLES,
     ONE,
@@ -27,23 +28,25 @@ from hanabi_search_plugin.testing.check_tools import (
 
 def check_belief(
     game: Game,
-    blueprint: Policy | Blueprint,
+    blueprint: AnyBlueprint,
     *,
     seed: int = 0,
     games: int = 2,
     epsilon: float = 0.0,
     uncertainty: float = 0.0,
 ) -> None:
-    """Check ``game.belief`` at every seat, the others playing ``blueprint``.
+    """Check ``private_belief`` of ``game`` at every seat, the others playing ``blueprint``.
 
-    With the probability ``epsilon`` or ``uncertainty`` that the belief is told (one of the two, see
-    ``Game.belief``) they move at random instead.
+    That is one policy or one a seat; names stand for policies. With the probability ``epsilon`` or
+    ``uncertainty`` that the belief is told (one of the two, see ``private_belief``) they move at
+    random instead.
 
     The true world is always possible, weights sum to 1, samples have the right frequencies and show
     what the seat sees, and an update leaves the old belief alone. On Enumerable games, the weights
     equal Bayes' rule, worked out here world by world. The seat itself moves at random.
     """
-    policies = as_blueprint(blueprint, game.num_players)
+    require_game(game)
+    policies = blueprint_of(blueprint, game)
     rng = np.random.default_rng(seed)
     for seat in list(range(game.num_players)) * games:
         worlds = game.deal(rng, 1)

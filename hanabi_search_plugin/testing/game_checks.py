@@ -10,36 +10,54 @@ import numpy as np
 from hanabi_search_plugin.beliefs.belief_model import Grounded
 from hanabi_search_plugin.core.capabilities import Enumerable, PrivateTokens, Redeterminizes
 from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
-from hanabi_search_plugin.core.game import Game, IntArray, View, Worlds
+from hanabi_search_plugin.core.game import Game, IntArray, View, Worlds, require_game
+from hanabi_search_plugin.core.plain_game import PlainGame
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.testing.check_tools import TOLERANCE, joint, random_legal, require
+from hanabi_search_plugin.testing.check_tools import (
+    TOLERANCE,
+    close_to,
+    joint,
+    random_legal,
+    require,
+)
 
 
 def check_game(game: Game, *, seed: int = 0, games: int = 8) -> None:
     """Check that ``game`` keeps its contract in ``games`` games of random legal moves.
 
     Determinism by seed, legal masks and IllegalActionError, copies that meet the same chance and
-    leave the original alone, batch independence, views that show their seat's part alone, ends
-    and returns; and where declared, ``Enumerable``, ``Redeterminizes`` and ``PrivateTokens``.
+    leave the original alone, batch independence, views that show their seat's part alone in
+    encodings of one shape, ends and returns; and where declared, ``Enumerable``,
+    ``Redeterminizes`` and ``PrivateTokens``. ``public_actions=True`` is checked where chance can be
+    listed: see ``_check_public``.
     """
+    require_game(game)
     rng = np.random.default_rng(seed)
+    shapes: dict[tuple[int, str], tuple[int, ...]] = {}
     first, second = (game.deal(np.random.default_rng(seed), games) for _ in range(2))
     require(joint(first) == joint(second), f"{game.name}: the same seed deals other worlds")
     worlds = game.deal(rng, games)
     if isinstance(game, Enumerable):
         _check_deals(game, worlds)
     for moves in range(game.max_length + 1):
-        _check_position(game, worlds)
+        _check_position(game, worlds, shapes)
         worlds = worlds.select(np.flatnonzero(~worlds.terminal))
         if len(worlds) == 0:
             return
         require(moves < game.max_length, f"{game.name} is longer than {game.max_length} moves")
         _check_hidden(game, worlds, rng)
+        if game.public_actions and isinstance(game, Enumerable):
+            _check_public(game, worlds)
         worlds = _check_step(game, worlds, random_legal(worlds.legal, rng))
 
 
-def _check_position(game: Game, worlds: Worlds) -> None:
-    """Shapes, masks, views and returns of one batch."""
+def _check_position(
+    game: Game, worlds: Worlds, shapes: dict[tuple[int, str], tuple[int, ...]]
+) -> None:
+    """Shapes, masks, views and returns of one batch.
+
+    ``shapes`` are those of a row of each player's encodings, as far as they were seen.
+    """
     n, name = len(worlds), game.name
     current, legal, returns = worlds.current_player, worlds.legal, worlds.returns
     require(current.shape == (n,), f"{name}: current_player must be [B], got {current.shape}")
@@ -66,7 +84,16 @@ def _check_position(game: Game, worlds: Worlds) -> None:
     if game.rewards == "zero_sum":
         require(bool((abs(over.sum(axis=1)) < 1e-6).all()), f"{name}: returns are not zero-sum")
     for p in range(game.num_players):
-        _check_view(game, worlds.view(p), current, np.where(current[:, None] == p, legal, False))
+        view = worlds.view(p)
+        _check_view(game, view, current, np.where(current[:, None] == p, legal, False))
+        for encoding in game.encodings:
+            shape = view.observation(encoding).shape[1:]
+            first = shapes.setdefault((p, encoding), shape)
+            require(
+                shape == first,
+                f"{name}, player {p}: a row of {encoding} must have one shape in every position, "
+                f"got {first} and {shape}",
+            )
 
 
 def _check_view(game: Game, view: View, current: IntArray, legal: Any) -> None:
@@ -162,6 +189,32 @@ def _check_branch(
         joint(again) == joint(children) + before,
         f"{game.name}: concat and reseed must keep the worlds and their order",
     )
+
+
+def _check_public(game: Enumerable, worlds: Worlds) -> None:
+    """Different public actions must not look the same to another player.
+
+    Those that change nothing for anybody may, except in a ``PlainGame``, whose views must show what
+    is public. Where the game ends nobody needs to tell them apart.
+    """
+    row, action = np.nonzero(worlds.legal)
+    children, parent, chance = game.branch(worlds.select(row), action)
+    effects: list[dict[Any, float]] = [{} for _ in row]
+    for i, shown, share in zip(parent.tolist(), joint(children), chance.tolist(), strict=True):
+        effects[i][shown] = effects[i].get(shown, 0.0) + share
+    on = np.flatnonzero(~children.terminal)
+    children, parent = children.select(on), parent[on]
+    movers = worlds.current_player[row]
+    for p in range(game.num_players):
+        seen: dict[tuple[int, Hashable], int] = {}
+        for i, key in zip(parent.tolist(), children.view(p).keys(), strict=True):
+            j = seen.setdefault((int(row[i]), key), i)
+            harmless = not isinstance(game, PlainGame) and close_to(effects[i], effects[j])
+            require(
+                movers[i] == p or action[i] == action[j] or harmless,
+                f"{game.name}: public_actions must be False, or player {p} must see whether player "
+                f"{movers[i]} played {action[j]} or {action[i]}",
+            )
 
 
 def _check_hidden(game: Game, worlds: Worlds, rng: np.random.Generator) -> None:

@@ -10,9 +10,10 @@ from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.capabilities import Enumerable, Redeterminizes
 from hanabi_search_plugin.core.errors import UnsupportedError
-from hanabi_search_plugin.core.game import Event, Game, IntArray, View, Worlds
+from hanabi_search_plugin.core.game import Event, Game, IntArray, View, Worlds, require_game
 from hanabi_search_plugin.core.policy import Memory, Policy, UniformPolicy, as_blueprint, take
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.registry import AnyBlueprint, AnyPolicy, blueprint_of, policy_of
 from hanabi_search_plugin.testing.check_tools import (
     FREQUENCY_SAMPLES,
     ONE,
@@ -29,14 +30,16 @@ from hanabi_search_plugin.testing.check_tools import (
 )
 
 
-def check_policy(policy: Policy, game: Game, *, seed: int = 0, games: int = 4) -> None:
-    """Check that ``policy`` keeps its contract at every seat of ``game``.
+def check_policy(game: Game, policy: AnyPolicy, *, seed: int = 0, games: int = 4) -> None:
+    """Check that ``policy`` (or that of a name) keeps its contract at every seat of ``game``.
 
     Legal moves; nothing changed by ``act``, nor the old memory by ``observe``; determinism where
     declared and by stream; probabilities that match ``act``; batch independence and forks; and no
     peeking: other hidden information behind the same view changes nothing. Half of the moves played
     are random, as a policy under search meets.
     """
+    require_game(game)
+    policy = policy_of(policy, game)
     rng = np.random.default_rng(seed)
     seats = range(game.num_players)
     worlds = game.deal(rng, games)
@@ -64,20 +67,28 @@ def check_policy(policy: Policy, game: Game, *, seed: int = 0, games: int = 4) -
 
 
 def check_agent(
-    agent: Policy, game: Game, *, seed: int = 0, games: int = 1, partner: Policy | None = None
+    game: Game,
+    agent: AnyPolicy,
+    *,
+    seed: int = 0,
+    games: int = 1,
+    partner: AnyBlueprint | None = None,
 ) -> None:
     """Check that ``agent`` decides by what its seat has seen, its stream and nothing else.
 
     Beside each game runs a twin: the same history for the agent's seat, other hidden information.
     In both, alone and in a batch, and again when the game has gone on, the agent makes the same
-    decision from the same stream. The others play ``partner``: by default a SearchAgent's
-    blueprint, else uniform random legal moves. ``RANDOM_MOVES`` of all moves, the agent's own
-    included, are replaced by random ones, so that histories hold what no policy here would do.
+    decision from the same stream. The others play ``partner``, one policy or one a seat: by default
+    a SearchAgent's blueprint, else uniform random legal moves. Names stand for policies.
+    ``RANDOM_MOVES`` of all moves, the agent's own included, are replaced by random ones, so that
+    histories hold what no policy here would do.
     """
+    require_game(game)
+    agent = policy_of(agent, game)
     rng = np.random.default_rng(seed)
-    others = as_blueprint(partner or UniformPolicy(), game.num_players)
-    if partner is None and isinstance(agent, SearchAgent):
-        others = agent.blueprint
+    if partner is None:
+        partner = agent.blueprint if isinstance(agent, SearchAgent) else UniformPolicy()
+    others = blueprint_of(partner, game)
     for seat in list(range(game.num_players)) * games:
         worlds = game.deal(rng, 1)
         twins = Twins(game, worlds, seat)
@@ -142,8 +153,10 @@ def _check_act(
     everything, legal, before = np.arange(len(view)), view.legal, snapshot(memory)
     actions = policy.act(view, legal, memory, streams.select(everything))
     require(
-        actions.shape == (len(view),) and bool(legal[everything, actions].all()),
-        f"{name}: act must give a legal move a world, got {actions.tolist()}",
+        actions.shape == (len(view),)
+        and actions.dtype.kind in "iu"
+        and bool(legal[everything, actions].all()),
+        f"{name}: act must give a legal move a world, in integers, got {actions.tolist()}",
     )
     require(same_memory(memory, before), f"{name}: act changed the memory")
     again = policy.act(view, legal, memory, streams.select(everything))
@@ -205,7 +218,10 @@ def _check_decision(agent: Policy, view: View, memory: Memory, stream: Streams) 
     twice = np.array([0, 0])
     action = agent.act(view, view.legal, memory, stream.select(ONE))
     name = name_of(agent)
-    require(bool(view.legal[0, action[0]]), f"{name}: the move {action[0]} is not legal")
+    require(
+        action.dtype.kind in "iu" and bool(view.legal[0, action[0]]),
+        f"{name}: the move {action[0]} is not legal",
+    )
     again = agent.act(view, view.legal, memory, stream.select(ONE))
     require(np.array_equal(action, again), f"{name}: the same stream gives another decision")
     other = Streams(stream.state + np.uint64(1))

@@ -520,7 +520,7 @@ def test_lbs_on_the_tiger_problem() -> None:
     assert result.baseline_scores.mean() == pytest.approx(-1 + 8.5 - 15, abs=13)
     assert result.to_dict()["gain"] > 4 and exact.to_dict()["gain"] > 4
     assert np.mean(result.scores == exact.scores) > 0.9
-    check_agent(agent, game, games=2)
+    check_agent(game, agent, games=2)
 
 
 def test_memory_by_replay_is_the_memory_of_the_true_hand() -> None:

@@ -66,7 +66,7 @@ BOTS = ("smartbot", "vdb", "cautious", "random")
 @pytest.mark.parametrize("epsilon", [0.0, 0.2])
 def test_a_mixture_is_a_policy(game: Game, epsilon: float) -> None:
     bots = named(game, *BOTS) if isinstance(game, HanabiGame) else (UniformPolicy(),)
-    check_policy(Mixture((*bots, *HASHED), epsilon=epsilon), game, games=2)
+    check_policy(game, Mixture((*bots, *HASHED), epsilon=epsilon), games=2)
 
 
 def test_a_mixture_moves_as_who_draws_a_policy_and_keeps_to_it() -> None:

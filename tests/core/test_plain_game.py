@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hanabi_search_plugin import Sparta, UniformPolicy, upgrade
+from hanabi_search_plugin import Sparta, UniformPolicy, evaluate, upgrade
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
-from hanabi_search_plugin.core.game import NOBODY, PAD
-from hanabi_search_plugin.core.plain_game import Outcomes, PlainGame
+from hanabi_search_plugin.core.game import NOBODY, PAD, Event
+from hanabi_search_plugin.core.plain_game import Outcomes, PlainGame, PlainWorlds
+from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.testing import check_agent, check_game
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
@@ -23,6 +24,7 @@ class TinyHanabi(PlainGame):
     """OpenSpiel's tiny_hanabi; a state is both cards and the moves made."""
 
     name, num_players, num_actions, return_range, max_length = "tiny", 2, 3, (0.0, 10.0), 2
+    public_actions = True
     payoff = np.array(
         OpenSpielGame("tiny_hanabi").spiel.get_parameters()["payoff"].split(";"), dtype=float
     ).reshape(2, 2, 3, 3)
@@ -74,10 +76,148 @@ class Dice(PlainGame):
         return [*state, *[0] * (2 - len(state))]
 
 
-@pytest.mark.parametrize("make", [TinyHanabi, Dice])
+class Channel(PlainGame):
+    """Player 0 says a word; of 0.2 of them player 1 hears the other one, and guesses the word."""
+
+    name, num_players, num_actions, return_range, max_length = "channel", 2, 2, (0.0, 1.0), 2
+
+    def initial_states(self) -> Outcomes:
+        return [((), 1.0)]
+
+    def current_player(self, state: Any) -> int:
+        return {0: 0, 2: 1, 3: NOBODY}[len(state)]
+
+    def legal_actions(self, state: Any) -> Sequence[int]:
+        return range(2)
+
+    def next_states(self, state: Any, action: int) -> Outcomes:
+        if state:
+            return [((*state, action), 1.0)]
+        return [((action, action), 0.8), ((action, 1 - action), 0.2)]
+
+    def returns(self, state: Any) -> Sequence[float]:
+        return [float(len(state) == 3 and state[0] == state[2])] * 2
+
+    def observation(self, state: Any, player: int) -> Sequence[float]:
+        return [state[1] if state and player == 1 else PAD]
+
+
+class PublicChannel(Channel):
+    public_actions = True
+
+
+class NoisyChannel(Channel):
+    public_actions = False
+
+
+class Secret(PublicChannel):
+    """Nothing is heard."""
+
+    def observation(self, state: Any, player: int) -> Sequence[float]:
+        return [len(state)]
+
+
+def test_a_game_must_say_whether_its_actions_are_public() -> None:
+    game = Channel()
+    says = r"Channel must set public_actions \(True where every player sees the others' actions"
+    for use in (
+        game.deals,
+        lambda: game.deal(np.random.default_rng(0), 1),
+        lambda: check_game(game),
+        lambda: evaluate(game, UniformPolicy(), games=1),
+        lambda: upgrade(UniformPolicy(), game, Sparta()),
+    ):
+        with pytest.raises(ContractError, match=says):
+            use()
+
+
+def test_all_that_is_not_set_is_named() -> None:
+    class Blank(NoisyChannel):
+        def __getattribute__(self, name: str) -> Any:
+            if name in ("name", "num_players", "num_actions", "return_range", "max_length"):
+                raise AttributeError(name)
+            return super().__getattribute__(name)
+
+    names = ("name", "num_players", "num_actions", "return_range", "max_length")
+    says = "Blank must set " + ", ".join(rf"{name} \([^)]*\)" for name in names) + "$"
+    with pytest.raises(ContractError, match=says):
+        Blank().deals()
+
+
+@pytest.mark.parametrize("make", [PublicChannel, Secret])
+def test_actions_that_are_not_public_are_caught(make: type[PlainGame]) -> None:
+    says = "public_actions must be False, or player 1 must see whether player 0 played 0 or 1"
+    with pytest.raises(ContractError, match=says):
+        check_game(make())
+
+
+def test_a_noisy_channel_tells_what_it_should() -> None:
+    game = NoisyChannel()
+    check_game(game)
+    start, _ = game.deals()
+    heard, _, _ = game.branch(start, np.array([0]))
+    belief = EnumeratedBelief.start(game, (UniformPolicy(), UniformPolicy()), start.view(1))
+    world = heard.select(np.array([1]))  # 0 was said, 1 was heard
+    event = Event(np.array([0]), np.array([0])).seen_by(1, game)
+    worlds, weights = belief.update(event, world.view(1)).support()
+    said = {state[0]: weight for state, weight in zip(worlds.states, weights, strict=True)}
+    assert [said[0], said[1]] == pytest.approx([0.2, 0.8])
+
+
+@pytest.mark.parametrize(
+    "states",
+    [
+        [0, 1],
+        [(0, 1, None), (1, 1, None)],
+        [(0, None)],
+        [(0, "1")],
+        [],
+        None,
+    ],
+)
+def test_forgotten_probabilities_are_named(states: Any) -> None:
+    class Careless(Dice):
+        def initial_states(self) -> Outcomes:
+            return states
+
+    class CarelessLater(Dice):
+        def next_states(self, state: Any, action: int) -> Outcomes:
+            return states
+
+    says = "dice: {} must list pairs of a state and its probability, got "
+    for use in (Careless().deals, lambda: check_game(Careless())):
+        with pytest.raises(ContractError, match=says.format("initial_states")):
+            use()
+    worlds, _ = CarelessLater().deals()
+    with pytest.raises(ContractError, match=says.format("next_states")):
+        worlds.game.branch(worlds, np.array([0]))
+    with pytest.raises(ContractError, match=says.format("next_states")):
+        worlds.step(np.array([0]))
+
+
+def test_probabilities_must_sum_to_1() -> None:
+    class Lossy(Dice):
+        def initial_states(self) -> Outcomes:
+            return [((), 0.5), ((1,), 0.25)]
+
+    with pytest.raises(ContractError, match=r"probabilities of initial_states .* got 0\.75 of"):
+        Lossy().deals()
+
+
+def test_observations_that_grow_are_caught() -> None:
+    class Growing(Dice):
+        def observation(self, state: Any, player: int) -> Sequence[float]:
+            return [0, *state]
+
+    says = "dice, player 0: a row of observation must have one shape in every position"
+    with pytest.raises(ContractError, match=says):
+        check_game(Growing())
+
+
+@pytest.mark.parametrize("make", [TinyHanabi, Dice, NoisyChannel])
 def test_the_contract_is_kept(make: type[PlainGame]) -> None:
     check_game(make(), games=40)
-    check_agent(upgrade(UniformPolicy(), make(), search=Sparta(rollouts=600)), make())
+    check_agent(make(), upgrade(UniformPolicy(), make(), search=Sparta(rollouts=600)))
 
 
 def test_chance_comes_as_often_as_it_should() -> None:
@@ -119,6 +259,8 @@ def test_bad_input_says_what_was_expected() -> None:
     worlds = game.deal(np.random.default_rng(0), 3)
     with pytest.raises(IllegalActionError, match=r"expected 3 actions, got shape \(2,\)"):
         worlds.step(np.array([0, 1]))
+    with pytest.raises(IllegalActionError, match="expected actions in integers, got float64"):
+        worlds.step(np.array([0.0, 1.0, 0.0]))
     with pytest.raises(IllegalActionError, match=r"world 1 allows the actions \[0, 1\], got 2"):
         worlds.step(np.array([0, 2, 0]))
     with pytest.raises(UnsupportedError, match=r"has the encodings .*'observation'"):
@@ -130,8 +272,7 @@ def test_bad_input_says_what_was_expected() -> None:
         def observation(self, state: Any, player: int) -> Sequence[float]:
             return list(state)
 
-    worlds = Ragged().concat([worlds, worlds.select(np.array([0]))])
-    worlds.states = (*worlds.states[:3], (1,))
+    worlds = PlainWorlds(Ragged(), [(), (), (), (1,)], Streams(np.zeros(4, dtype=np.uint64)))
     with pytest.raises(ContractError, match=r"as many numbers in every state, got \[0, 1\]"):
         worlds.view(0).observation("observation")
 

@@ -14,14 +14,19 @@ from hanabi_search_plugin import (
     ConfigError,
     HanabiConfig,
     HanabiGame,
+    SmartBot,
+    Sparta,
     UniformPolicy,
+    UnknownPartners,
     UnsupportedError,
     evaluate,
     registry,
+    upgrade,
 )
 from hanabi_search_plugin.core.policy import Policy
 from hanabi_search_plugin.hanabi.bots.scores import self_play_scores
 from hanabi_search_plugin.registry import load_policy, networks, policies, register_policy
+from hanabi_search_plugin.testing import check_agent, check_belief, check_game, check_policy
 
 
 @pytest.fixture
@@ -50,6 +55,54 @@ def test_a_policy_of_ones_own_is_found_by_name_with_its_options(empty_place: Non
         "flag": True,
         "other": False,
     }
+
+
+def test_a_name_stands_for_a_policy_wherever_one_is_asked_for() -> None:
+    game = HanabiGame(players=2, colors=2, ranks=2, hand_size=2)
+    bot = load_policy("smartbot", game)
+    named, given = (evaluate(game, policy, games=2) for policy in ("smartbot", bot))
+    assert named.games == given.games
+    agent = upgrade("smartbot", game)
+    assert isinstance(agent.blueprint[1], SmartBot) and agent.search == Sparta()
+    check_policy(game, "smartbot", games=1)
+    check_agent(game, "smartbot", partner="vdb")
+    check_belief(game, ("smartbot", "vdb"), games=1)
+
+
+def test_a_class_given_for_a_thing_is_named_with_what_to_write() -> None:
+    game: Any = HanabiGame(players=2)
+    a_class: Any = SmartBot
+    policy = r"expected a Policy, or 2 of them, one a seat, got the class SmartBot: "
+    policy += r"write SmartBot\(\), not SmartBot$"
+    for use in (
+        lambda: evaluate(game, a_class, games=1),
+        lambda: evaluate(game, "smartbot", games=1, baseline=(SmartBot(), a_class)),
+        lambda: upgrade(a_class, game, Sparta()),
+        lambda: check_policy(game, a_class),
+        lambda: check_agent(game, a_class),
+        lambda: check_agent(game, "smartbot", partner=a_class),
+        lambda: check_belief(game, a_class),
+    ):
+        with pytest.raises(UnsupportedError, match=policy):
+            use()
+    says = r"expected candidates that are policies, got the class SmartBot: write SmartBot\(\)"
+    with pytest.raises(UnsupportedError, match=says):
+        UnknownPartners([load_policy("vdb"), a_class])
+    with pytest.raises(UnsupportedError, match=r"policies, got a str: .* load_policy of a name"):
+        UnknownPartners(["vdb"])  # type: ignore[list-item]
+    a_search: Any = Sparta
+    with pytest.raises(ConfigError, match=r"got the class Sparta: write Sparta\(\), not Sparta$"):
+        upgrade("smartbot", game, a_search)
+    a_game: Any = HanabiGame
+    says = r"expected a Game of this package, got the class HanabiGame: write HanabiGame\(\), not"
+    for use in (
+        lambda: evaluate(a_game, "smartbot", games=1),
+        lambda: upgrade("smartbot", a_game),
+        lambda: load_policy("smartbot", a_game),
+        lambda: check_game(a_game),
+    ):
+        with pytest.raises(UnsupportedError, match=says):
+            use()
 
 
 def test_errors_say_what_there_is(empty_place: None) -> None:

@@ -162,6 +162,12 @@ def test_wrong_length():
         check_game(game)
 
 
+def test_actions_that_are_not_public():
+    game = OpenSpielGame("phantom_ttt", public_actions=True)
+    with pytest.raises(ContractError, match=r"public_actions must be False, or player \d must"):
+        check_game(game, games=2)
+
+
 # Policies
 
 
@@ -205,6 +211,11 @@ class PeekingEarly(First):
 class Illegal(First):
     def act(self, view, legal, memory, rng):
         return (~legal).argmax(axis=1)
+
+
+class InFloats(First):
+    def act(self, view, legal, memory, rng):
+        return legal.argmax(axis=1).astype(float)
 
 
 class MutatesInAct(First):
@@ -259,7 +270,7 @@ class WrongOneHot(First):
 @pytest.mark.parametrize("policy", [First(), UniformPolicy()])
 @pytest.mark.parametrize("name", ["tiny_hanabi", "leduc_poker", SMALL_HANABI])
 def test_sound_policies_pass(policy, name):
-    check_policy(policy, OpenSpielGame(name))
+    check_policy(OpenSpielGame(name), policy)
 
 
 @pytest.mark.parametrize(
@@ -267,6 +278,7 @@ def test_sound_policies_pass(policy, name):
     [
         (Peeking(), "cannot see"),
         (Illegal(), "legal move"),
+        (InFloats(), "in integers"),
         (MutatesInAct(), "act changed the memory"),
         (MutatesInObserve(), "observe changed the old memory"),
         (Global(), "same stream gives another move"),
@@ -280,7 +292,7 @@ def test_sound_policies_pass(policy, name):
 )
 def test_broken_policies(policy, says):
     with pytest.raises(ContractError, match=says):
-        check_policy(policy, OpenSpielGame(SMALL_HANABI))
+        check_policy(OpenSpielGame(SMALL_HANABI), policy)
 
 
 # Beliefs
@@ -408,8 +420,8 @@ class PeekingSearch(BeliefAgent):
 @pytest.mark.parametrize("name", ["tiny_hanabi", "leduc_poker", SMALL_HANABI])
 def test_sound_agents_pass(name):
     game = OpenSpielGame(name)
-    check_agent(upgrade(UniformPolicy(), game, search=Sparta(rollouts=30)), game)
-    check_agent(UniformPolicy(), game)
+    check_agent(game, upgrade(UniformPolicy(), game, search=Sparta(rollouts=30)))
+    check_agent(game, UniformPolicy())
 
 
 @pytest.mark.parametrize(
@@ -421,15 +433,16 @@ def test_sound_agents_pass(name):
         (BatchDependent(), "alone than in a batch"),
         (ForkSharing(), "observe changed the memory"),
         (Illegal(), "not legal"),
+        (InFloats(), "not legal"),
     ],
 )
 def test_broken_agents(agent, says):
     with pytest.raises(ContractError, match=says):
-        check_agent(agent, OpenSpielGame(SMALL_HANABI), games=4)
+        check_agent(OpenSpielGame(SMALL_HANABI), agent, games=4)
 
 
 def test_a_peeking_search_is_caught():
     game = OpenSpielGame(SMALL_HANABI)
     agent = PeekingSearch(game, (UniformPolicy(),) * 2, Sparta(rollouts=30))
     with pytest.raises(ContractError, match="cannot see"):
-        check_agent(agent, game)
+        check_agent(game, agent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import threading
 from dataclasses import dataclass
@@ -12,20 +13,35 @@ from typing import Any
 import numpy as np
 import pyspiel
 import pytest
+from rich.console import Console
 
+from hanabi_search_plugin.algorithms.ismcts import SoIsmcts
+from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
+from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief_agent import BeliefAgent, upgrade
+from hanabi_search_plugin.beliefs.particles import Particles
+from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners
+from hanabi_search_plugin.cli.commands import evaluation_table
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.errors import ConfigError, RecordError, UnsupportedError
+from hanabi_search_plugin.core.errors import (
+    ConfigError,
+    ContractError,
+    IllegalActionError,
+    RecordError,
+    UnsupportedError,
+)
 from hanabi_search_plugin.core.policy import UniformPolicy
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.evaluation.evaluate import evaluate, without_search
 from hanabi_search_plugin.evaluation.match import GameResult, deal_block, deal_game
 from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb
+from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
 from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
 from hanabi_search_plugin.hanabi.bots.rulebook import DiscardOldest, PlayProbablySafe
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.registry import load_policy
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 GAME = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, life_tokens=3)
 
@@ -276,6 +292,34 @@ def test_an_error_in_a_policy_is_raised() -> None:
         evaluate(GAME, (UniformPolicy(), upgrade(UniformPolicy(), GAME, Broken())), games=5)
 
 
+class InFloats(UniformPolicy):
+    def act(self, view: Any, legal: Any, memory: Any, rng: Any) -> Any:
+        return super().act(view, legal, memory, rng).astype(float)
+
+
+class InRows(UniformPolicy):
+    def act(self, view: Any, legal: Any, memory: Any, rng: Any) -> Any:
+        return super().act(view, legal, memory, rng)[:, None]
+
+
+def test_what_is_no_action_is_refused() -> None:
+    searching = upgrade(UniformPolicy(), GAME, LastMove())
+    for wrong, got in ((InFloats(), "float64 of shape"), (InRows(), r"int64 of shape \(\d+, 1\)")):
+        says = f"{type(wrong).__name__}.* must act in integers, one for each of .*, got {got}"
+        with pytest.raises(ContractError, match=says):
+            evaluate(GAME, wrong, games=2)
+        with pytest.raises(ContractError, match=says):  # beside a search, game by game
+            evaluate(GAME, (wrong, searching), games=1, baseline=UniformPolicy())
+
+
+def test_games_take_integers_alone() -> None:
+    for game in (GAME, OpenSpielGame("tiny_hanabi")):
+        worlds = game.deal(np.random.default_rng(0), 2)
+        for wrong in (np.zeros(2), np.zeros(2, dtype=bool)):
+            with pytest.raises(IllegalActionError, match="expected actions in integers, got"):
+                worlds.step(wrong)
+
+
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
@@ -305,11 +349,75 @@ def test_what_upgrade_and_evaluate_do_not_take_is_named() -> None:
             upgrade(wrong, GAME, search)
         with pytest.raises(UnsupportedError, match=says):
             evaluate(GAME, wrong, games=1)
-    for nothing in (None, Sparta):
-        with pytest.raises(ConfigError, match=r"search must be a search, as Sparta\(\) is, got"):
-            upgrade(policy, GAME, nothing)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"search must be a search, as Sparta\(\) is, got 'lbs'"):
+        upgrade(policy, GAME, "lbs")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="epsilon must be from 0 to 1, got 'a'"):
         upgrade(policy, GAME, search, epsilon="a")  # type: ignore[arg-type]
+
+
+def test_figures_are_those_of_the_record() -> None:
+    evaluation = evaluate(GAME, line_up(), games=5, seed=3)
+    result = evaluation.to_dict()
+    assert evaluation.gain is not None and evaluation.gain_sem is not None
+    assert (evaluation.mean, evaluation.sem) == (result["mean"], result["sem"])
+    assert evaluation.perfect == result["perfect"]
+    assert evaluation.baseline_mean == result["blueprint_mean"]
+    assert evaluation.baseline_sem == result["blueprint_sem"]
+    assert (evaluation.gain, evaluation.gain_sem) == (result["gain"], result["gain_sem"])
+    assert evaluation.gain == pytest.approx(evaluation.mean - evaluation.baseline_mean)
+
+
+def test_what_there_is_nothing_of_is_none() -> None:
+    one = evaluate(GAME, UniformPolicy(), games=1)
+    assert one.mean is not None and one.perfect is not None
+    assert one.sem is one.gain is one.gain_sem is one.baseline_mean is one.baseline_sem is None
+    none = dataclasses.replace(one, games=())
+    assert none.mean is none.sem is none.perfect is None
+    assert "-" in str(none)
+
+
+@pytest.mark.parametrize("policies", [UniformPolicy(), line_up()])
+@pytest.mark.parametrize("games", [1, 5])
+def test_an_evaluation_prints_as_the_table_of_the_command_line(policies: Any, games: int) -> None:
+    evaluation = evaluate(GAME, policies, games=games, seed=3)
+    evaluation = dataclasses.replace(evaluation, names=("a", "b"))  # a long title is wrapped
+    console = Console(width=200, file=io.StringIO(), no_color=True)
+    console.print(evaluation_table(evaluation, evaluation.names))
+    assert isinstance(console.file, io.StringIO)
+    drawn = [line.rstrip() for line in console.file.getvalue().splitlines()]
+    assert str(evaluation).splitlines() == drawn
+    assert any(line.startswith("gain") for line in drawn) == evaluation.searched
+
+
+def test_an_interrupted_evaluation_says_so() -> None:
+    whole = evaluate(GAME, UniformPolicy(), games=2, seed=3)
+    first, *_ = str(dataclasses.replace(whole, requested=9)).splitlines()
+    assert first == "UniformPolicy: 2 games of 9, interrupted, seed 3"
+    assert repr(whole) == f"<Evaluation of UniformPolicy: 2 games, mean {whole.mean}>"
+
+
+def test_an_agent_prints_in_one_line() -> None:
+    game = HanabiGame(players=2)
+    bots = (SmartBot(), RuleAgent([DiscardOldest()], strict=True))
+    tiny = OpenSpielGame("tiny_hanabi")
+    assert repr(upgrade("smartbot", game)) == (
+        "Sparta(rollouts=10000) over SmartBot on HanabiGame(players=2)"
+    )
+    assert repr(upgrade(bots, game, Lbs(depth=3), epsilon=0.1, uncertainty=0.2)) == (
+        "Lbs(rollouts=10000, depth=3) over (SmartBot, RuleAgent('rules', strict=True)) on "
+        "HanabiGame(players=2), epsilon=0.1, uncertainty=0.2"
+    )
+    assert repr(upgrade("random", tiny, SoIsmcts(), belief=Particles(50))) == (
+        "SoIsmcts(iterations=1000) over UniformPolicy on OpenSpielGame('tiny_hanabi()'), "
+        "belief=Particles(particles=50)"
+    )
+    assert repr(upgrade(bots[0], game, JointSparta(seed=3), epsilon=0.5)) == (
+        "JointSparta(rollouts=10000, seed=3) over SmartBot on HanabiGame(players=2), epsilon=0.5"
+    )
+    partners = UnknownPartners(bots, prior=np.array([0.5, 0.5]))
+    assert repr(partners).endswith("strict=True)), prior=array([0.5, 0.5]))")
+    assert repr(searching()).startswith("LastMove(spread=2) over UniformPolicy on HanabiGame(")
+    assert repr(BeliefAgent(tiny, bots, test_bad_numbers)).startswith("test_bad_numbers over (")
 
 
 def test_one_game_has_no_standard_error() -> None:
@@ -318,8 +426,6 @@ def test_one_game_has_no_standard_error() -> None:
 
 
 def test_a_search_of_another_game() -> None:
-    from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
-
     game = OpenSpielGame("tiny_hanabi")
     agent = upgrade(UniformPolicy(), game, Sparta(rollouts=60, min_rollouts=10, round_size=10))
     evaluation = evaluate(game, (UniformPolicy(), agent), games=10, seed=3, threads=2)

@@ -140,7 +140,7 @@ def by_seat_agents(environment: Any, policies: list[Policy], seed: int, moves: i
             break
         agent = seats[table.possible_agents.index(name)]
         action = agent.act(observation)
-        result = None if agent.result is None else decision(agent.result)
+        result = None if agent.last_result is None else decision(agent.last_result)
         found.append({"action": int(action), "result": result})
         table.step(action)
     return found

@@ -43,6 +43,7 @@ class Guess(PlainGame):
     """Player 0 says one of three words about a number, player 1 guesses it, knowing its parity."""
 
     name, num_players, num_actions, return_range, max_length = "guess", 2, 9, (0.0, 1.0), 2
+    public_actions = True
 
     def initial_states(self) -> Iterable[tuple[Any, float]]:
         return [((number, None, None), 1 / 9) for number in range(9)]

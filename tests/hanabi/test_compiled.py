@@ -169,8 +169,8 @@ def test_a_silent_bot_resigns_or_plays_the_lowest_legal_action() -> None:
 
 @pytest.mark.parametrize("parameters", GAMES, ids=str)
 def test_contract(parameters: dict[str, Any]) -> None:
-    check_policy(CompiledBot("mirror", Routines(mirror, count), words=2), HanabiGame(**parameters))
-    check_policy(choosing(LEGAL_ANY), HanabiGame(**parameters))
+    check_policy(HanabiGame(**parameters), CompiledBot("mirror", Routines(mirror, count), words=2))
+    check_policy(HanabiGame(**parameters), choosing(LEGAL_ANY))
 
 
 @pytest.mark.parametrize("code", [0, 63, 10_000, -5, -(10**6)])

@@ -201,7 +201,7 @@ def test_the_classifier_follows_the_rule_of_the_highest_output() -> None:
 def test_they_keep_the_contract() -> None:
     agents = [EvalFn(random_network()), EvalFn(random_network(), [TellRandomly()])]
     for agent in agents:
-        check_policy(agent, SMALL)
+        check_policy(SMALL, agent)
         copied = pickle.loads(pickle.dumps(agent))
         assert (copied.script(SMALL) == agent.script(SMALL)).all()
         assert agent.deterministic

@@ -272,7 +272,7 @@ def test_of_two_players_all_that_is_learnt_is_public(version: str) -> None:
 @pytest.mark.parametrize("parameters", [{"players": 2}, {"players": 5}, SMALL], ids=str)
 @versions
 def test_contract(version: str, parameters: dict[str, Any]) -> None:
-    check_policy(BOTS[version], HanabiGame(**parameters))
+    check_policy(HanabiGame(**parameters), BOTS[version])
 
 
 # Mean score and its standard error of the original programs: 20,000 games each of A, 2,000 of B.

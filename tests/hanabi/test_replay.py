@@ -129,6 +129,7 @@ def test_a_policy_agrees_with_its_own_games_of_any_configuration() -> None:
     games = played(HanabiConfig(players=2), SmartBot(), 20)
     games += played(HanabiConfig(players=3), SmartBot(), 20)
     report = replay(games, smartbots)
+    assert report == replay(games, "smartbot") == replay(games, SmartBot())
     assert report.games == 40
     assert report.decisions == report.moves > 2000
     assert report.agreement == 1.0

@@ -260,13 +260,13 @@ def test_agents_equal_the_plain_version(name: str, strict: bool) -> None:
 @pytest.mark.parametrize("parameters", [{"players": 2}, {"players": 5}, SMALL], ids=str)
 @pytest.mark.parametrize("name", ["vdb", "internal"])
 def test_contract(name: str, parameters: dict[str, Any]) -> None:
-    check_policy(rule_agent(name), HanabiGame(**parameters))
+    check_policy(HanabiGame(**parameters), rule_agent(name))
 
 
 def test_contract_with_conventions() -> None:
     for convention in CONVENTIONS[1:]:
         agent = RuleAgent([TellAboutSingleUseful(), *SHIPPED_2018], convention=convention)
-        check_policy(agent, HanabiGame(players=3))
+        check_policy(HanabiGame(players=3), agent)
 
 
 @pytest.mark.parametrize("parameters", [{"players": 3}, SMALL], ids=str)
@@ -504,7 +504,7 @@ def test_an_agent_of_your_own() -> None:
     script = script_of(agent, game)
     assert script is not None and script[ops.RULES] == 4
     assert repr(rule_agent("vdb", convention="any-giver", strict=True)) == (
-        "<vdb, convention='any-giver', strict>"
+        "RuleAgent('vdb', convention='any-giver', strict=True)"
     )
     assert rule_set("9|13") == (RULES[9], RULES[13])
     assert len(TABLE_II) == 9

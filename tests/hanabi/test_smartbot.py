@@ -360,7 +360,7 @@ def test_compiled_games_are_the_plain_ones(parameters: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("parameters", [{"players": 2}, {"players": 5}, SMALL], ids=str)
 def test_contract(parameters: dict[str, Any]) -> None:
-    check_policy(SmartBot(), HanabiGame(**parameters))
+    check_policy(HanabiGame(**parameters), SmartBot())
 
 
 def test_other_games_are_refused() -> None:

@@ -251,7 +251,7 @@ def test_options_are_checked() -> None:
     for options, reason in (
         ({"hidden": 0}, "hidden must be an integer of at least 1, got 0"),
         ({"encoding": "tensor"}, "encoding must be one of v0-1, status-1, got 'tensor'"),
-        ({"listener": "random"}, "listener must remember a mask for each card, got 'random'"),
+        ({"listener": "random"}, "listener must remember a mask for each card, got UniformPolicy"),
         ({"encoding": "v0-1", "listener": "smartbot"}, "listener is an option of the encoding"),
     ):
         with pytest.raises(ConfigError, match=reason):

@@ -97,9 +97,9 @@ def test_one_that_trusts_its_adviser_plays_as_it(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_it_is_a_policy_that_does_not_peek_and_beliefs_hold_it(kind: str) -> None:
     policy = network_policy(network_of(kind, trust=1.0))
-    check_policy(policy, GAME)
-    check_agent(policy, GAME)
-    check_agent(upgrade(policy, GAME, Sparta(rollouts=24, min_rollouts=2)), GAME, games=2)
+    check_policy(GAME, policy)
+    check_agent(GAME, policy)
+    check_agent(GAME, upgrade(policy, GAME, Sparta(rollouts=24, min_rollouts=2)), games=2)
     tiny = HanabiConfig(colors=1, ranks=3, hand_size=2, information_tokens=2)
     torch.manual_seed(0)
     smaller = network_policy(make_network(kind, tiny, KINDS[kind]))

@@ -48,7 +48,7 @@ def test_a_network_scores_as_its_card_says(name: str, model: dict) -> None:
 def test_a_network_is_small_and_plays_its_game_alone(name: str, model: dict) -> None:
     benchmarks = pytest.importorskip("benchmarks.networks")
     assert (benchmarks.MODELS / model["file"]).stat().st_size < LARGEST
-    other = HanabiConfig(**model["config"] | {"life_tokens": 2})
+    other = HanabiGame(**model["config"] | {"life_tokens": 2})
     with pytest.raises(ConfigError, match=f"{name} plays games of .*, got .*life_tokens 2"):
         load_policy(name, other)
 

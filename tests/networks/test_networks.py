@@ -193,8 +193,8 @@ def test_masks_that_learned_nothing_hold_what_hints_and_counting_leave(
 @pytest.mark.parametrize(("name", "options"), NETWORKS)
 def test_a_network_keeps_the_contract_of_policies(name: str, options: dict[str, Any]) -> None:
     network, game = network_of(name, options), HanabiGame(TINY)
-    check_policy(network_policy(network), game, games=2)
-    check_policy(network_policy(network, temperature=2.0), game, games=1)
+    check_policy(game, network_policy(network), games=2)
+    check_policy(game, network_policy(network, temperature=2.0), games=1)
 
 
 @pytest.mark.parametrize(("name", "options"), NETWORKS)

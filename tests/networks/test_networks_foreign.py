@@ -217,9 +217,9 @@ def test_a_foreign_network_is_one_like_any_other(tmp_path: Path) -> None:
     network, game = load_foreign(path, TINY, combine="mean"), HanabiGame(TINY)
     policy = network_policy(network)
     assert policy.combine == "mean" and policy.public_memory
-    check_policy(policy, game, games=2)
+    check_policy(game, policy, games=2)
     search = Sparta(rollouts=60, min_rollouts=4, threshold=0.0)
-    check_agent(upgrade(policy, game, search), game, games=1)
+    check_agent(game, upgrade(policy, game, search), games=1)
     result = evaluate(game, (policy, upgrade(policy, game, search)), games=3, seed=1)
     assert result.to_dict()["gain"] > 0
     save_network(tmp_path / "ours", network, {"source": "a test"})

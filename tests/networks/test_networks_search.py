@@ -124,7 +124,7 @@ def test_a_public_memory_is_kept_once_and_asked_about_every_hand(
     belief = last(public)
     assert belief.exact and belief.likelihoods > 200 and len(belief.partners.seats[1]) == 1
     assert not last(private).exact
-    monkeypatch.setattr(partners, "MAX_BATCHED", 100)
+    monkeypatch.setattr(partner_kinds, "MAX_BATCHED", 100)
     assert not last(public).exact
 
 

@@ -199,12 +199,12 @@ def softmax(output, legal):
 @pytest.mark.parametrize("game", GAMES)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_contract(policy, game):
-    check_policy(POLICIES[policy], GAMES[game], games=1 if game == "openspiel-hanabi" else 2)
+    check_policy(GAMES[game], POLICIES[policy], games=1 if game == "openspiel-hanabi" else 2)
 
 
 @pytest.mark.parametrize("encoding", SMALL.encodings)
 def test_every_encoding_of_hanabi(encoding):
-    check_policy(from_callable(logits, returns="logits", encoding=encoding), SMALL, games=1)
+    check_policy(SMALL, from_callable(logits, returns="logits", encoding=encoding), games=1)
     shapes, view = [], THREE.deal(np.random.default_rng(0), 3).view(0)
     f = lambda obs, mask: shapes.append((obs.dtype, obs.shape)) or logits(obs, mask)  # noqa: E731
     policy = from_callable(f, returns="logits", encoding=encoding)
@@ -427,7 +427,7 @@ def test_search_improves_it(name):
 
 def test_agents_over_it_do_not_peek():
     search = Sparta(rollouts=40, min_rollouts=10, round_size=10)
-    check_agent(upgrade(POLICIES["recurrent, own turns"], SMALL, search=search), SMALL)
+    check_agent(SMALL, upgrade(POLICIES["recurrent, own turns"], SMALL, search=search))
 
 
 @pytest.mark.parametrize("name", ["logits", "recurrent, structured", "recurrent, own turns"])
@@ -689,7 +689,7 @@ def test_modules_keep_the_contract(torch, kind, game):
     else:
         sees = "own turns" if "own" in kind else "all"
         policy = recurrent_module(lstm(torch, game), sees=sees)
-    check_policy(policy, game, games=1)
+    check_policy(game, policy, games=1)
 
 
 def test_modules_are_left_as_they_were(torch):
@@ -807,7 +807,7 @@ def test_tensors_as_the_state_of_a_function(torch):
         return torch.from_numpy(output), state
 
     policy = recurrent(f, initial_state=torch.zeros(WIDTH, dtype=torch.float64))
-    check_policy(policy, SMALL, games=1)
+    check_policy(SMALL, policy, games=1)
     view = SMALL.deal(np.random.default_rng(0), 3).view(1)
     assert same(policy.start(view), recurrent().start(view), rtol=0, atol=1e-12)
     event = Event(np.zeros(3, int), np.zeros(3, int))

@@ -112,8 +112,8 @@ def searched(game: Game, blueprint: Policy | None = None, **options: Any) -> Sea
 def test_policies_of_the_package(name: str) -> None:
     for game in (TWO, THREE):
         policy = load_policy(name, game)
-        check_agent(policy, game)
-        check_agent(searched(game, policy), game)
+        check_agent(game, policy)
+        check_agent(game, searched(game, policy))
 
 
 def jointly(game: Game, blueprint: Policy) -> SearchAgent:
@@ -123,9 +123,9 @@ def jointly(game: Game, blueprint: Policy) -> SearchAgent:
 
 @pytest.mark.parametrize("name", ["smartbot", "iggi"])
 def test_joint_searches(name: str) -> None:
-    check_agent(jointly(TWO, load_policy(name)), TWO, games=2)
-    check_agent(jointly(THREE, load_policy(name)), THREE, games=2)
-    check_agent(jointly(SPIEL[0], UniformPolicy()), SPIEL[0])
+    check_agent(TWO, jointly(TWO, load_policy(name)), games=2)
+    check_agent(THREE, jointly(THREE, load_policy(name)), games=2)
+    check_agent(SPIEL[0], jointly(SPIEL[0], UniformPolicy()))
 
 
 @pytest.mark.parametrize("search", [MoIsmcts, RisMcts])
@@ -134,10 +134,10 @@ def test_tree_searches(search: type[TreeSearch]) -> None:
     for game in (TWO, THREE):
         for guide in (None, rules):
             agent = upgrade(load_policy("vdb"), game, search(iterations=30, guide=guide))
-            check_agent(agent, game)
+            check_agent(game, agent)
         by_estimates = search(iterations=30, guide=load_policy("evalfn-c"), leaves="estimates")
-        check_agent(upgrade(load_policy("vdb"), game, by_estimates), game)
-    check_agent(upgrade(UniformPolicy(), SPIEL[0], search(iterations=30)), SPIEL[0])
+        check_agent(game, upgrade(load_policy("vdb"), game, by_estimates))
+    check_agent(SPIEL[0], upgrade(UniformPolicy(), SPIEL[0], search(iterations=30)))
 
 
 def adapting(game: Game, *candidates: Policy) -> SearchAgent:
@@ -148,10 +148,10 @@ def adapting(game: Game, *candidates: Policy) -> SearchAgent:
 def test_agents_that_do_not_know_their_partners() -> None:
     candidates = tuple(load_policy(name) for name in ("vdb", "smartbot", "cautious", "random"))
     for game in (TWO, THREE):
-        check_agent(adapting(game, *candidates), game)
+        check_agent(game, adapting(game, *candidates))
         unknown = UnknownPartners(candidates)
-        check_agent(searched(game, candidates[0], belief=unknown), game, partner=candidates[1])
-    check_agent(adapting(SPIEL[0], UniformPolicy()), SPIEL[0])
+        check_agent(game, searched(game, candidates[0], belief=unknown), partner=candidates[1])
+    check_agent(SPIEL[0], adapting(SPIEL[0], UniformPolicy()))
 
 
 def test_agents_that_recognise_their_partners() -> None:
@@ -161,7 +161,7 @@ def test_agents_that_recognise_their_partners() -> None:
     for game in (TWO, THREE):
         for search in (Predictor(iterations=30), Sparta(rollouts=24, min_rollouts=2)):
             agent = upgrade(candidates[0], game, search, belief=learned)
-            check_agent(agent, game, partner=candidates[1])
+            check_agent(game, agent, partner=candidates[1])
 
 
 def learned(game: Game, policy: Policy, model: BeliefModel, depth: int | None) -> SearchAgent:
@@ -173,7 +173,7 @@ def learned(game: Game, policy: Policy, model: BeliefModel, depth: int | None) -
 def test_searches_over_grounded_beliefs(name: str) -> None:
     """By replay, and with a memory that is public."""
     for game in (TWO, THREE):
-        check_agent(learned(game, load_policy(name), Grounded(game), None), game, games=2)
+        check_agent(game, learned(game, load_policy(name), Grounded(game), None), games=2)
 
 
 def test_learned_beliefs() -> None:
@@ -195,7 +195,7 @@ def test_learned_beliefs() -> None:
             made = make_network(name, game.config, {"hidden": 8})
             policy = network_policy(made, critic=None if name == "recurrent" else critic)
             agent = learned(game, policy, NetworkBelief(game, network), 3)
-            check_agent(agent, game, games=1)
+            check_agent(game, agent, games=1)
 
 
 @pytest.mark.parametrize("name", ["masks", "public-lstm", "feed-forward", "recurrent"])
@@ -209,13 +209,13 @@ def test_networks(name: str) -> None:
         network = make_network(name, game.config, {"hidden": 8})
         for parameter in network.parameters():
             torch.nn.init.normal_(parameter, std=0.5)
-        check_agent(network_policy(network), game, games=2)
+        check_agent(game, network_policy(network), games=2)
 
 
 def test_more_searches() -> None:
-    check_agent(searched(TWO, load_policy("smartbot"), epsilon=0.1), TWO)
+    check_agent(TWO, searched(TWO, load_policy("smartbot"), epsilon=0.1))
     mixed = (load_policy("smartbot"), load_policy("iggi"), UniformPolicy())
-    check_agent(upgrade(mixed, THREE, Sparta(rollouts=24, min_rollouts=2)), THREE)
+    check_agent(THREE, upgrade(mixed, THREE, Sparta(rollouts=24, min_rollouts=2)))
 
 
 class OwnHand(Policy):
@@ -236,11 +236,11 @@ def by_number(numbers: Any, legal: Any) -> Any:
 def test_an_engine_that_shows_the_own_hand_is_caught(
     search: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    check_agent(OwnHand(), TWO)
+    check_agent(TWO, OwnHand())
     show = lambda worlds, player: HanabiView(worlds.game, player, worlds.rows.copy())  # noqa: E731
     monkeypatch.setattr(HanabiWorlds, "view", show)
     with pytest.raises(ContractError, match="cannot see"):
-        check_agent(searched(TWO, OwnHand()) if search else OwnHand(), TWO, games=4)
+        check_agent(TWO, searched(TWO, OwnHand()) if search else OwnHand(), games=4)
 
 
 # ------------------------------------------------------------------------- games of OpenSpiel
@@ -260,10 +260,10 @@ def number_of(state: Any) -> int:
 
 @pytest.mark.parametrize("game", SPIEL, ids=str)
 def test_games_of_openspiel(game: OpenSpielGame) -> None:
-    check_agent(searched(game), game)
-    check_agent(UniformPolicy(), game)
+    check_agent(game, searched(game))
+    check_agent(game, UniformPolicy())
     with pytest.raises(ContractError, match="cannot see"):
-        check_agent(ReadsTruth(), game, games=4)
+        check_agent(game, ReadsTruth(), games=4)
 
 
 class ByState(spiel_policy.Policy):  # type: ignore[misc]
@@ -327,8 +327,8 @@ BLUEPRINTS: dict[str, Callable[[Any], Policy]] = {
 @pytest.mark.parametrize("kind", BLUEPRINTS)
 def test_blueprints_of_openspiel(kind: str, game: Any) -> None:
     policy = BLUEPRINTS[kind](game)
-    check_agent(policy, game)
-    check_agent(searched(game, policy), game)
+    check_agent(game, policy)
+    check_agent(game, searched(game, policy))
 
 
 def test_more_blueprints_of_openspiel() -> None:
@@ -336,15 +336,15 @@ def test_more_blueprints_of_openspiel() -> None:
         as_policy(spiel_policy.TabularPolicy(LEDUC.spiel), LEDUC),
         as_policy(ismcts, LEDUC),
     ):
-        check_agent(policy, LEDUC)
-    check_agent(searched(GOOFSPIEL, BLUEPRINTS["Policy"](GOOFSPIEL)), GOOFSPIEL)
+        check_agent(LEDUC, policy)
+    check_agent(GOOFSPIEL, searched(GOOFSPIEL, BLUEPRINTS["Policy"](GOOFSPIEL)))
 
 
 @pytest.mark.parametrize("game", [LEDUC, OpenSpielGame("kuhn_poker")], ids=str)
 def test_what_is_handed_the_true_state_is_caught(game: OpenSpielGame) -> None:
     thing = ByState(game.spiel, [0, 1])
     with pytest.raises(ContractError, match="cannot see"):
-        check_agent(as_policy(thing, game, reads="information_state"), game, games=4)
+        check_agent(game, as_policy(thing, game, reads="information_state"), games=4)
 
 
 # -------------------------------------------------------------------- asked by other frameworks
@@ -705,9 +705,9 @@ def test_other_environments() -> None:
         rng = np.random.default_rng(0)
         return ParticleBelief.start(game, blueprint, view, particles=30, rng=rng)
 
-    check_agent(searched(game, belief=belief), game)
+    check_agent(game, searched(game, belief=belief))
     with pytest.raises(ContractError, match="cannot see"):
-        check_agent(ReadsPositions(), game, games=4)
+        check_agent(game, ReadsPositions(), games=4)
 
 
 def test_a_classic_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -719,7 +719,7 @@ def test_a_classic_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         tictactoe_v3.env(), TicTacToe(), return_range=(-1, 1), max_length=9, rewards="zero_sum",
         public_actions=True,
     )  # fmt: skip
-    check_agent(searched(game), game)
+    check_agent(game, searched(game))
 
 
 # ----------------------------------------------------------------------------------- callables
@@ -774,8 +774,8 @@ CALLABLES: dict[str, Callable[[Any], Policy]] = {
 @pytest.mark.parametrize("kind", CALLABLES)
 def test_callables(kind: str, game: Any) -> None:
     policy = CALLABLES[kind](game)
-    check_agent(policy, game)
-    check_agent(searched(game, policy), game)
+    check_agent(game, policy)
+    check_agent(game, searched(game, policy))
 
 
 @pytest.mark.parametrize("kind", ["plain", "recurrent", "own turns"])
@@ -785,4 +785,4 @@ def test_callables_of_an_encoding_that_leaks_are_caught(
     show = OpenSpielGame.tensor
     monkeypatch.setattr(OpenSpielGame, "tensor", lambda game, state, p: show(game, state, 1 - p))
     with pytest.raises(ContractError, match="cannot see"):
-        check_agent(CALLABLES[kind](LEDUC), LEDUC, games=6)
+        check_agent(LEDUC, CALLABLES[kind](LEDUC), games=6)

@@ -82,7 +82,7 @@ def test_moves_that_are_pending_stay_hidden() -> None:
             game, blueprint, view, particles=30, rng=np.random.default_rng(0)
         ),
     )  # fmt: skip
-    check_agent(agent, game)
+    check_agent(game, agent)
 
 
 def test_values_do_not_depend_on_what_is_played_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,7 +124,7 @@ def test_same_seed_same_decision():
     ]
     assert results[0] == results[1]
     game = OpenSpielGame("tiny_bridge_2p")
-    check_agent(upgrade(UniformPolicy(), game, search=Sparta(rollouts=70)), game)
+    check_agent(game, upgrade(UniformPolicy(), game, search=Sparta(rollouts=70)))
 
 
 def test_the_budget_is_shared_and_reallocated():

@@ -13,7 +13,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from hanabi_search_plugin import SearchAgent, SmartBot, Sparta, Streams, UniformPolicy, upgrade
-from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError
+from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.wrappers.gymnasium import ID, HanabiEnv
 
@@ -160,8 +160,6 @@ def test_the_board_is_rendered_as_the_seat_sees_it() -> None:
         ({"illegal": "no"}, "illegal must be end or raise"),
         ({"render_mode": "human"}, "render_mode must be None or ansi"),
         ({"partners": ("smartbot", "iggi")}, "partners must be one, or 1 of them, got 2"),
-        ({"partners": (3,)}, "a partner must be a name or a Policy, got 3"),
-        ({"partners": None}, "a partner must be a name or a Policy, got None"),
         ({"partners": "nobody"}, "policy must be one of"),
         ({"partners": searcher(3)}, "a searching partner must search HanabiGame"),
         ({"colours": 3}, "parameters must be from"),
@@ -170,3 +168,9 @@ def test_the_board_is_rendered_as_the_seat_sees_it() -> None:
 def test_bad_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         HanabiEnv(**parameters)
+
+
+@pytest.mark.parametrize("partners", [(3,), None])
+def test_what_is_no_policy_is_no_partner(partners: Any) -> None:
+    with pytest.raises(UnsupportedError, match=r"expected a Policy.*, got a"):
+        HanabiEnv(partners=partners)

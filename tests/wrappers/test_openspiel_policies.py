@@ -91,7 +91,7 @@ class Stubborn(Counter):
 def test_tabular_policies_keep_their_probabilities(game):
     theirs = table(game.spiel)
     policy = as_policy(theirs, game)
-    check_policy(policy, game, games=2)
+    check_policy(game, policy, games=2)
     worlds = game.deal(np.random.default_rng(0), 5)
     view = worlds.view(0)
     chance = policy.probabilities(view, view.legal, policy.start(view))
@@ -113,7 +113,7 @@ def test_self_play_has_openspiels_exact_value():
 @pytest.mark.parametrize("game", [TINY, LEDUC, SMALL, SMALL_SPIEL, THREE], ids=repr)
 def test_compiled_policies_of_openspiel(game):
     policy = as_policy(pyspiel.UniformPolicy(), game)
-    check_policy(policy, game, games=1)
+    check_policy(game, policy, games=1)
     worlds = game.deal(np.random.default_rng(0), 3)
     view = worlds.view(int(worlds.current_player[0]))
     rows = view.select(np.flatnonzero(worlds.current_player == view.player))
@@ -125,14 +125,14 @@ def test_compiled_policies_of_openspiel(game):
 def test_what_reads_the_whole_state_sees_nothing_hidden(game):
     spiel = spiel_of(game) if isinstance(game, HanabiGame) else game.spiel
     peeker = as_policy(Peeker(spiel, list(range(game.num_players))), game)
-    check_policy(peeker, game, games=1)
+    check_policy(game, peeker, games=1)
 
 
 def test_the_check_would_see_it_peek():
     game = OpenSpielGame("kuhn_poker")
     peeker = as_policy(Peeker(game.spiel, [0, 1]), game, reads="information_state")
     with pytest.raises(Exception, match="cannot see"):
-        check_policy(peeker, game, games=8)
+        check_policy(game, peeker, games=8)
 
 
 def test_native_hanabi_and_openspiels_play_the_same():
@@ -188,7 +188,7 @@ def test_bots_that_remember_are_replayed(game):
             moves += 3 if mover == seat else 1
             event = worlds.step(np.array([rng.choice(legal)]))  # searched moves look like this
             memory = policy.observe(worlds.view(seat), event, memory)
-        check_policy(as_policy(lambda player, seed: Counter(player), game), game, games=1)
+        check_policy(game, as_policy(lambda player, seed: Counter(player), game), games=1)
 
 
 def test_bots_that_cannot_be_replayed_say_so():
@@ -209,8 +209,8 @@ def test_ismcts_is_a_blueprint():
         most_visits = pyspiel.ISMCTSFinalPolicyType.MAX_VISIT_COUNT
         return pyspiel.ISMCTSBot(seed, rollouts, 2.0, 8, 8, most_visits, False, False)
 
-    check_policy(as_policy(make, LEDUC), LEDUC, games=1)
-    check_policy(as_policy(make(0, 1), LEDUC), LEDUC, games=1)  # one bot: its first answer stands
+    check_policy(LEDUC, as_policy(make, LEDUC), games=1)
+    check_policy(LEDUC, as_policy(make(0, 1), LEDUC), games=1)  # one bot: its first answer stands
     with pytest.raises(UnsupportedError, match="must play tiny_hanabi"):
         view = TINY.deal(np.random.default_rng(0), 1).view(0)
         as_policy(make, TINY).probabilities(view, view.legal, None)
@@ -253,14 +253,14 @@ def test_a_random_bot_plays_by_what_it_saw(game):
         pyspiel.Bot.__init__(bot)
         return bot
 
-    check_policy(as_policy(make, game), game, games=2)
+    check_policy(game, as_policy(make, game), games=2)
     if game is TINY:
 
         def search(player, seed):
             rng = np.random.RandomState(seed)
             return mcts.MCTSBot(spiel, 2, 8, mcts.RandomRolloutEvaluator(1, rng), random_state=rng)
 
-        check_policy(as_policy(search, game), game, games=1)
+        check_policy(game, as_policy(search, game), games=1)
 
 
 # ----------------------------------------------------------------------------------------- agents
@@ -278,7 +278,7 @@ def test_learning_agents(game):
     self_play(worlds, tuple(agents), Streams.spawn(rng, 2))
     assert np.array_equal(np.random.get_state()[1], before)
     anyone = random_agent.RandomAgent(0, game.num_actions)
-    check_policy(as_policy(anyone, game, any_seat=True), game, games=2)
+    check_policy(game, as_policy(anyone, game, any_seat=True), games=2)
 
 
 class Recurrent:
@@ -297,7 +297,7 @@ class Recurrent:
 @pytest.mark.parametrize("game", [LEDUC, SMALL], ids=repr)
 def test_agents_that_remember_are_replayed(game):
     policy = as_policy(Recurrent(0), game, any_seat=True, memoryless=False)
-    check_policy(policy, game, games=2)
+    check_policy(game, policy, games=2)
 
 
 def tensor_size(game):
@@ -314,7 +314,7 @@ def test_dqn(game):
     )
     agent = dqn.DQN(0, tensor_size(game), game.num_actions, hidden_layers_sizes=[8])
     policy = as_policy(agent, game, any_seat=True)
-    check_policy(policy, game, games=1)
+    check_policy(game, policy, games=1)
 
 
 def test_agents_that_learn_are_copied_and_pickled():
@@ -485,4 +485,4 @@ def make_counter(player, seed):
 
 def test_a_simultaneous_game_with_a_whole_state_policy():
     game = load_game("goofspiel(num_cards=3,imp_info=true,points_order=descending)")
-    check_policy(as_policy(Peeker(game.spiel, [0, 1]), game), game, games=2)
+    check_policy(game, as_policy(Peeker(game.spiel, [0, 1]), game), games=2)

@@ -471,8 +471,8 @@ def test_agents_refuse_what_does_not_fit() -> None:
         SeatAgent(SmartBot(), OpenSpielCompatibilityV0(game_name="tic_tac_toe"), 0)
     with pytest.raises(UnsupportedError, match="expected PettingZoo's Hanabi or our own, got None"):
         SeatAgent(SmartBot(), None, 0)
-    with pytest.raises(ConfigError, match="expected a Policy, got 'smartbot'"):
-        SeatAgent("smartbot", env, 0)  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedError, match=r"expected a Policy.*got a int"):
+        SeatAgent(3, env, 0)  # type: ignore[arg-type]
     env.reset(seed=0)
     agent = SeatAgent(SmartBot(), env, 0)
     seen = env.observe("player_0")

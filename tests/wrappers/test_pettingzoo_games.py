@@ -135,7 +135,7 @@ def test_a_search_by_particles_does_not_peek(leduc: AECGame) -> None:
 
 
 def test_the_same_history_gives_the_same_decision(tictactoe: DeterministicAECGame) -> None:
-    check_agent(upgrade(UniformPolicy(), tictactoe, search=Sparta(rollouts=30)), tictactoe)
+    check_agent(tictactoe, upgrade(UniformPolicy(), tictactoe, search=Sparta(rollouts=30)))
 
 
 @pytest.mark.parametrize("how", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))])

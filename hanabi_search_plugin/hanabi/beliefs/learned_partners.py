@@ -28,6 +28,7 @@ from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError, RecordError, UnsupportedError
 from hanabi_search_plugin.core.game import Event, FloatArray, View
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
+from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_positive_or_0
 from hanabi_search_plugin.hanabi.bots.compiled import is_compiled
 from hanabi_search_plugin.hanabi.bots.evalfn import ValueNetwork, move_features
@@ -129,6 +130,9 @@ class LearnedPartners:
                 f"candidates must be the {outputs} compiled policies that the network recognises, "
                 f"got {list(mixture.candidates)}"
             )
+
+    def __repr__(self) -> str:
+        return settings_repr(self, "candidates")
 
     def mixture(self) -> Mixture:
         """A partner."""

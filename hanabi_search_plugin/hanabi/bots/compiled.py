@@ -168,7 +168,7 @@ class MaskBot(CompiledBot):
         return np.full(self.words(game), game.template[ALL], dtype=np.int32)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}()"
+        return type(self).__name__
 
 
 class SmartBot(MaskBot):

@@ -150,7 +150,8 @@ class RuleAgent(CompiledBot, Redraws):
 
     def __repr__(self) -> str:
         convention = f", convention={self.convention!r}" if self.convention != "off" else ""
-        return f"<{self.name}{convention}{', strict' if self.strict else ''}>"
+        strict = ", strict=True" if self.strict else ""
+        return f"{type(self).__name__}({self.name!r}{convention}{strict})"
 
 
 def _risky(threshold: float) -> list[Rule]:

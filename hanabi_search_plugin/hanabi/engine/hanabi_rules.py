@@ -31,6 +31,7 @@ from hanabi_search_plugin.core.game import (
     IntArray,
     View,
     Worlds,
+    as_actions,
 )
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.engine import row_kernels
@@ -337,9 +338,7 @@ class HanabiWorlds(Worlds):
 
         Raises IllegalActionError naming the first illegal one; then no world has moved.
         """
-        actions = np.array(actions, dtype=np.int64)
-        if actions.shape != (len(self),):
-            raise IllegalActionError(f"expected {len(self)} actions, got shape {actions.shape}")
+        actions = as_actions(actions, len(self))
         movers = self.current_player
         wrong = row_kernels.step_rows(self.game.dims, self.rows, actions)
         if wrong >= 0:

@@ -7,7 +7,7 @@ batch, T moves of the longest.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
@@ -15,13 +15,14 @@ import numpy as np
 
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import PAD, BoolArray, Event, IntArray, Worlds
-from hanabi_search_plugin.core.policy import Blueprint, take
+from hanabi_search_plugin.core.policy import Blueprint, Policy, take
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.engine.config import Bomb, HanabiConfig
 from hanabi_search_plugin.hanabi.files.records import RecordedGame
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
 
 BATCH = 1024  # games replayed together
 
@@ -97,14 +98,15 @@ class ReplayReport:
 
 def replay(
     games: Iterable[RecordedGame],
-    policies: Callable[[HanabiConfig], Blueprint] | None = None,
+    policies: AnyBlueprint | Callable[[HanabiConfig], Blueprint] | None = None,
     *,
     bomb: Bomb | Literal["auto"] = "auto",
     seed: int = 0,
     on_games: Callable[[int], None] | None = None,
 ) -> ReplayReport:
-    """Replay recorded games; ``policies`` gives, for a configuration, one policy a seat to compare.
+    """Replay recorded games, and compare their moves with those of ``policies``.
 
+    These are one policy or one a seat, names among them, or a function of the configuration.
     Each policy keeps its own memory and observes every move of the record. A stochastic one draws
     from ``seed``. A bombed game's score must follow ``bomb``; with "auto" it must follow the
     record's own convention, or any one where the record names none. ``on_games`` hears how many
@@ -118,7 +120,7 @@ def replay(
     problems: list[tuple[int, str]] = []  # by place in the file
     first: tuple[int, Disagreement] | None = None
     for places, batch in _batches(games):
-        blueprint = None if policies is None else policies(batch[0].config)
+        blueprint = None if policies is None else _blueprint(policies, batch[0].config)
         run = _Batch(places, batch, blueprint, seed)
         run.play()
         run.check(bomb, report, problems)
@@ -129,6 +131,14 @@ def replay(
     report.first_disagreement = None if first is None else first[1]
     report.problems = [text for _, text in sorted(problems)[: report.SHOWN]]
     return report
+
+
+def _blueprint(
+    policies: AnyBlueprint | Callable[[HanabiConfig], Blueprint], config: HanabiConfig
+) -> Blueprint:
+    if isinstance(policies, Policy | str | Sequence):
+        return blueprint_of(policies, HanabiGame(config))
+    return policies(config)
 
 
 def _batches(games: Iterable[RecordedGame]) -> Iterator[tuple[list[int], list[RecordedGame]]]:

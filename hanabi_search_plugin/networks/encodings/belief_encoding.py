@@ -60,7 +60,9 @@ class BeliefEncoding(Reader):
             memory = listener.start(view)
             masks = isinstance(memory, np.ndarray) and memory.dtype == np.int32
             if not (masks and memory.shape == (1, self.cards)):
-                raise ConfigError(f"listener must remember a mask for each card, got {listener!r}")
+                raise ConfigError(
+                    f"listener must remember a mask for each card, got {type(listener).__name__}"
+                )
         players, own = game.config.players, game.config.hand_size
         table = status.board_size(game.config) + status.event_size(game.config)
         each = 2 * SUMMARY + self.identities + 2

@@ -14,6 +14,7 @@ class WhichNumber(PlainGame):
     """Player 0 sees a number and says one, player 1 guesses it"""
 
     name, num_players, return_range, max_length = "which-number", 2, (0.0, 1.0), 2
+    public_actions = True
 
     def __init__(self, numbers: int = 3):
         self.num_actions = numbers

@@ -1,0 +1,87 @@
+"""The figures of an evaluation as rows of text, for a terminal, a notebook or a log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+HEADINGS = ("", "mean", "perfect", "bombs")
+GAP = "  "  # between columns
+
+_COSTS = (
+    ("CPU seconds a game", "cpu_seconds", ",.2f"),
+    ("rollouts a game", "rollouts", ",.0f"),
+    ("likelihoods a game", "likelihoods", ",.0f"),
+    ("changed moves a game", "changed_moves", ",.1f"),
+)
+
+
+@dataclass(frozen=True)
+class SummaryRow:
+    """A line of the table: its title and what stands below the headings, the first of them on."""
+
+    title: str
+    cells: tuple[str, ...]
+    strong: bool = False  # the line to look at first
+
+
+def title(figures: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Who played how many games. ``figures`` are those of ``Evaluation.to_dict``."""
+    games, requested = figures["games"], figures["requested_games"]
+    asked = f" of {requested}, interrupted" if games < requested else ""
+    return f"{', '.join(names)}: {games} games{asked}, seed {figures['seed']}"
+
+
+def rows(figures: Mapping[str, Any]) -> list[SummaryRow]:
+    """Scores of both sides, the gain, and what it cost."""
+    compared, searched = "gain" in figures, "searched_share" in figures
+    table = []
+    if compared:
+        table.append(_scores("blueprint", figures, "blueprint_"))
+    table.append(_scores("with search" if compared and searched else "score", figures, ""))
+    if compared:
+        gain = _with_error(figures["gain"], figures["gain_sem"], "+")
+        table.append(SummaryRow("gain", (gain,), strong=True))
+    if searched and figures["games"]:
+        for what, name, form in _COSTS:
+            value = figures[f"{name}_per_game"]
+            table.append(SummaryRow(what, ("not counted" if value is None else f"{value:{form}}",)))
+        table.append(SummaryRow("share of moves searched", (_percent(figures["searched_share"]),)))
+        if figures["depth"] is not None:
+            table.append(
+                SummaryRow("depth of the tree of a decision", (f"{figures['depth']:.1f}",))
+            )
+    table.append(SummaryRow("peak memory, MB", (f"{figures['peak_rss_mb']:,.0f}",)))
+    table.append(SummaryRow("compilation, s", (f"{figures['compile_seconds']:,.1f}",)))
+    return table
+
+
+def as_text(figures: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Title, headings and rows, in columns."""
+    lines = [HEADINGS, *((row.title, *row.cells) for row in rows(figures))]
+    widths = [
+        max(len(line[column]) for line in lines if column < len(line))
+        for column in range(len(HEADINGS))
+    ]
+    laid_out = [title(figures, names)]
+    for first, *cells in lines:
+        numbers = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=False)]
+        laid_out.append(GAP.join([first.ljust(widths[0]), *numbers]))
+    return "\n".join(laid_out)
+
+
+def _scores(what: str, figures: Mapping[str, Any], prefix: str) -> SummaryRow:
+    mean = _with_error(figures[f"{prefix}mean"], figures[f"{prefix}sem"])
+    shares = [_percent(figures[f"{prefix}{name}"]) for name in ("perfect", "bombs")]
+    return SummaryRow(what, (mean, *shares))
+
+
+def _with_error(mean: float | None, sem: float | None, sign: str = "") -> str:
+    if mean is None:
+        return "-"
+    return f"{mean:{sign}.3f}" + ("" if sem is None else f" +- {sem:.3f}")
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.2f} %"

@@ -36,6 +36,7 @@ from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.rollout import observe_all, play_out
+from hanabi_search_plugin.core.settings import setting
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, MoveStats, TreeSettings
 
@@ -53,7 +54,8 @@ class TreeSearch(WrapsBelief):
     It stops after ``iterations`` or ``seconds``, whichever comes first, and may be stopped after
     any round of ``results``. With ``seconds`` decisions depend on the machine's speed; without, the
     same ``rng`` gives the same decision. ``exploration`` is the constant C of equation 1, for
-    returns scaled by the game's range to 0 .. 1. ``depth`` limits the moves in the tree.
+    returns scaled by the game's range to 0 .. 1 (0.1: paper, IV-C). ``depth`` limits the moves in
+    the tree.
 
     ``nodes="moves"`` is open loop: only moves branch, not the outcomes of chance nor what others
     hide. With ``"observations"`` everything that an observer can see branches.
@@ -72,17 +74,28 @@ class TreeSearch(WrapsBelief):
     the guide: ``wrap`` makes one with it.
     """
 
-    iterations: int | None = 1_000
-    seconds: float | None = None  # of one decision, wall clock
-    exploration: float = 0.1  # of the range of returns (paper, IV-C)
-    depth: int | None = None
-    nodes: Nodes = "moves"
-    final: Final = "visits"
-    guide: Guide | None = None
-    prior_visits: int = 1  # (paper, VI)
-    leaves: Leaves = "rollouts"
-    evidence: bool = False
-    by_convention: bool = False
+    iterations: int | None = setting(1_000, "Worlds that the tree of a decision is made of.")
+    seconds: float | None = setting(
+        None, "Stop a decision after this long, too: then results depend on the machine's speed."
+    )
+    exploration: float = setting(0.1, "The constant C of a tree, of the range of returns.")
+    depth: int | None = setting(
+        None, "Moves in a tree before its rollouts; None: as many as it comes to have."
+    )
+    nodes: Nodes = setting(
+        "moves", "What tells the nodes of a tree apart: moves, or all that an observer sees."
+    )
+    final: Final = setting("visits", "The move to play has the most visits, or the highest value.")
+    guide: Guide | None = setting(None, "What proposes the moves that a tree looks at; None: all.")
+    prior_visits: int = setting(1, "Visits that a guide's estimate of a move counts as.")
+    leaves: Leaves = setting(
+        "rollouts", "What values a leaf of a tree: rollouts, or the guide's estimates."
+    )
+    evidence: bool = setting(False, "Take the others' moves as evidence of what they see.")
+    by_convention: bool = setting(
+        False,
+        "Draw what is hidden by the guide's convention, too, not by what has been shown alone.",
+    )
 
     def __post_init__(self) -> None:
         for name in ("iterations", "depth", "prior_visits"):

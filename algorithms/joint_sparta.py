@@ -30,6 +30,7 @@ from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.reprs import agent_repr, settings_repr
 from hanabi_search_plugin.core.require import require_integer, require_positive_or_0
 from hanabi_search_plugin.core.result import Reason, SearchResult
+from hanabi_search_plugin.core.settings import THREADS, setting
 from hanabi_search_plugin.core.streams import Streams
 
 
@@ -45,14 +46,19 @@ class JointSparta(TeamSearch):
     Raises ConfigError for settings out of range.
     """
 
-    max_range: int = 2000  # private histories that are searched to understand one move (paper: MR)
-    rollouts: int = 10_000  # of one entry's search, over all moves
-    threshold: float = 0.05  # score points a move must gain over the blueprint's
-    deviations: float = 2.0  # standard errors
-    min_rollouts: int = 100  # a move, before any is dropped
-    round_size: int = 100  # worlds between two prunings; a quarter of those before, if more
-    seed: int = 0  # what the players have agreed on
-    threads: int = 1
+    max_range: int = setting(
+        2000, "Private histories that are searched to understand one move (the paper's MR)."
+    )
+    rollouts: int = setting(10_000, "Budget of a decision, shared by the legal moves.")
+    threshold: float = setting(0.05, "Score points that a move must gain over the blueprint's.")
+    deviations: float = setting(2.0, "Standard errors by which a dropped move is behind.")
+    min_rollouts: int = setting(100, "Rollouts of a move before any is dropped.")
+    round_size: int = setting(
+        100,
+        "Worlds between two looks at which moves are behind; a quarter of those before, if more.",
+    )
+    seed: int = setting(0, "What the players have agreed on.")
+    threads: int = setting(1, THREADS)
 
     def __post_init__(self) -> None:
         least = {"max_range": 0, "seed": 0}

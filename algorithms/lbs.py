@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hanabi_search_plugin.algorithms.sparta import Sparta
+from hanabi_search_plugin.core.settings import setting
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -27,8 +28,10 @@ class Lbs(Sparta):
     """LBS: ``upgrade(policy, game, Lbs(depth=16), belief=Learned(model))``.
 
     ``depth`` is the moves of a rollout, from 1 (the searched move alone) to None (the whole game);
-    any but None needs a blueprint with values (``policy.Value``). The other parameters are those of
-    ``Sparta``.
+    16 is best in the paper (Table 2). Any but None needs a blueprint with values
+    (``policy.Value``). The other parameters are those of ``Sparta``.
     """
 
-    depth: int | None = 16  # moves, the searched one among them; best in the paper (Table 2)
+    depth: int | None = setting(
+        16, "Moves of a rollout before the blueprint's values stand for the rest; None: to the end."
+    )

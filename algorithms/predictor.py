@@ -19,6 +19,7 @@ from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.game import Game, Worlds
 from hanabi_search_plugin.core.policy import Memory
 from hanabi_search_plugin.core.rollout import choose, observe_all, play_out
+from hanabi_search_plugin.core.settings import setting
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.tree import MoveStats
 
@@ -33,7 +34,7 @@ class Predictor(TreeSearch):
     them, and nothing is redrawn.
     """
 
-    evidence: bool = True
+    evidence: bool = setting(True, "Take the others' moves as evidence of what they see.")
 
     predicts: ClassVar[bool] = True
 

@@ -26,6 +26,7 @@ from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_integer, require_positive_or_0
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.rollout import action_values
+from hanabi_search_plugin.core.settings import THREADS, setting
 from hanabi_search_plugin.core.streams import Streams
 
 _logger = logging.getLogger("hanabi_search_plugin")
@@ -42,7 +43,9 @@ class Sparta(CutsRollouts):
     behind the leader by more than ``deviations`` standard errors of their difference;
     ``"independent"`` (the paper and its program) a move whose interval of ``deviations`` standard
     errors around its mean lies below the leader's; ``"off"`` none. Both credit the blueprint's move
-    with ``threshold``.
+    with ``threshold``. The first round is of no more worlds than ``min_rollouts``. ``rollouts`` is
+    as in the paper's program; the threshold and the numbers of the pruning are as in the paper
+    (Method).
 
     ``rollouts`` are shared equally by the legal moves. Those that a dropped move has not used go to
     the others; with ``reallocate=False`` unused rollouts are not reallocated. ``seconds`` ends the
@@ -57,19 +60,29 @@ class Sparta(CutsRollouts):
     Raises ConfigError for settings out of range.
     """
 
-    rollouts: int = 10_000  # of one decision, over all moves; as the SPARTA program
-    seconds: float | None = None  # of one decision, wall clock; None is no limit
-    threshold: float = 0.05  # score points a move must gain over the blueprint's (paper, Method)
-    pruning: Pruning = "paired"
-    deviations: float = 2.0  # standard errors (paper, Method)
-    min_rollouts: int = 100  # a move, before any is dropped (paper, Method)
-    reallocate: bool = True
-    # Worlds between two prunings; a quarter of those before, if more. The first round needs no more
-    # than ``min_rollouts``.
-    round_size: int = 100
-    depth: int | None = None  # moves of a rollout before the blueprint's values; None: to the end
-    candidates: int | None = None  # moves that are tried; None: all
-    threads: int = 1
+    rollouts: int = setting(10_000, "Budget of a decision, shared by the legal moves.")
+    seconds: float | None = setting(
+        None, "Stop a decision after this long, too: then results depend on the machine's speed."
+    )
+    threshold: float = setting(0.05, "Score points that a move must gain over the blueprint's.")
+    pruning: Pruning = setting(
+        "paired", "How moves are dropped early: by paired differences, independent means, or off."
+    )
+    deviations: float = setting(2.0, "Standard errors by which a dropped move is behind.")
+    min_rollouts: int = setting(100, "Rollouts of a move before any is dropped.")
+    reallocate: bool = setting(True, "Give what a dropped move did not use to the others.")
+    round_size: int = setting(
+        100,
+        "Worlds between two looks at which moves are behind; a quarter of those before, if more.",
+    )
+    depth: int | None = setting(
+        None,
+        "Moves of a rollout before the blueprint's values stand for the rest; None: to the end.",
+    )
+    candidates: int | None = setting(
+        None, "Try only so many moves, those that the blueprint likes best; None: all."
+    )
+    threads: int = setting(1, THREADS)
 
     def __post_init__(self) -> None:
         for name in ("rollouts", "min_rollouts", "round_size", "threads"):

@@ -30,8 +30,9 @@ from hanabi_search_plugin.networks.catalogue import network_models
 from hanabi_search_plugin.networks.checkpoint import load_network
 from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.training.clone_examples import OBJECTIVES
-from hanabi_search_plugin.networks.training.clone_training import CloneRun, Cloning
+from hanabi_search_plugin.networks.training.clone_training import CloneRun
 from hanabi_search_plugin.networks.training.training_run import METRICS
+from hanabi_search_plugin.networks.training.training_settings import Cloning
 
 FILE = RESULTS / "clone.json"
 PAGE = ROOT / "docs" / "clone.md"

@@ -28,8 +28,9 @@ from rich.table import Table
 
 from hanabi_search_plugin import HanabiGame, Policy, load_policy, upgrade
 from hanabi_search_plugin.beliefs.unknown_partners import PartnersBelief
+from hanabi_search_plugin.cli.line_ups import partners_of
 from hanabi_search_plugin.cli.searches import make_search
-from hanabi_search_plugin.cli.shared import partners_of
+from hanabi_search_plugin.cli.table_options import BeliefChoice
 from hanabi_search_plugin.core import MakeBelief
 from hanabi_search_plugin.evaluation.journal import Checkpoint
 from hanabi_search_plugin.evaluation.match import SEARCHES, deal_game
@@ -42,13 +43,12 @@ console = Console(highlight=False)
 TABLES = 4  # what a SeedSequence([seed, use, game]) is for, beside those of ``match``
 BLUEPRINT, ALL_ALIKE, TOLD = "blueprint", "search, all play the blueprint", "search, told"
 AFTER = (1, 2, 5, 10, 15)  # moves of a partner
-BELIEFS: dict[
-    str, dict[str, str]
-] = {  # options of the command line that make them, beside --partners
-    "exact": {},
-    "learned": {"likelihoods": "learned"},
-    "exact+prior": {"favourite": "evalfn-c:rules=table-2"},
-    "learned+prior": {"likelihoods": "learned", "favourite": "evalfn-c:rules=table-2"},
+FAVOURITE = "evalfn-c:rules=table-2"
+BELIEFS = {  # beside --partners
+    "exact": BeliefChoice(),
+    "learned": BeliefChoice(likelihoods="learned"),
+    "exact+prior": BeliefChoice(favourite=FAVOURITE),
+    "learned+prior": BeliefChoice(likelihoods="learned", favourite=FAVOURITE),
 }
 
 Players = Annotated[int, typer.Option(help="Seats.")]
@@ -73,9 +73,11 @@ class Setting:
 
     def beliefs(self, names: str) -> dict[str, MakeBelief]:
         """Some of BELIEFS over these candidates."""
-        chosen = {name: BELIEFS[name] for name in BELIEFS if name in names.split(",")}
-        partners = {"partners": self.partners}
-        return {n: partners_of(partners | chosen[n], self.game.config) for n in chosen}
+        return {
+            name: partners_of(dataclasses.replace(choice, partners=self.partners), self.game)
+            for name, choice in BELIEFS.items()
+            if name in names.split(",")
+        }
 
     def seat(self, number: int) -> int:
         return number % self.game.num_players
@@ -133,7 +135,8 @@ def adapt(
         "rollouts" if search == "sparta" else "iterations": budget,
         "rules": rules, "convention": convention, "evaluation": evaluation, "leaves": leaves,
     }  # fmt: skip
-    found = make_search(search, options, 1)
+    found = make_search(search, options, threads=1).search
+    assert found is not None
     logging.getLogger("hanabi_search_plugin").setLevel(logging.ERROR)  # recoveries are counted
     own, game = given.own, given.game
     makers = given.beliefs(beliefs)

@@ -21,6 +21,8 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # a hint at another way to make environments
     from pettingzoo.classic import hanabi_v5
 
+from hanabi_search_plugin.wrappers import pettingzoo as native
+
 ROUNDS = 5
 CHUNK = 500  # steps between looks at the clock
 

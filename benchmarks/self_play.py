@@ -27,8 +27,9 @@ from hanabi_search_plugin import HanabiConfig, HanabiGame, evaluate, load_policy
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.networks.checkpoint import load_network
 from hanabi_search_plugin.networks.policy_of_network import network_policy
-from hanabi_search_plugin.networks.training.self_play import SelfPlay, SelfPlayRun
+from hanabi_search_plugin.networks.training.self_play import SelfPlayRun
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL
+from hanabi_search_plugin.networks.training.training_settings import SelfPlay
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "docs" / "results" / "self-play"

@@ -10,7 +10,7 @@ import functools
 import inspect
 import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from hanabi_search_plugin.core.agent import TeamSearch
 from hanabi_search_plugin.core.errors import ConfigError, HanabiSearchError
 from hanabi_search_plugin.core.game import Game
 from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.core.settings import Setting, settings_of
 
 Kind = Literal["game", "policy", "search"]
 GROUPS: Mapping[Kind, str] = {
@@ -37,7 +38,7 @@ class Plugin:
     name: str
     source: str  # the package that it is of, and its version
     description: str  # the first line of its docstring
-    options: Mapping[str, str]  # by name, what each is by default
+    options: Mapping[str, Setting]  # by name
     function: Callable[..., Any]
 
     def make(self, *arguments: Any, **options: Any) -> Any:
@@ -56,6 +57,14 @@ class Plugin:
                 f"{self.kind} {self.name} of {self.source} must make a {self.kind}, got {made!r}"
             )
         return made
+
+    def read(self, words: Sequence[str]) -> dict[str, Any]:
+        """Its options from the words that follow its name, by their types; see ``read_options``.
+
+        Raises ConfigError, also for a value of another type.
+        """
+        texts = _texts(f"{self.kind} {self.name}", words, self.options)
+        return {name: self.options[name].read(text) for name, text in texts.items()}
 
 
 def names(kind: Kind, own: Collection[str]) -> str:
@@ -99,33 +108,27 @@ def load_game(name: str, own: Collection[str] = ("hanabi",)) -> Game:
     plugin = find("game", head, own)
     if plugin is None:
         raise ConfigError(f"game must be one of {names('game', own)}, got {head!r}")
-    game: Game = plugin.make(**read_options(f"game {head}", words, plugin.options))
+    game: Game = plugin.make(**plugin.read(words))
     return game
 
 
 def read_options(what: str, words: Sequence[str], known: Collection[str]) -> dict[str, Any]:
-    """Options that follow a name, "key=value" or "key", as bool, int, float or str.
+    """Options that follow a name, "key=value" or "key" for true, as bool, int, float or str.
 
     Raises ConfigError for one that is not ``known``.
     """
-    options: dict[str, Any] = {}
+    texts = _texts(what, words, known)
+    return {name: Setting(name, Any, MISSING).read(text) for name, text in texts.items()}
+
+
+def _texts(what: str, words: Sequence[str], known: Collection[str]) -> dict[str, str]:
+    texts = {}
     for word in words:
-        key, equals, value = word.partition("=")
-        if key not in known:
-            raise ConfigError(f"options of {what} are {', '.join(known) or 'none'}, got {key!r}")
-        options[key] = _value(value) if equals else True
-    return options
-
-
-def _value(text: str) -> bool | int | float | str:
-    if text in ("true", "false"):
-        return text == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+        name, equals, text = word.partition("=")
+        if name not in known:
+            raise ConfigError(f"options of {what} are {', '.join(known) or 'none'}, got {name!r}")
+        texts[name] = text if equals else "true"
+    return texts
 
 
 @functools.cache
@@ -143,17 +146,17 @@ def _imported(kind: Kind, point: EntryPoint) -> Plugin:
         raise ConfigError(f"{of} must have a name of letters, digits, - and _")
     try:
         function = point.load()
-        signature = inspect.signature(function)
+        options = settings_of(function)
+        if kind == "policy":
+            options.pop(next(iter(inspect.signature(function).parameters)), None)  # the game
     except Exception as error:  # whatever another's code may raise
         raise ConfigError(f"{of} {_failed(error)}") from error
-    parameters = list(signature.parameters.values())[1 if kind == "policy" else 0 :]
-    named = [p for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     return Plugin(
         kind,
         point.name,
         _source(point),
         (inspect.getdoc(function) or "").partition("\n")[0],
-        {p.name: "" if p.default is p.empty else f"default {p.default!r}" for p in named},
+        options,
         function,
     )
 

@@ -96,8 +96,7 @@ def load_policy(name: str, game: Game | None = None) -> Policy:
     known = _entries | {entry.name: entry for entry in networks()}
     plugin = plugins.find("policy", head, known)
     if plugin is not None:
-        options = plugins.read_options(f"policy {head}", words, plugin.options)
-        policy: Policy = plugin.make(game, **options)
+        policy: Policy = plugin.make(game, **plugin.read(words))
         return policy
     if head not in known:
         names = plugins.names("policy", known)

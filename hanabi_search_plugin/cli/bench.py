@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,9 +23,6 @@ from hanabi_search_plugin.hanabi.engine import row_kernels
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.hanabi.search import compiled_rollouts
 from hanabi_search_plugin.registry import load_policy
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 RUNS = 7
 
@@ -171,9 +167,12 @@ def second_start() -> float:
     return statistics.median(waits)
 
 
-def run(console: Console) -> None:
+def bench() -> None:
     """Measure and print the table."""
+    from rich.console import Console
     from rich.table import Table
+
+    console = Console(highlight=False)
 
     games, compiled = rate(openspiel_random_games()), rate(openspiel_compiled_games())
     seen = rate(openspiel_observations())

@@ -5,35 +5,48 @@ from __future__ import annotations
 import io
 import json
 import sys
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 from rich.text import Text
 
-from hanabi_search_plugin.cli import render, shared
+from hanabi_search_plugin.cli import options as option
+from hanabi_search_plugin.cli import render, result_files, terminal
+from hanabi_search_plugin.cli.option_groups import Given
 from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.files.observation import SeenGame, configuration_of, rows_of, seen
 from hanabi_search_plugin.jit import compile_progress
 
 _NPY = b"\x93NUMPY"
-_GIVEN = ("players", "colors", "ranks", "hand_size", "information_tokens", "life_tokens",
-          "observation_type")  # fmt: skip
+_UNSEEN = ("random_start_player", "bomb")  # of the rules, by an observation
 
 
-def decode(settings: Mapping[str, Any]) -> None:
+def decode(
+    *,
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="[FILE]",
+            help="One observation or a list of them, JSON or NPY; - is the standard input.",
+        ),
+    ] = "-",
+    seat: Annotated[int, typer.Option(help="Whose observation it is.")] = 0,
+    encoding: Annotated[
+        str | None, typer.Option(metavar="NAME", help="openspiel, packed or v0.")
+    ] = None,
+    known: Annotated[dict[str, Any], Given(HanabiConfig, without=_UNSEEN)],
+    json_file: option.JsonFile = None,
+) -> None:
     """Read vectors, find out their configuration, show each."""
-    console = shared.open_console(settings["json_file"])
-    shared.check_files(json=settings["json_file"])
-    source, seat = settings["file"], settings["seat"]
-    vectors = load_vectors(source)
-    known = {name: settings[name] for name in _GIVEN if settings[name] is not None}
+    console = terminal.open_console(json_file)
+    result_files.check_files(json=json_file)
+    vectors = load_vectors(file)
     with compile_progress(console):
-        config, encoding = configuration_of(
-            vectors, seat=seat, encoding=settings["encoding"], **known
-        )
+        config, encoding = configuration_of(vectors, seat=seat, encoding=encoding, **known)
         rows = rows_of(config, vectors, seat=seat, encoding=encoding)
     views = [seen(config, row, seat) for row in rows]
     console.print(
@@ -52,7 +65,7 @@ def decode(settings: Mapping[str, Any]) -> None:
         "encoding": encoding,
         "observations": [_without_config(view) for view in views],
     }
-    shared.write_json(settings["json_file"], content)
+    result_files.write_json(json_file, content)
 
 
 def load_vectors(source: str) -> NDArray[Any]:

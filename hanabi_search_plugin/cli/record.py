@@ -2,27 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
-from hanabi_search_plugin.cli import shared
-from hanabi_search_plugin.cli.searches import NONE, make_search
+from hanabi_search_plugin.cli import options as option
+from hanabi_search_plugin.cli.searches import ChosenSearch, SearchOptions
+from hanabi_search_plugin.cli.table_options import (
+    BeliefChoice,
+    GameChoice,
+    Seating,
+    beliefs,
+    seating,
+    the_game,
+)
 from hanabi_search_plugin.core.agent import TeamSearch
 from hanabi_search_plugin.core.errors import ConfigError
-from hanabi_search_plugin.evaluation.match import GameResult
-from hanabi_search_plugin.hanabi.files.searched_games import record_games
-from hanabi_search_plugin.jit import compile_progress
+
+if TYPE_CHECKING:
+    from hanabi_search_plugin.evaluation.match import GameResult
 
 
-def record(settings: Mapping[str, Any]) -> None:
+def record(
+    *,
+    out: option.Out,
+    table: Annotated[Seating, seating("seats")],
+    search: Annotated[ChosenSearch, SearchOptions("sparta")],
+    belief: Annotated[BeliefChoice, beliefs("partners", "likelihoods", "favourite")],
+    game: Annotated[GameChoice, the_game("game", "random_start_player", "observation_type")],
+    games: option.Games = 100,
+    seed: option.Seed = 0,
+    threads: option.Threads = 1,
+) -> None:
     """Play, and say how it went."""
-    console = shared.open_console(None)
-    who = [shared.line_up(one) for one in _by_game(settings)]
-    shared.show_warnings(console, who[0])
+    from hanabi_search_plugin.cli import terminal
+    from hanabi_search_plugin.cli.line_ups import line_up
+    from hanabi_search_plugin.hanabi.files.searched_games import record_games
+    from hanabi_search_plugin.jit import compile_progress
+
+    console = terminal.open_console(None)
+    rules = game.load()
+    tables = _by_game(table, search, rules.num_players)
+    who = [line_up(rules, one, search, belief) for one in tables]
+    terminal.show_warnings(console, who[0].policies)
     scores: list[float] = []
     seconds = 0.0
     try:
-        with shared.progress_bar(console, "games", settings["games"]) as show:
+        with terminal.progress_bar(console, "games", games) as show:
 
             def on_game(result: GameResult) -> None:
                 nonlocal seconds
@@ -34,11 +59,11 @@ def record(settings: Mapping[str, Any]) -> None:
                 record_games(
                     who[0].hanabi(),
                     [one.policies for one in who],
-                    settings["out"],
-                    policy=settings["policy"],
-                    games=settings["games"],
-                    seed=settings["seed"],
-                    threads=settings["threads"],
+                    out,
+                    policy=table.policy,
+                    games=games,
+                    seed=seed,
+                    threads=threads,
                     on_game=on_game,
                 )
     finally:
@@ -46,14 +71,13 @@ def record(settings: Mapping[str, Any]) -> None:
             mean, cost = sum(scores) / len(scores), seconds / len(scores)
             text = f"{len(scores)} games played: mean {mean:.2f}, {cost:.2f} CPU seconds each"
             console.print(text, soft_wrap=True)
-    console.print(f"{settings['games']} games are in {settings['out']}", soft_wrap=True)
+    console.print(f"{games} games are in {out}", soft_wrap=True)
 
 
-def _by_game(settings: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The settings of each line-up: one, or one a seat where seats search in turn."""
-    if settings["search"] == NONE:
+def _by_game(table: Seating, search: ChosenSearch, players: int) -> list[Seating]:
+    """The table of each game: one, or one a seat where seats search in turn."""
+    if search.search is None:
         raise ConfigError("search must be one, got none: there would be nothing to record")
-    search = make_search(settings["search"], settings, 1)
-    if settings["search_seats"] is not None or isinstance(search, TeamSearch):
-        return [dict(settings)]
-    return [{**settings, "search_seats": str(seat)} for seat in range(settings["players"])]
+    if table.search_seats is not None or isinstance(search.search, TeamSearch):
+        return [table]
+    return [replace(table, search_seats=str(seat)) for seat in range(players)]

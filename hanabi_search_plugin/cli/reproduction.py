@@ -7,13 +7,14 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from hanabi_search_plugin.cli import shared, training_runs
+from hanabi_search_plugin.cli import options as option
+from hanabi_search_plugin.cli import result_files, terminal, training_runs
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.require import require_integer
@@ -45,32 +46,47 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.networks.training.training_run import TrainingRun
 
 PLANS: tuple[Plan, ...] = (*sparta_paper.PLANS, *ris_mcts_paper.PLANS, *lbs_paper.PLANS)
-INTERRUPTED = 130
 _WIDE = 200  # columns where the output is no terminal
 
 
-def reproduce(settings: Mapping[str, Any]) -> None:
+def reproduce(
+    *,
+    what: Annotated[str, typer.Argument(metavar="NAME", help=names())],
+    games: Annotated[
+        int, typer.Option(help="Games of a searched row; others have 100 times as many.")
+    ] = 200,
+    only: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT",
+            help="Measure the row or curve TEXT, or else those with TEXT in their label; show "
+            "others as measured before.",
+        ),
+    ] = "",
+    seed: option.Seed = 7,
+    threads: option.Threads = 1,
+    out: option.Out = Path("runs"),
+) -> None:
     """Measure what is missing, print it beside the paper's, and write DIR/NAME.json (and .png)."""
-    plan = _plan(settings["what"])
-    wanted = _wanted(plan, settings["only"])
-    require_integer("games", settings["games"], 1)
-    require_integer("threads", settings["threads"], 1)
-    require_integer("seed", settings["seed"], 0)
+    plan = _plan(what)
+    wanted = _wanted(plan, only)
+    require_integer("games", games, 1)
+    require_integer("threads", threads, 1)
+    require_integer("seed", seed, 0)
     if isinstance(plan, Figure):
         require_extra("plots", "a figure", "matplotlib")  # before any game is played
-    out: Path = settings["out"]
-    effort = Effort(settings["games"], settings["seed"], settings["threads"], out / "games")
+    effort = Effort(games, seed, threads, out / "games")
     effort.folder.mkdir(parents=True, exist_ok=True)
-    shared.check_files(out=out / f"{plan.name}.json")
-    console = shared.open_console(None)
+    result_files.check_files(out=out / f"{plan.name}.json")
+    console = terminal.open_console(None)
     if not console.is_terminal:
         console.width = _WIDE
-    shared.show_warnings(console)
+    terminal.show_warnings(console)
     content: dict[str, Any] = {"command": "reproduce", "what": plan.name}
     content |= {"title": plan.title, "note": plan.note}
     content |= {"games": effort.games, "seed": effort.seed, "threads": effort.threads}
     content |= {"versions": versions()}
-    before = _before(out / f"{plan.name}.json", effort) if settings["only"] else {}
+    before = _before(out / f"{plan.name}.json", effort) if only else {}
     with compile_progress(console):
         if isinstance(plan, Figure):
             content |= {"kind": plan.kind, "ticks": list(plan.ticks), "axis": plan.axis}
@@ -144,7 +160,7 @@ def _measured(console: Console, run: Run, effort: Effort) -> dict[str, Any]:
     with _progress(console, run, effort) as on_game:
         measured = measure(run, effort, on_game)
     if measured.pop("interrupted"):
-        raise typer.Exit(INTERRUPTED)
+        raise typer.Exit(terminal.INTERRUPTED)
     return measured
 
 
@@ -202,7 +218,7 @@ def _trained(console: Console, run: Run, effort: Effort) -> Run:
     from hanabi_search_plugin.reproduce.trained_rows import trained
 
     def finish(name: str, begun: TrainingRun, rounds: int) -> None:
-        with shared.progress_bar(console, name, rounds) as show:
+        with terminal.progress_bar(console, name, rounds) as show:
             begun.finish(lambda row: show(begun.done))
 
     return trained(run, effort.folder.parent / "networks", finish)
@@ -213,7 +229,7 @@ def _progress(
     console: Console, run: Run, effort: Effort, *, predictions: bool = False
 ) -> Iterator[Callable[[], None]]:
     games = total(run, effort, predictions=predictions)
-    with shared.progress_bar(console, run.name, games) as show:
+    with terminal.progress_bar(console, run.name, games) as show:
         count = itertools.count(1)
         yield lambda: show(next(count))
 

@@ -1,10 +1,14 @@
-"""The searches that the command line knows by name."""
+"""The searches that the command line knows by name, and their options.
+
+An option is a field of the searches that have it. Compiled code is imported when it is needed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 from hanabi_search_plugin import plugins
 from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, TreeSearch
@@ -12,18 +16,70 @@ from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.predictor import Predictor
 from hanabi_search_plugin.algorithms.sparta import Sparta
+from hanabi_search_plugin.cli.option_groups import Group
 from hanabi_search_plugin.core.agent import Search, TeamSearch
 from hanabi_search_plugin.core.errors import ConfigError
-from hanabi_search_plugin.hanabi.bots.evalfn import EvalFn, named_network
-from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
-from hanabi_search_plugin.hanabi.bots.rulebook import named_rules
+from hanabi_search_plugin.core.settings import Setting, setting, settings_of
+
+if TYPE_CHECKING:
+    from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
+    from hanabi_search_plugin.hanabi.bots.rulebook import Convention
+
+NONE = "none"
+ELSEWHERE = ("guide", "seed", "threads")  # of a search: has options of its own; the run's
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuideSettings:
+    """The guide of a tree search. Raises ConfigError for settings that do not go together."""
+
+    rules: str = setting(
+        "all",
+        "Moves that a tree looks at: all, or those of table-2 (the nine rules of the paper), "
+        "shipped-2018, shipped-2019, shipped-evaluation, or numbers as in '2|3|9'.",
+        metavar="NAME",
+    )
+    convention: str = setting(
+        "off",
+        "What these rules take a hint that touches one card for: off, any-giver or "
+        "previous-player.",
+        metavar="KIND",
+    )
+    evaluation: str = setting(
+        NONE,
+        "Estimates of these moves, as priors: evalfn-1, evalfn-2, evalfn-3, a file of "
+        "`hanabi-search train`, or none.",
+        metavar="NAME",
+    )
+
+    def __post_init__(self) -> None:
+        if self.rules == "all":
+            for name, usual in (("convention", "off"), ("evaluation", NONE)):
+                if getattr(self, name) != usual:
+                    raise ConfigError(
+                        f"{name} must be {usual} where rules are all, got {getattr(self, name)!r}"
+                    )
+
+    def guide(self) -> RuleAgent | None:
+        """What restricts a tree and estimates its moves; its name says which rules they are."""
+        from hanabi_search_plugin.hanabi.bots.evalfn import EvalFn, named_network
+        from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
+        from hanabi_search_plugin.hanabi.bots.rulebook import named_rules
+
+        if self.rules == "all":
+            return None
+        rules, convention = named_rules(self.rules), cast("Convention", self.convention)
+        if self.evaluation == NONE:
+            return RuleAgent(rules, convention=convention, name=self.rules)
+        network = named_network(self.evaluation)
+        return EvalFn(network, rules, convention=convention, name=self.rules)
 
 
 @dataclass(frozen=True)
 class NamedSearch:
-    """A search whose parameters are options of the same names.
+    """A search whose fields are options of the same names.
 
-    The guide of a tree search is three options, ``rules``, ``convention`` and ``evaluation``.
+    The guide of a tree search is three options, those of ``GuideSettings``.
     """
 
     name: str
@@ -31,20 +87,15 @@ class NamedSearch:
     what: str
     source: str
 
-    @property
-    def together(self) -> bool:
-        """Do all seats search, as one team?"""
-        return issubclass(self.make, TeamSearch)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Those that belong to it, and their defaults."""
-        own = {field.name: field.default for field in fields(self.make)}
-        return own | _GUIDE if issubclass(self.make, TreeSearch) else own
+    @cached_property
+    def settings(self) -> dict[str, Setting]:
+        """What options set of it."""
+        own = settings_of(self.make)
+        if issubclass(self.make, TreeSearch):
+            own |= settings_of(GuideSettings)
+        return {name: one for name, one in own.items() if name not in ELSEWHERE}
 
 
-NONE = "none"
-_GUIDE = {"rules": "all", "convention": "off", "evaluation": NONE}
 _SPARTA = "Lerer, Hu, Foerster and Brown, AAAI 2020"
 SEARCHES = {
     search.name: search
@@ -66,76 +117,132 @@ SEARCHES = {
         ),
     )
 }
-# Every option that belongs to some search, and its default.
-OPTIONS = {
-    name: default
-    for search in SEARCHES.values()
-    for name, default in search.options.items()
-    if name not in ("threads", "seed", "guide")  # the run's, and what has options of its own
-} | {"depth": None}  # each search has its own
 
 
-def make_search(name: str, settings: Mapping[str, Any], threads: int) -> Search | TeamSearch:
-    """The search of that name, from a command's options; a plugin's from those after its name.
+def _by_search(name: str) -> dict[str, Setting]:
+    """The setting of that name of every search that has it."""
+    return {s.name: s.settings[name] for s in SEARCHES.values() if name in s.settings}
+
+
+def _shared(name: str) -> Setting:
+    """One option for all searches that have it.
+
+    Where their texts differ it has them all. Where their defaults differ its own is None: each
+    search's own; where None is a value, too, 0 stands for that.
+    """
+    own = _by_search(name)
+    first = next(iter(own.values()))
+    text = _each({search: one.text for search, one in own.items()})
+    if name not in DIFFERENT:
+        return replace(first, text=text)
+    defaults = _each({search: str(one.default) for search, one in own.items()}, between="; ")
+    zero = "; 0 stands for None" if first.optional else ""
+    text = f"{text} Default: {defaults}{zero}."
+    return replace(first, default=None, kind=first.kind | None, text=text)
+
+
+def _each(texts: dict[str, str], between: str = " ") -> str:
+    """What is said of each search, once where it is the same."""
+    searches: dict[str, list[str]] = {}
+    for search, text in texts.items():
+        searches.setdefault(text, []).append(search)
+    if len(searches) == 1:
+        return next(iter(searches))
+    return between.join(f"{', '.join(names)}: {text}" for text, names in searches.items())
+
+
+_NAMES = tuple(dict.fromkeys(name for search in SEARCHES.values() for name in search.settings))
+DIFFERENT = {name for name in _NAMES if len({s.default for s in _by_search(name).values()}) > 1}
+"""Options whose default is each search's own."""
+OPTIONS = {name: _shared(name) for name in _NAMES}
+"""Every option that belongs to some search, by the name of the field that it sets."""
+
+
+@dataclass(frozen=True)
+class ChosenSearch:
+    """A search and the name that it was chosen by; None where nobody searches."""
+
+    name: str
+    search: Search | TeamSearch | None
+
+
+class SearchOptions(Group):
+    """``--search`` and the options of all searches, together a ``ChosenSearch``.
+
+    ``default`` is the search where none is named. ``threads``: it has the option, too.
+    """
+
+    panel = "Search"
+
+    def __init__(self, default: str = NONE, *, threads: bool = False) -> None:
+        self.default, self.threads = default, threads
+
+    def settings(self) -> dict[str, Setting]:
+        names = ", ".join(SEARCHES)
+        named = Setting("search", str, self.default, f"{names}, none or a plugin's.", "NAME")
+        threads = {"threads": settings_of(Sparta)["threads"]} if self.threads else {}
+        return {"search": named} | OPTIONS | threads
+
+    def make(self, given: Mapping[str, Any]) -> ChosenSearch:
+        options = {name: given[name] for name in OPTIONS}
+        return make_search(given["search"], options, given.get("threads", 1))
+
+
+def make_search(name: str, options: Mapping[str, Any], threads: int) -> ChosenSearch:
+    """The search of that name, with values of some of ``OPTIONS``, or a plugin's, set by its name.
 
     Raises ConfigError for an unknown name, a bad value, or an option of another search.
     """
+    changed = {n: v for n, v in options.items() if v != OPTIONS[n].default}
+    if name == NONE:
+        return ChosenSearch(name, None)
     head, *words = name.split(":")
     plugin = plugins.find("search", head, (*SEARCHES, NONE))
     if plugin is not None:
-        return _of_plugin(plugin, words, settings, threads)
+        return ChosenSearch(name, _of_plugin(plugin, words, changed, threads))
     if name not in SEARCHES:
         known = plugins.names("search", SEARCHES)
         raise ConfigError(f"search must be {known} or {NONE}, got {name!r}")
-    make, own = SEARCHES[name].make, SEARCHES[name].options
-    for option, default in OPTIONS.items():
-        if option in settings and option not in own and settings[option] != default:
-            raise ConfigError(
-                f"{option.replace('_', '-')} is not an option of {name}, got {settings[option]!r}"
-            )
-    chosen = {option: settings[option] for option in OPTIONS if option in settings}
-    chosen = {option: value for option, value in chosen.items() if option in own}
-    if "depth" in chosen:
-        depth = chosen.pop("depth")
-        if depth is not None:
-            chosen["depth"] = depth or None  # 0: to the end
-    if issubclass(make, TreeSearch):
-        if chosen.get("by_convention") and chosen.get("convention", "off") == "off":
+    return ChosenSearch(name, _of_package(SEARCHES[name], changed, threads))
+
+
+def _of_package(named: NamedSearch, changed: dict[str, Any], threads: int) -> Search | TeamSearch:
+    own = named.settings
+    for name, value in changed.items():
+        if name not in own:
+            raise ConfigError(f"{_flag(name)} is not an option of {named.name}, got {value!r}")
+    chosen = {name: _meant(own[name], value) for name, value in changed.items()}
+    if issubclass(named.make, TreeSearch):
+        guide = {name: chosen.pop(name) for name in settings_of(GuideSettings) if name in chosen}
+        if chosen.get("by_convention") and guide.get("convention", "off") == "off":
             raise ConfigError("by-convention needs a convention, got convention off")
-        chosen["guide"] = _guide(*(chosen.pop(name, usual) for name, usual in _GUIDE.items()))
-    if "threads" in own:
+        chosen["guide"] = GuideSettings(**guide).guide()
+    if "threads" in settings_of(named.make):
         chosen["threads"] = threads
-    found: Search | TeamSearch = make(**chosen)
+    found: Search | TeamSearch = named.make(**chosen)
     return found
 
 
+def _meant(own: Setting, value: Any) -> Any:
+    """A search's value by an option's: see ``_shared`` for 0."""
+    return None if own.name in DIFFERENT and own.optional and value == 0 else value
+
+
 def _of_plugin(
-    plugin: plugins.Plugin, words: list[str], settings: Mapping[str, Any], threads: int
+    plugin: plugins.Plugin, words: list[str], changed: dict[str, Any], threads: int
 ) -> Search | TeamSearch:
     """Its options follow its name; those of the command line are of the searches here."""
-    for option, default in OPTIONS.items():
-        if option in settings and settings[option] != default:
-            raise ConfigError(
-                f"{option.replace('_', '-')} is not an option of {plugin.name}, whose own follow "
-                f"its name, as in {plugin.name}:name=value, got {settings[option]!r}"
-            )
-    chosen = plugins.read_options(f"search {plugin.name}", words, plugin.options)
+    for name, value in changed.items():
+        raise ConfigError(
+            f"{_flag(name)} is not an option of {plugin.name}, whose own follow its name, as in "
+            f"{plugin.name}:name=value, got {value!r}"
+        )
+    chosen = plugin.read(words)
     if "threads" in plugin.options:
         chosen["threads"] = threads
     found: Search | TeamSearch = plugin.make(**chosen)
     return found
 
 
-def _guide(rules: str, convention: Any, evaluation: str) -> RuleAgent | None:
-    """What restricts a tree and estimates its moves; its name says which rules they are."""
-    if rules == "all":
-        for option, value in (("convention", convention), ("evaluation", evaluation)):
-            if value != _GUIDE[option]:
-                raise ConfigError(
-                    f"{option} must be {_GUIDE[option]} where rules are all, got {value!r}"
-                )
-        return None
-    chosen = named_rules(rules)
-    if evaluation == NONE:
-        return RuleAgent(chosen, convention=convention, name=rules)
-    return EvalFn(named_network(evaluation), chosen, convention=convention, name=rules)
+def _flag(name: str) -> str:
+    return name.replace("_", "-")

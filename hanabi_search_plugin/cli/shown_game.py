@@ -10,7 +10,7 @@ from rich.console import Console
 
 from hanabi_search_plugin.cli import render
 from hanabi_search_plugin.cli.human import HumanPolicy
-from hanabi_search_plugin.cli.shared import HUMAN, LineUp
+from hanabi_search_plugin.cli.line_ups import HUMAN, LineUp
 from hanabi_search_plugin.core.policy import Policy
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.evaluation.evaluate import without_search

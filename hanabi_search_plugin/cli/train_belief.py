@@ -8,11 +8,14 @@ import typer
 
 from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli import training_runs
+from hanabi_search_plugin.cli.option_groups import Fields, named_values
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.networks.training.training_settings import BeliefSettings
 
 
 def belief(
-    context: typer.Context,
-    out: training_runs.Out,
+    *,
+    out: option.Out,
     policy: Annotated[
         str, typer.Option(metavar="NAME", help="Whose games, of every seat.")
     ] = "smartnet",
@@ -25,50 +28,30 @@ def belief(
             "v0-1, status-1); listener, a policy whose masks it reads, too.",
         ),
     ] = None,
-    players: option.Players = 2,
-    colors: option.Colors = 5,
-    ranks: option.Ranks = 5,
-    hand_size: option.HandSize = 0,
-    information_tokens: option.InformationTokens = 8,
-    life_tokens: option.LifeTokens = 3,
-    iterations: Annotated[int, typer.Option(help="Rounds of playing and learning.")] = 300,
-    games: Annotated[int, typer.Option(help="New games a round.")] = 120,
-    keep: Annotated[int, typer.Option(help="Rounds whose games are learned from.")] = 10,
-    steps: Annotated[int, typer.Option(help="Steps a round.")] = 20,
-    batch: Annotated[int, typer.Option(help="One seat's games in a step.")] = 32,
-    rate: Annotated[float, typer.Option(help="Of learning, at first.")] = 2e-3,
-    seed: option.Seed = 0,
-    evaluation_games: Annotated[
-        int, typer.Option(help="New games on which the finished model is measured; 0: none.")
-    ] = 200,
+    settings: Annotated[BeliefSettings, Fields(BeliefSettings)],
+    config: Annotated[
+        HanabiConfig, Fields(HanabiConfig, panel="Game", without=training_runs.NO_RULES)
+    ],
+    evaluation_games: training_runs.EvaluationGames = 200,
     device: training_runs.Device = "cpu",
     threads: training_runs.Threads = 1,
 ) -> None:
-    """A model of a seat's own cards, from a stream of games of a policy, for lbs."""
+    """Train to the end, and print how well the model foretells new games."""
     console = training_runs.begin(threads, evaluation_games)
-    from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
     from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-    from hanabi_search_plugin.networks.training.belief_training import (
-        BeliefRun,
-        BeliefSettings,
-        measured,
-    )
+    from hanabi_search_plugin.networks.training.belief_training import BeliefRun, measured
     from hanabi_search_plugin.registry import load_policy
 
-    settings = BeliefSettings(
-        iterations=iterations, games=games, keep=keep, steps=steps, batch=batch, rate=rate,
-        seed=seed,
-    )  # fmt: skip
-    game = HanabiGame(HanabiConfig(**{name: context.params[name] for name in training_runs.GAME}))
+    game = HanabiGame(config)
     blueprint = (load_policy(policy, game),) * game.num_players
 
     def begun() -> BeliefRun:
-        given = training_runs.parsed(options)
+        given = named_values(options)
         return BeliefRun(game, blueprint, settings, out, name=policy, device=device, options=given)
 
-    run = training_runs.to_the_end(console, begun, iterations, _line)
+    run = training_runs.to_the_end(console, begun, settings.iterations, _line)
     if evaluation_games:
-        found = measured(game, blueprint, run.network, evaluation_games, seed)
+        found = measured(game, blueprint, run.network, evaluation_games, settings.seed)
         console.print(
             f"on {evaluation_games} new games: {found['masked']:.4f} nats a card, grounded "
             f"{found['grounded']:.4f}, without the mask {found['loss']:.4f}"

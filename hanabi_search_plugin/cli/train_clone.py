@@ -2,81 +2,35 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
-
-import typer
 
 from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli import training_runs
+from hanabi_search_plugin.cli.option_groups import Fields
+from hanabi_search_plugin.networks.training.training_settings import Cloning
 
 
 def clone(
-    data: Annotated[
-        Path,
-        typer.Option(path_type=Path, metavar="DIR", help="Games of `hanabi-search record`."),
-    ],
-    out: training_runs.Out,
-    games: Annotated[int, typer.Option(help="Learn from so many of them; 0: all.")] = 0,
-    held_out: Annotated[
-        Path | None,
-        typer.Option(path_type=Path, metavar="DIR", help="Other games, to measure on."),
-    ] = None,
-    architecture: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="advised-lstm (the paper's), advised-masks, or one without "
-            "an adviser, with --start.",
-        ),
-    ] = "advised-lstm",
-    options: training_runs.Options = None,
-    start: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="Go on from this network: a policy's name, or a file."),
-    ] = "",
-    objective: Annotated[
-        str,
-        typer.Option(metavar="NAME", help="reward (the paper's), cross-entropy or values."),
-    ] = "reward",
-    rounds: Annotated[int, typer.Option(help="Lines of metrics.")] = 20,
-    passes: Annotated[
-        float, typer.Option(help="How often each decision is learned from, on average.")
-    ] = 3.0,
-    batch: Annotated[int, typer.Option(help="Decisions of a step.")] = 256,
-    rate: Annotated[float, typer.Option(help="Of learning, at first.")] = 5e-4,
-    seed: option.Seed = 0,
+    *,
+    out: option.Out,
+    settings: Annotated[Cloning, Fields(Cloning)],
     evaluation_games: training_runs.EvaluationGames = 1000,
     device: training_runs.Device = "cpu",
     threads: training_runs.Threads = 1,
 ) -> None:
-    """A network that plays at once what a search would, from what every move was worth to it."""
+    """Train to the end, and show the network's own games beside the blueprint's."""
     console = training_runs.begin(threads, evaluation_games)
     from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-    from hanabi_search_plugin.networks.training.clone_training import CloneRun, Cloning
+    from hanabi_search_plugin.networks.training.clone_training import CloneRun
     from hanabi_search_plugin.registry import load_policy
 
-    settings = Cloning(
-        data=str(data),
-        games=games,
-        held_out="" if held_out is None else str(held_out),
-        architecture=architecture,
-        options=training_runs.parsed(options),
-        start=start,
-        objective=objective,
-        rounds=rounds,
-        passes=passes,
-        batch=batch,
-        rate=rate,
-        seed=seed,
-    )
     run = training_runs.to_the_end(
-        console, lambda: CloneRun(settings, out, device=device), rounds, _line
+        console, lambda: CloneRun(settings, out, device=device), settings.rounds, _line
     )
-    config = run.about.config
+    game = HanabiGame(run.about.config)
     training_runs.show_games(
-        console, HanabiGame(config), run.network, games=evaluation_games, seed=seed, out=out,
-        device=device, baseline=load_policy(run.about.policy, HanabiGame(config)),
+        console, game, run.network, games=evaluation_games, seed=settings.seed, out=out,
+        device=device, baseline=load_policy(run.about.policy, game),
     )  # fmt: skip
 
 

@@ -2,56 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 
-from hanabi_search_plugin.cli import shared
+from hanabi_search_plugin.cli import options as option
+from hanabi_search_plugin.cli.option_groups import Fields
+from hanabi_search_plugin.cli.terminal import open_console, show_warnings
 from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.settings import settings_of
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.jit import compile_progress
 from hanabi_search_plugin.learning import evalfn_training, partner_training
 from hanabi_search_plugin.learning.evalfn_training import EvalfnTraining, Stage
 from hanabi_search_plugin.learning.partner_training import PartnerTraining
+from hanabi_search_plugin.learning.training_record import EVERY_TABLE
 from hanabi_search_plugin.registry import policy_names
 
+_DEFAULT = EvalfnTraining()
+_STAGE = settings_of(Stage)
+_PARTNERS = settings_of(PartnerTraining)
 
-def train(settings: Mapping[str, Any]) -> None:
+
+def _each(name: str) -> str:
+    """A setting of the stages, with commas between."""
+    return ",".join(f"{getattr(stage, name):g}" for stage in _DEFAULT.stages)
+
+
+Players = Annotated[str, typer.Option(metavar="N[,N...]", help="Seats of the games.")]
+PLAYERS = ",".join(str(config.players) for config in EVERY_TABLE)
+
+
+def evalfn(
+    *,
+    games: Annotated[str, typer.Option(metavar="N,N,N", help=_STAGE["games"].text)] = _each(
+        "games"
+    ),
+    iterations: Annotated[
+        str, typer.Option(metavar="N,N,N", help=_STAGE["iterations"].text)
+    ] = _each("iterations"),
+    exploration: Annotated[
+        str, typer.Option(metavar="C,C,C", help=_STAGE["exploration"].text)
+    ] = _each("exploration"),
+    players: Players = PLAYERS,
+    seed: option.Seed = _DEFAULT.seed,
+    out: option.Out = Path("runs/evalfn"),
+) -> None:
     """Train, and print every network's scores as they come."""
-    games = _numbers("games", settings["games"], int)
-    iterations = _numbers("iterations", settings["iterations"], int)
-    exploration = _numbers("exploration", settings["exploration"], float)
-    if not len(games) == len(iterations) == len(exploration):
+    parts = {
+        "games": _numbers("games", games, int),
+        "iterations": _numbers("iterations", iterations, int),
+        "exploration": _numbers("exploration", exploration, float),
+    }
+    counts = [len(numbers) for numbers in parts.values()]
+    if len(set(counts)) > 1:
         raise ConfigError(
             f"games, iterations and exploration must be numbers of the same stages, got "
-            f"{len(games)}, {len(iterations)} and {len(exploration)} of them"
+            f"{counts[0]}, {counts[1]} and {counts[2]} of them"
         )
     stages = tuple(
-        Stage(games=g, iterations=i, exploration=c)
-        for g, i, c in zip(games, iterations, exploration, strict=True)
+        Stage(games=g, iterations=i, exploration=c) for g, i, c in zip(*parts.values(), strict=True)
     )
-    configs = _configs(settings["players"])
-    training = EvalfnTraining(stages=stages, configs=configs, seed=settings["seed"])
-    out: Path = settings["out"]
-    console = shared.open_console(None)
-    shared.show_warnings(console)
+    training = EvalfnTraining(stages=stages, configs=_configs(players), seed=seed)
+    console = open_console(None)
+    show_warnings(console)
     with compile_progress(console):
         evalfn_training.train(training, out, _Printer(console))
     console.print(f"{out / 'training.json'} says how it went", markup=False, soft_wrap=True)
 
 
-def train_partners(settings: Mapping[str, Any]) -> None:
+def partners(
+    *,
+    partners: Annotated[
+        str, typer.Option(metavar="NAME,NAME[,NAME...]", help=_PARTNERS["partners"].text)
+    ] = "mixed-track",
+    settings: Annotated[PartnerTraining, Fields(PartnerTraining, only=("games", "seed"))],
+    players: Players = PLAYERS,
+    out: option.Out = Path("runs/partners"),
+) -> None:
     """Train, and print how well single moves tell who made them."""
-    training = PartnerTraining(
-        partners=policy_names(settings["partners"]),
-        games=settings["games"],
-        configs=_configs(settings["players"]),
-        seed=settings["seed"],
-    )
-    out: Path = settings["out"]
-    console = shared.open_console(None)
+    training = replace(settings, partners=policy_names(partners), configs=_configs(players))
+    console = open_console(None)
     with compile_progress(console):
         record = partner_training.train(training, out)
     for part in ("learned_from", "held_out"):
@@ -61,7 +96,7 @@ def train_partners(settings: Mapping[str, Any]) -> None:
             f"{found['log_loss']:.3f}, the likeliest policy is the true one for "
             f"{100 * found['likeliest_is_true']:.0f} %"
         )
-    console.print(f"{out / 'partner_training.json'} says how it went", markup=False, soft_wrap=True)
+    console.print(f"{out / 'partners.json'} says how it went", markup=False, soft_wrap=True)
 
 
 def _configs(players: str) -> tuple[HanabiConfig, ...]:

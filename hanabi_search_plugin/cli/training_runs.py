@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
-from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.require import require_integer
 
@@ -24,23 +22,14 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound="TrainingRun")
 
-GAME = ("players", "colors", "ranks", "hand_size", "information_tokens", "life_tokens")
+NO_START = ("random_start_player", "observation_type")
+"""Of the rules: what no training here takes."""
 
-Out = Annotated[
-    Path,
-    typer.Option(
-        path_type=Path,
-        metavar="DIR",
-        help="For state.safetensors, metrics.jsonl and model.safetensors; a run that was "
-        "stopped goes on from there.",
-    ),
-]
-Options = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="An option of the architecture."),
-]
+NO_RULES = (*NO_START, "bomb")
+"""And where a lost game's score does not matter."""
+
 EvaluationGames = Annotated[
-    int, typer.Option(help="Games of the finished network by itself; 0: none.")
+    int, typer.Option(help="New games on which the finished network is measured; 0: none.")
 ]
 Device = Annotated[str, typer.Option(help="As PyTorch names it.")]
 Threads = Annotated[int, typer.Option(help="Threads of PyTorch.")]
@@ -62,20 +51,6 @@ def begin(threads: int, evaluation_games: int) -> Console:
     return Console(highlight=False)
 
 
-def parsed(options: list[str] | None) -> dict[str, Any]:
-    """Of NAME=VALUE each, the value as JSON where it is any. Raises ConfigError."""
-    found: dict[str, Any] = {}
-    for text in options or []:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise ConfigError(f"set must be NAME=VALUE, got {text!r}")
-        try:
-            found[name] = json.loads(value)
-        except ValueError:
-            found[name] = value
-    return found
-
-
 def to_the_end(
     console: Console,
     begun: Callable[[], R],
@@ -84,7 +59,7 @@ def to_the_end(
 ) -> R:
     """The run that ``begun`` gives, finished; ``line`` says what a round's metrics and its wall
     seconds look like. TensorBoard gets the metrics where it is installed."""
-    from hanabi_search_plugin.cli.shared import progress_bar
+    from hanabi_search_plugin.cli.terminal import progress_bar
     from hanabi_search_plugin.jit import compile_progress
 
     with compile_progress(console), progress_bar(console, "rounds", rounds) as show:

@@ -18,6 +18,7 @@ import numpy as np
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.policy import Policy, UniformPolicy
 from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.core.settings import SEED, setting
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.evaluate import evaluate
 from hanabi_search_plugin.evaluation.journal import Checkpoint
@@ -28,7 +29,11 @@ from hanabi_search_plugin.hanabi.bots.rulebook import SHIPPED_EVALUATION, TABLE_
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.learning.fit import SETTINGS, fit
-from hanabi_search_plugin.learning.training_record import versions_with_torch, write_record
+from hanabi_search_plugin.learning.training_record import (
+    EVERY_TABLE,
+    versions_with_torch,
+    write_record,
+)
 from hanabi_search_plugin.learning.tree_examples import Examples, play
 
 LEAST_VISITS = 50  # of a move in a tree, to be an example (paper, VI)
@@ -39,24 +44,32 @@ JUDGED_WITH = {"table-2": TABLE_II, "shipped-evaluation": SHIPPED_EVALUATION}
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """Games of one stage. ``iterations`` of a decision; ``exploration`` is the constant C."""
+    """Games of one stage of a training."""
 
-    games: int
-    iterations: int
-    exploration: float = 0.1
+    games: int = setting(text="Games of a stage.")
+    iterations: int = setting(text="Iterations of a decision.")
+    exploration: float = setting(0.1, "The constant C of the trees.")
 
     def __post_init__(self) -> None:
         for name in ("games", "iterations"):
             require_integer(name, getattr(self, name), 1)
 
 
+STAGES = (
+    Stage(games=80, iterations=1500),
+    Stage(games=60, iterations=800),
+    Stage(games=50, iterations=1000, exploration=3.0),
+)
+"""Of the networks of the package."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class EvalfnTraining:
     """The settings of a training. Game i of a stage is one of ``configs[i % len(configs)]``."""
 
-    stages: tuple[Stage, ...]
-    configs: tuple[HanabiConfig, ...]
-    seed: int
+    stages: tuple[Stage, ...] = setting(STAGES, "The stages, in turn.")
+    configs: tuple[HanabiConfig, ...] = setting(EVERY_TABLE, "Games, in turn.")
+    seed: int = setting(0, SEED)
 
     def __post_init__(self) -> None:
         require_integer("seed", self.seed, 0)

@@ -18,6 +18,7 @@ from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import IntArray
 from hanabi_search_plugin.core.policy import Policy
 from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.core.settings import SEED, setting
 from hanabi_search_plugin.evaluation.match import deal_game
 from hanabi_search_plugin.evaluation.playing import play_game
 from hanabi_search_plugin.evaluation.provenance import describe
@@ -26,9 +27,13 @@ from hanabi_search_plugin.hanabi.bots.evalfn import ValueNetwork, move_features
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.learning.fit import SETTINGS, fit
-from hanabi_search_plugin.learning.training_record import versions_with_torch, write_record
+from hanabi_search_plugin.learning.training_record import (
+    EVERY_TABLE,
+    versions_with_torch,
+    write_record,
+)
 from hanabi_search_plugin.learning.tree_examples import Numbers, watched
-from hanabi_search_plugin.registry import load_policies
+from hanabi_search_plugin.registry import MIXED_TRACK, load_policies
 
 TABLES = 4  # use number of a SeedSequence([seed, use, game]), beside those of ``evaluation.match``
 HELD_OUT = 5  # one game in so many is held out, to measure on
@@ -38,10 +43,12 @@ HELD_OUT = 5  # one game in so many is held out, to measure on
 class PartnerTraining:
     """Games of one of ``configs``, drawn, in which every seat plays one of ``partners``, drawn."""
 
-    partners: tuple[str, ...]  # names of compiled policies
-    games: int
-    configs: tuple[HanabiConfig, ...]
-    seed: int
+    partners: tuple[str, ...] = setting(
+        MIXED_TRACK, "The policies to recognise, compiled ones, or mixed-track (the paper's list)."
+    )
+    games: int = setting(5_000, "Games; a fifth of them is held out.")
+    configs: tuple[HanabiConfig, ...] = setting(EVERY_TABLE, "Games, drawn.")
+    seed: int = setting(0, SEED)
 
     def __post_init__(self) -> None:
         require_integer("games", self.games, HELD_OUT)

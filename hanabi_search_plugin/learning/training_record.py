@@ -1,4 +1,4 @@
-"""Write the record that a training leaves beside its networks, with versions."""
+"""What the trainings here share: their games, PyTorch, and the record beside their networks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from typing import Any
 from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.provenance import versions
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+
+EVERY_TABLE = tuple(HanabiConfig(players=players, bomb="keep") for players in (2, 3, 4, 5))
+"""Games for any number of players, as in the RIS-MCTS paper."""
 
 
 def versions_with_torch() -> dict[str, str]:

@@ -22,13 +22,6 @@ ARCHITECTURES: dict[str, Callable[..., Network]] = {
     "advised-lstm": AdvisedLSTM,
     "advised-masks": AdvisedMasks,
 }
-LEARNERS = ("masks", "public-lstm", "feed-forward", "recurrent")  # for distillation, self-play
-
-
-def require_learner(name: str) -> None:
-    """Raises ConfigError unless ``name`` is one of ``LEARNERS``."""
-    if name not in LEARNERS:
-        raise ConfigError(f"architecture must be one of {', '.join(LEARNERS)}, got {name!r}")
 
 
 def make_network(name: str, config: HanabiConfig, options: Mapping[str, Any]) -> Network:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-from hanabi_search_plugin.networks.training.belief_training import BeliefRun, BeliefSettings
-from hanabi_search_plugin.networks.training.self_play import SelfPlay, SelfPlayRun
+from hanabi_search_plugin.networks.training.belief_training import BeliefRun
+from hanabi_search_plugin.networks.training.self_play import SelfPlayRun
 from hanabi_search_plugin.networks.training.training_run import MODEL, TrainingRun
+from hanabi_search_plugin.networks.training.training_settings import BeliefSettings, SelfPlay
 from hanabi_search_plugin.registry import load_policy
 from hanabi_search_plugin.reproduce.plan import Run
 

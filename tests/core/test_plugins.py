@@ -77,6 +77,7 @@ def test_list_shows_whose_they_are_and_warns_of_each_that_fails(installed: Path)
     for name, source in (("which-number", "Player 0"), ("lowest", "The low"), ("first-best", "SP")):
         assert re.search(rf"^{name} +{source}.* plugin: ", done.stdout, re.MULTILINE), name
     assert "tiny-plugin 0.3" in done.stdout and ":numbers  default 3" in done.stdout
+    assert ":rollouts default 50: Budget of a decision." in " ".join(done.stdout.split())
     assert re.search(r"^smartbot .*O'Dwyer", done.stdout, re.MULTILINE)
     warnings = [" ".join(text.split()) for text in done.stderr.split("warning: ")[1:]]
     assert len(warnings) == 3
@@ -95,6 +96,11 @@ REFUSED = {
     "--policy clumsy": "policy clumsy of faulty-plugin 1.0 fails: ZeroDivisionError: division by",
     "--policy lost": "policy lost of faulty-plugin 1.0 fails: ModuleNotFoundError: No module named",
     "--policy lowest:deep": "options of policy lowest are highest, got 'deep'",
+    "--policy lowest:highest=2": "highest must be true or false, got '2'",
+    "--policy iggi --search first-best:rollouts=many": "rollouts must be an integer, got 'many'",
+    "--policy iggi --search first-best:rollouts": "rollouts must be an integer, got 'true'",
+    "--policy iggi --search first-best:depth=3": "options of search first-best are rollouts, got",
+    "--game which-number:numbers=few": "numbers must be an integer, got 'few'",
     "--policy none": "policy must be one of smartbot, hatbot, ",
     "--policy iggi --search best": "predictor, first-best or none, got 'best'",
     "--policy iggi --search first-best --rollouts 9": "as in first-best:name=value, got 9",
@@ -125,7 +131,8 @@ def test_what_cannot_be_done_gets_one_line(installed: Path) -> None:
 def test_the_page_quotes_the_package() -> None:
     text = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
     quoted = re.findall(r"```(?:toml|python)\n(.*?)```", text, re.DOTALL)
-    own = [(PACKAGES / "tiny" / name).read_text() for name in ("pyproject.toml", "tiny_plugin.py")]
-    assert len(quoted) == 2
+    files = ("pyproject.toml", "tiny_plugin.py", "tiny_plugin.py")
+    own = [(PACKAGES / "tiny" / name).read_text() for name in files]
+    assert len(quoted) == 3
     for snippet, whole in zip(quoted, own, strict=True):
         assert snippet.strip() in whole

@@ -30,10 +30,10 @@ from hanabi_search_plugin.networks.nets.belief_net import BeliefNet
 from hanabi_search_plugin.networks.training.belief_games import batch_of, play_belief_games
 from hanabi_search_plugin.networks.training.belief_training import (
     BeliefRun,
-    BeliefSettings,
     cross_entropies,
 )
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
+from hanabi_search_plugin.networks.training.training_settings import BeliefSettings
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielDealtGame, OpenSpielGame
 
 SMALL = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3)

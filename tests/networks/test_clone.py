@@ -40,9 +40,9 @@ from hanabi_search_plugin.networks.training.clone_examples import (
     logits_at,
     loss_of,
 )  # fmt: skip
-from hanabi_search_plugin.networks.training.clone_training import CloneRun, Cloning, drawn, measured
-from hanabi_search_plugin.networks.training.distillation import Distillation
+from hanabi_search_plugin.networks.training.clone_training import CloneRun, drawn, measured
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
+from hanabi_search_plugin.networks.training.training_settings import Cloning, Distillation
 from hanabi_search_plugin.testing import check_agent, check_belief, check_policy
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)

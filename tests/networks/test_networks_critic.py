@@ -39,7 +39,6 @@ from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.starting_weights import load_starting_weights
 from hanabi_search_plugin.networks.training.critic_training import (
     CriticRun,
-    CriticSettings,
     measured,
     targets,
 )
@@ -48,6 +47,7 @@ from hanabi_search_plugin.networks.training.exploration_games import (
     play_exploration_games,
 )
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
+from hanabi_search_plugin.networks.training.training_settings import CriticSettings
 from tests.helpers.hanabi_play import play_on
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)

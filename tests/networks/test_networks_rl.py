@@ -28,7 +28,7 @@ from hanabi_search_plugin.networks.checkpoint import load_network
 from hanabi_search_plugin.networks.encodings.named_encodings import make_encoding
 from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.tensors.simulator import EngineGames, TensorGames
-from hanabi_search_plugin.networks.training.distillation import Distillation, distill
+from hanabi_search_plugin.networks.training.distillation import distill
 from hanabi_search_plugin.networks.training.ppo import (
     LossWeights,
     batches,
@@ -37,13 +37,13 @@ from hanabi_search_plugin.networks.training.ppo import (
     movers_returns,
 )
 from hanabi_search_plugin.networks.training.self_play import (
-    SelfPlay,
     SelfPlayRun,
     learn_by_self_play,
     sharpen,
 )
 from hanabi_search_plugin.networks.training.selfplay_games import Collector, Segment, gather_seat
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
+from hanabi_search_plugin.networks.training.training_settings import Distillation, SelfPlay
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
 SIZES = {

@@ -26,12 +26,9 @@ from hanabi_search_plugin.core.errors import CheckpointError
 from hanabi_search_plugin.networks.architectures import make_network
 from hanabi_search_plugin.networks.checkpoint import FORMAT, load_network, save_network
 from hanabi_search_plugin.networks.policy_of_network import network_policy
-from hanabi_search_plugin.networks.training.distillation import (
-    Distillation,
-    DistillationRun,
-    distill,
-)
+from hanabi_search_plugin.networks.training.distillation import DistillationRun, distill
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
+from hanabi_search_plugin.networks.training.training_settings import Distillation
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
 SMALL = {"hidden": 16, "context": 8, "scorer": 8}

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
 from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.settings import setting
 
 Bomb = Literal["zero", "keep", "minus_one"]
 ObservationType = Literal["minimal", "card_knowledge", "seer"]
@@ -34,15 +35,19 @@ class HanabiConfig:
     Raises ConfigError naming the parameter and its range.
     """
 
-    players: int = 2
-    colors: int = 5
-    ranks: int = 5
-    hand_size: int = 0
-    information_tokens: int = 8
-    life_tokens: int = 3
-    random_start_player: bool = False
-    observation_type: ObservationType = "card_knowledge"
-    bomb: Bomb = "zero"
+    players: int = setting(2, "Seats.")
+    colors: int = setting(5, "Colours.")
+    ranks: int = setting(5, "Ranks of a colour.")
+    hand_size: int = setting(0, "Cards a hand; 0: the rule book's, 5 for 2 and 3 players, else 4.")
+    information_tokens: int = setting(8, "Hints, at the start and at most.")
+    life_tokens: int = setting(3, "Lives.")
+    random_start_player: bool = setting(False, "Draw who starts.")
+    observation_type: ObservationType = setting(
+        "card_knowledge", "What an observation vector says, as OpenSpiel's."
+    )
+    bomb: Bomb = setting(
+        "zero", "The score when the last life is lost: zero, keep the points, or minus_one of them."
+    )
 
     def __post_init__(self) -> None:
         for name in _RANGES:

@@ -7,9 +7,8 @@ that a run that was stopped replays the buffer's games instead of storing them.
 
 from __future__ import annotations
 
-import math
 from collections import deque
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +17,8 @@ import torch
 
 from hanabi_search_plugin.beliefs.belief_model import require_tokens
 from hanabi_search_plugin.core.capabilities import PrivateTokens
-from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import PAD, Game
 from hanabi_search_plugin.core.policy import Blueprint
-from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.networks.belief_files import describe_game, save_belief
 from hanabi_search_plugin.networks.modules import require_options, seeded
@@ -32,32 +29,13 @@ from hanabi_search_plugin.networks.training.belief_games import (
     play_belief_games,
 )
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
+from hanabi_search_plugin.networks.training.training_settings import BeliefSettings
 
 Tensor = Any  # torch.Tensor
 
 GAMES = 1 << 32  # added to a round's number, seeds its games; the number alone, its steps
 NEW = 1 << 31  # seeds games that no run learns from
 AT_ONCE = 100  # games measured at a time
-
-
-@dataclass(frozen=True, kw_only=True)
-class BeliefSettings:
-    """How long a model learns from what. Raises ConfigError for numbers out of range."""
-
-    iterations: int = 300  # rounds
-    games: int = 100  # new in a round
-    keep: int = 10  # rounds whose games are in the buffer
-    steps: int = 15  # a round
-    batch: int = 32  # sequences of a step
-    rate: float = 1e-3  # of learning, at first
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("iterations", "games", "keep", "steps", "batch"):
-            require_integer(name, getattr(self, name), 1)
-        require_integer("seed", self.seed, 0)
-        if not 0 < self.rate < math.inf:
-            raise ConfigError(f"rate must be a positive number, got {self.rate!r}")
 
 
 class BeliefRun(TrainingRun):

@@ -6,8 +6,6 @@ what a search played. It is a blueprint like any other, so a search may start fr
 
 from __future__ import annotations
 
-import math
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,6 @@ import torch
 
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import IntArray
-from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.hanabi.files.searched_games import read_about, read_searched
 from hanabi_search_plugin.networks.architectures import new_network
 from hanabi_search_plugin.networks.checkpoint import save_network
@@ -26,55 +23,16 @@ from hanabi_search_plugin.networks.nets.split_nets import Sequential
 from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.starting_weights import load_starting_weights
 from hanabi_search_plugin.networks.training.clone_examples import (
-    OBJECTIVES,
     CloneExamples,
     chosen,
     examples_of,
     loss_of,
 )
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
+from hanabi_search_plugin.networks.training.training_settings import Cloning
 
 FORMAT = "hanabi-search-plugin clone 1"
 ASKED = 4096  # decisions evaluated at a time
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cloning:
-    """A run: what is learned from, by which network, by which objective, for how long.
-
-    Raises ConfigError for numbers out of range, an objective, an architecture or options that are
-    not known, RecordError where the data is none.
-    """
-
-    data: str  # a folder of searched games
-    games: int = 0  # of it, the first; 0: all
-    held_out: str = ""  # another, to measure on; "": none
-    architecture: str = "advised-lstm"
-    options: dict[str, Any] = field(default_factory=dict)
-    start: str = ""  # a network by name or file, whose weights are taken over where they fit
-    objective: str = "reward"
-    rounds: int = 20
-    passes: float = 3.0  # how often each decision is learned from, on average
-    batch: int = 256  # decisions of a step (paper)
-    rate: float = 5e-4  # of RMSprop (paper), at first
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("rounds", "batch"):
-            require_integer(name, getattr(self, name), 1)
-        for name in ("games", "seed"):
-            require_integer(name, getattr(self, name), 0)
-        for name in ("rate", "passes"):
-            value = getattr(self, name)
-            if not 0 < value < math.inf:
-                raise ConfigError(f"{name} must be a positive number, got {value!r}")
-        if self.objective not in OBJECTIVES:
-            known = ", ".join(OBJECTIVES)
-            raise ConfigError(f"objective must be one of {known}, got {self.objective!r}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return asdict(self)
 
 
 class CloneRun(TrainingRun):

@@ -6,7 +6,6 @@ errors in them, and learns from them.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from torch.nn import functional
 
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
-from hanabi_search_plugin.core.require import require_integer, require_positive, require_share
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.checkpoint import save_network
@@ -31,6 +29,7 @@ from hanabi_search_plugin.networks.training.exploration_games import (
     play_exploration_games,
 )
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
+from hanabi_search_plugin.networks.training.training_settings import CriticSettings
 
 FORMAT = "hanabi-search-plugin critic 1"
 BLIND = 0.1  # share of a run in which lambda is 1: an untrained critic is not bootstrapped from
@@ -41,35 +40,6 @@ WHERE = {  # errors, and the positions that they are of
     "soon_error": f"up to {SOON} moves later",
     "own_error": "elsewhere",
 }
-
-
-@dataclass(frozen=True, kw_only=True)
-class CriticSettings:
-    """A run: whose critic, of which size, for how long. Raises ConfigError for bad numbers."""
-
-    policy: str = "rlnet"  # a network of this package by name, or a file
-    config: HanabiConfig = field(default_factory=HanabiConfig)
-    options: dict[str, Any] = field(default_factory=dict)  # of the critic
-    iterations: int = 80
-    games: int = 500  # an iteration
-    epochs: int = 2  # how often each position is learned from
-    batch: int = 512  # positions of a step
-    rate: float = 1e-3  # of learning, at first
-    trace: float = 0.5  # lambda of TD(lambda), once the critic knows something
-    noise: float = 0.02  # probability that a move before the last tried one is tried, too
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        for name in ("iterations", "games", "epochs", "batch"):
-            require_integer(name, getattr(self, name), 1)
-        require_integer("seed", self.seed, 0)
-        require_positive("rate", self.rate)
-        for name in ("trace", "noise"):
-            require_share(name, getattr(self, name))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return asdict(self) | {"config": self.config.to_dict()}
 
 
 class CriticRun(TrainingRun):

@@ -7,18 +7,14 @@ Each iteration plays games, at first with the bot's moves, then more and more wi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.core.errors import ConfigError
-from hanabi_search_plugin.core.require import require_integer, require_positive
 from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot
-from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-from hanabi_search_plugin.networks.architectures import new_network, require_learner
+from hanabi_search_plugin.networks.architectures import new_network
 from hanabi_search_plugin.networks.checkpoint import save_network
 from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.policy_of_network import network_policy
@@ -32,46 +28,11 @@ from hanabi_search_plugin.networks.training.distillation_losses import (
     losses,
 )
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
+from hanabi_search_plugin.networks.training.training_settings import Distillation
 from hanabi_search_plugin.registry import load_policy
 
 FORMAT = "hanabi-search-plugin training 1"
 BOT_UNTIL = 0.3  # share of a run after which the network plays all moves
-
-
-@dataclass(frozen=True, kw_only=True)
-class Distillation:
-    """A run: who is imitated, in which game, by which network, for how long.
-
-    Raises ConfigError for numbers out of range, a policy that is not compiled, or an architecture
-    that is none of ``LEARNERS``; the run, for options that are not known.
-    """
-
-    policy: str = "smartbot"
-    config: HanabiConfig = field(default_factory=HanabiConfig)
-    architecture: str = "masks"
-    options: dict[str, Any] = field(default_factory=dict)
-    iterations: int = 200
-    games: int = 300  # an iteration
-    epochs: int = 2  # how often each decision is learned from
-    batch: int = 512  # decisions of a step
-    rate: float = 2e-3  # of learning, at first
-    value_weight: float = 2.0  # of the losses of values and Q beside the policy's
-    seed: int = 0
-    start: str = ""  # a network by file or name; it plays all moves from the first round
-
-    def __post_init__(self) -> None:
-        for name in ("iterations", "games", "epochs", "batch"):
-            require_integer(name, getattr(self, name), 1)
-        require_integer("seed", self.seed, 0)
-        require_learner(self.architecture)
-        for name in ("rate", "value_weight"):
-            require_positive(name, getattr(self, name))
-        if not isinstance(load_policy(self.policy, HanabiGame(self.config)), CompiledBot):
-            raise ConfigError(f"policy must be a compiled bot, got {self.policy!r}")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return asdict(self) | {"config": self.config.to_dict()}
 
 
 class DistillationRun(TrainingRun):

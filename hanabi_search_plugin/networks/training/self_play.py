@@ -7,7 +7,7 @@ learns from every decision in it (``ppo``).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +15,10 @@ import numpy as np
 import torch
 
 from hanabi_search_plugin.core.errors import ConfigError
-from hanabi_search_plugin.core.require import require_integer, require_positive, require_share
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.playing import self_play
-from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-from hanabi_search_plugin.networks.architectures import new_network, require_learner
+from hanabi_search_plugin.networks.architectures import new_network
 from hanabi_search_plugin.networks.checkpoint import save_network
 from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.nets.mask_net import MaskNet
@@ -38,60 +36,13 @@ from hanabi_search_plugin.networks.training.ppo import (
 )
 from hanabi_search_plugin.networks.training.selfplay_games import Collector, Segment
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
+from hanabi_search_plugin.networks.training.training_settings import SelfPlay
 
 FORMAT = "hanabi-search-plugin self-play 1"
 CURVE_GAMES = 500  # on decks that are the same for every network
 LENIENT = 0.5  # share of a run from nothing after which lost games count as they do in the end
 
 Tensor = Any  # torch.Tensor
-
-
-@dataclass(frozen=True, kw_only=True)
-class SelfPlay:
-    """A run: which game, which network, for how long. Defaults are those of IPPO on record.
-
-    What a lost game is worth, by the ``bomb`` of ``config``, comes to count little by little: at
-    first it keeps its points, after a share of the run, ``lenient``, the rule holds in full. None
-    stands for 0.5, or 0 where the run goes on from a network. Every ``evaluate_every`` rounds, and
-    after the last one, the network plays ``CURVE_GAMES`` greedily.
-    Raises ConfigError for numbers out of range, or an architecture that is none of ``LEARNERS``;
-    the run, for options that are not known.
-    """
-
-    config: HanabiConfig = field(default_factory=HanabiConfig)
-    architecture: str = "feed-forward"
-    options: dict[str, Any] = field(default_factory=dict)
-    iterations: int = 1000
-    games: int = 256  # side by side
-    moves: int = 32  # of each game, an iteration
-    epochs: int = 4  # how often each decision is learned from
-    batch: int = 2048  # decisions of a step
-    rate: float = 5e-4  # of learning, at first
-    clip: float = 0.2  # how far the ratio of chances may go from 1
-    entropy: float = 0.01  # weight of the policy's entropy
-    trace: float = 0.95  # lambda of TD(lambda)
-    value_weight: float = 0.5  # of the losses of values beside the policy's
-    lenient: float | None = None
-    evaluate_every: int = 50
-    seed: int = 0
-    start: str = ""  # a network to go on from, by file or name
-    sharpen: float = 1.0  # its logits are multiplied by this, before all else
-
-    def __post_init__(self) -> None:
-        require_learner(self.architecture)
-        for name in ("iterations", "games", "moves", "epochs", "batch", "evaluate_every"):
-            require_integer(name, getattr(self, name), 1)
-        require_integer("seed", self.seed, 0)
-        for name in ("rate", "clip", "value_weight", "sharpen"):
-            require_positive(name, getattr(self, name))
-        for name in ("entropy", "trace"):
-            require_share(name, getattr(self, name))
-        if self.lenient is not None:
-            require_share("lenient", self.lenient)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return asdict(self) | {"config": self.config.to_dict()}
 
 
 class SelfPlayRun(TrainingRun):
@@ -165,7 +116,7 @@ class SelfPlayRun(TrainingRun):
 
 
 def sharpen(network: Network, factor: float) -> None:
-    """Multiply the logits of a network of ``LEARNERS``; its best moves and its values stay.
+    """Multiply the logits of a network of a ``Learner``; its best moves and its values stay.
 
     A network that imitates a bot is unsure where its inputs do not explain the bot's move, and its
     samples lose games. Self-play starts better from a sharper policy.

@@ -7,6 +7,7 @@ import numpy as np
 from hanabi_search_plugin import Policy, Sparta
 from hanabi_search_plugin.core.game import NOBODY
 from hanabi_search_plugin.core.plain_game import PlainGame
+from hanabi_search_plugin.core.settings import setting
 
 
 class WhichNumber(PlainGame):
@@ -54,7 +55,7 @@ class Lowest(Policy):
 class FirstBest:
     """SPARTA that takes any gain"""
 
-    rollouts: int = 50
+    rollouts: int = setting(50, "Budget of a decision.")
 
     def __call__(self, rng: np.random.Generator, belief):
         return Sparta(rollouts=self.rollouts, threshold=0.0, pruning="off")(rng, belief)

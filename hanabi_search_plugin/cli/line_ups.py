@@ -1,0 +1,165 @@
+"""Who plays what: policies by name, searches over some of them, people at some seats."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.beliefs.learned_belief import Learned
+from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners, favouring
+from hanabi_search_plugin.cli.searches import ChosenSearch
+from hanabi_search_plugin.cli.table_options import EXACT, BeliefChoice, Seating
+from hanabi_search_plugin.core.agent import MakeBelief, SearchAgent, TeamSearch, WrapsBelief
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.policy import Blueprint, Policy
+from hanabi_search_plugin.hanabi.beliefs.learned_partners import LearnedPartners, named_recogniser
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.networks.catalogue import belief_models, load_belief_model
+from hanabi_search_plugin.registry import load_policies, load_policy, policy_names
+
+HUMAN = "human"
+
+
+@dataclass(frozen=True)
+class LineUp:
+    """Who plays what. A person's seat holds the policy that stands in for it in beliefs."""
+
+    game: Game
+    policies: Blueprint
+    names: tuple[str, ...]  # one a seat, for people
+    short_names: tuple[str, ...]  # the same for narrow places: a searching seat's search
+    people: tuple[int, ...] = ()  # seats
+    searching: tuple[int, ...] = ()  # seats
+
+    def hanabi(self) -> HanabiGame:
+        """The game, where it is native Hanabi. Raises ConfigError for another."""
+        if not isinstance(self.game, HanabiGame):
+            raise ConfigError(f"recorded games and boards are of hanabi, got {self.game!r}")
+        return self.game
+
+
+def line_up(game: Game, seating: Seating, chosen: ChosenSearch, beliefs: BeliefChoice) -> LineUp:
+    """The policies at the table, by the options of a command. Raises ConfigError."""
+    names = _per_seat(seating.policy, game.num_players, "policy")
+    people: list[int] = []
+    if seating.seats is not None:
+        sitting = _per_seat(seating.seats, game.num_players, "seats")
+        people = [seat for seat, name in enumerate(sitting) if name == HUMAN]
+        names = [names[s] if name == HUMAN else name for s, name in enumerate(sitting)]
+    loaded = {name: load_policy(name, game) for name in dict.fromkeys(names)}
+    policies: list[Policy] = [loaded[name] for name in names]
+    searching: list[int] = []
+    if chosen.search is not None:
+        agent = _agent(tuple(policies), game, seating.policy, chosen, beliefs)
+        searching = _searching(
+            seating.search_seats, game.num_players, together=agent.searches_jointly
+        )
+        for seat in searching:
+            if seat in people:
+                raise ConfigError(f"search-seats must leave out seat {seat}, a person's")
+            policies[seat] = agent
+            names[seat] = f"{names[seat]}+{chosen.name}"
+    for seat in people:
+        names[seat] = HUMAN
+    short = tuple(chosen.name if s in searching else name for s, name in enumerate(names))
+    return LineUp(game, tuple(policies), tuple(names), short, tuple(people), tuple(searching))
+
+
+def _agent(
+    policies: Blueprint, game: Game, policy: str, chosen: ChosenSearch, beliefs: BeliefChoice
+) -> SearchAgent:
+    """What a searching seat plays: it knows the others' policies, or learns them (--partners)."""
+    search, names = chosen.search, beliefs.partners
+    assert search is not None
+    belief = _belief(game, policy, chosen.name, beliefs)
+    if names is None:
+        for name, usual in (("likelihoods", EXACT), ("favourite", None)):
+            if getattr(beliefs, name) != usual:
+                raise ConfigError(f"{name} needs partners, got {getattr(beliefs, name)!r}")
+        return upgrade(
+            policies, game, search, belief=belief,
+            epsilon=beliefs.epsilon, uncertainty=beliefs.uncertainty,
+        )  # fmt: skip
+    if belief is not None:
+        raise ConfigError(f"partners cannot be learned by a learned belief, got {names!r}")
+    learns = not isinstance(search, WrapsBelief) or search.assumes_blueprint
+    if isinstance(search, TeamSearch) or not learns:  # to whom moves are no evidence
+        raise ConfigError(f"partners is not an option of {chosen.name}, got {names!r}")
+    return upgrade(policies, game, search, belief=partners_of(beliefs, game))
+
+
+def partners_of(beliefs: BeliefChoice, game: Game) -> MakeBelief:
+    """What learns who the others are, from ``--partners`` and the options that belong to it."""
+    assert beliefs.partners is not None
+    names = policy_names(beliefs.partners)
+    candidates = load_policies(beliefs.partners, game)
+    prior = None
+    if beliefs.favourite is not None:
+        if beliefs.favourite not in names:
+            raise ConfigError(
+                f"favourite must be one of {', '.join(names)}, got {beliefs.favourite!r}"
+            )
+        prior = favouring(names.index(beliefs.favourite), len(names))
+    if beliefs.likelihoods == EXACT:
+        return UnknownPartners(
+            candidates, prior, epsilon=beliefs.epsilon, uncertainty=beliefs.uncertainty
+        )
+    for name in ("epsilon", "uncertainty"):
+        if getattr(beliefs, name) != 0.0:
+            raise ConfigError(
+                f"{name} must be 0 where likelihoods are not exact, got {getattr(beliefs, name)}"
+            )
+    return LearnedPartners(candidates, named_recogniser(beliefs.likelihoods, names), prior)
+
+
+def _belief(game: Game, policy: str, search: str, beliefs: BeliefChoice) -> Learned | None:
+    """What --belief names; None: the game's own."""
+    name = beliefs.belief
+    if name is None and search == "lbs" and beliefs.partners is None:
+        name = policy
+        if name not in belief_models():
+            raise ConfigError(
+                f"belief must be given where there is no model of {name}'s games: "
+                f"`hanabi-search train belief --policy {name}` makes one"
+            )
+    if name is None or name == EXACT:
+        if not beliefs.explain:
+            raise ConfigError("no-explain is an option of learned beliefs, got an exact one")
+        return None
+    if search not in ("sparta", "lbs"):
+        raise ConfigError(f"belief is not an option of {search}, got {name!r}")
+    return Learned(load_belief_model(name, game), explain=beliefs.explain)
+
+
+def blueprint_of(names: str, config: HanabiConfig) -> Blueprint:
+    """One policy for every seat, or one a seat, from ``--policy``."""
+    parts = _per_seat(names, config.players, "policy")
+    loaded = {name: load_policy(name, HanabiGame(config)) for name in dict.fromkeys(parts)}
+    return tuple(loaded[name] for name in parts)
+
+
+def _per_seat(text: str, players: int, parameter: str) -> list[str]:
+    parts = [name.strip() for name in text.split(",")]
+    if len(parts) not in (1, players):
+        raise ConfigError(f"{parameter} must be one name or {players}, one a seat, got {text!r}")
+    return parts * players if len(parts) == 1 else parts
+
+
+def _searching(text: str | None, players: int, *, together: bool) -> list[int]:
+    """The seats that search: by default seat 1, or all where they search together."""
+    everybody = list(range(players))
+    if text is None:
+        return everybody if together else [1]
+    if text == "all":
+        return everybody
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) < players for part in parts):
+        raise ConfigError(f"search-seats must be seats from 0 to {players - 1}, got {text!r}")
+    seats = sorted({int(part) for part in parts})
+    if together and seats != everybody:
+        raise ConfigError(
+            f"search-seats must be all {players}, which search together, got {text!r}"
+        )
+    return seats

@@ -1,0 +1,124 @@
+"""Options of who plays what: the game, its seats, the search at some of them, and their beliefs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from hanabi_search_plugin import plugins
+from hanabi_search_plugin.cli.option_groups import Fields
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.settings import setting
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+
+HANABI = "hanabi"
+EXACT = "exact"
+
+
+@dataclass(frozen=True, kw_only=True)
+class GameChoice:
+    """Native Hanabi by its configuration, or a plugin's game.
+
+    Raises ConfigError where a plugin's game is set by options of Hanabi.
+    """
+
+    game: str = setting(
+        HANABI,
+        "hanabi, or a plugin's game with options of its own: NAME:option=value.",
+        metavar="NAME",
+    )
+    config: HanabiConfig = setting(HanabiConfig, "Game")
+
+    def __post_init__(self) -> None:
+        for one in fields(HanabiConfig):
+            value, usual = getattr(self.config, one.name), getattr(HanabiConfig(), one.name)
+            if self.game != HANABI and value != usual:
+                raise ConfigError(
+                    f"{one.name.replace('_', '-')} is an option of hanabi, got {value!r} for "
+                    f"{self.game}: a plugin's own options follow its name, as in NAME:option=value"
+                )
+
+    def load(self) -> Game:
+        """The game. Raises ConfigError for one that nobody has."""
+        from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+
+        return HanabiGame(self.config) if self.game == HANABI else plugins.load_game(self.game)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seating:
+    """Who sits where, and which seats search."""
+
+    policy: str = setting(
+        "smartbot",
+        "One policy for every seat, or one a seat; see `hanabi-search list`.",
+        metavar="NAME[,NAME...]",
+    )
+    seats: str | None = setting(
+        None,
+        "Who sits where: human or a policy's name, one a seat. Default: --policy.",
+        metavar="NAME,NAME...",
+    )
+    search_seats: str | None = setting(
+        None,
+        "Seats that search, counted from 0, or all. Default: 1; all in a joint search; of "
+        "`hanabi-search record` one a game, in turn.",
+        metavar="SEAT[,SEAT...]",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeliefChoice:
+    """Where a searching seat draws worlds from, and what it knows of the others."""
+
+    belief: str | None = setting(
+        None,
+        "Where sparta and lbs draw worlds from: exact, grounded, a learned model of `hanabi-search "
+        "list` or a file of `hanabi-search train belief`. Default: exact; for lbs the model of "
+        "--policy.",
+        metavar="NAME",
+    )
+    explain: bool = setting(
+        True,
+        "Of a learned belief: leave out what the partners' moves rule out, and list worlds where "
+        "they are few; off as in the LBS paper.",
+    )
+    epsilon: float = setting(0.0, "Probability, in the belief, that a partner moves at random.")
+    uncertainty: float = setting(
+        0.0,
+        "Share of its weight that a world keeps, in the belief, in which a partner would have "
+        "moved otherwise; for several searching seats.",
+    )
+    partners: str | None = setting(
+        None,
+        "What the others may play as far as a searching seat knows, which learns from their moves: "
+        "policies, or mixed-track (the paper's list). Default: it knows --policy.",
+        metavar="NAME[,NAME...]",
+    )
+    likelihoods: str = setting(
+        EXACT,
+        "How a partner's move tells of its policy: exact, asked of each policy; learned, the "
+        "paper's network for mixed-track; or a file of `hanabi-search train partners`.",
+        metavar="NAME",
+    )
+    favourite: str | None = setting(
+        None,
+        "The partner that all others are improbable beside, before any move: the paper's prior. "
+        "Default: all are equally probable.",
+        metavar="NAME",
+    )
+
+
+def seating(*without: str) -> Fields:
+    """The options of ``Seating``."""
+    return Fields(Seating, panel="Who plays", without=without)
+
+
+def beliefs(*without: str) -> Fields:
+    """The options of ``BeliefChoice``."""
+    return Fields(BeliefChoice, panel="Search", without=without)
+
+
+def the_game(*without: str) -> Fields:
+    """The options of ``GameChoice``."""
+    return Fields(GameChoice, panel="Game", without=without)

@@ -1,0 +1,140 @@
+"""Settings: fields of frozen dataclasses that carry their help text, and their values from text.
+
+The text documents the Python class and the option of the command line that sets the field: there
+is one default and one text. What a plugin may be set to is read in the same way.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from hanabi_search_plugin.core.errors import ConfigError
+
+SEED = "Decides on all chance; the same seed gives the same results."
+THREADS = "Threads; results do not depend on them."
+
+
+def setting(default: Any = MISSING, text: str = "", *, metavar: str | None = None) -> Any:
+    """A field of a dataclass with its help text; without a default it must be given.
+
+    A class in place of a default is called for each new object: ``setting(dict, ...)``.
+    ``metavar`` stands for a value in the help of the command line.
+    """
+    metadata = {"text": text, "metavar": metavar}
+    if isinstance(default, type):
+        return field(default_factory=default, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A parameter of a class or a function, and how text becomes its value."""
+
+    name: str
+    kind: Any  # its type; Any where that is not known
+    default: Any  # MISSING where it must be given
+    text: str = ""
+    metavar: str | None = None
+
+    @property
+    def kinds(self) -> tuple[Any, ...]:
+        """The types that a value may have; without None."""
+        union = get_origin(self.kind) in (Union, types.UnionType)
+        kinds = get_args(self.kind) if union else (self.kind,)
+        return tuple(kind for kind in kinds if kind is not type(None))
+
+    @property
+    def optional(self) -> bool:
+        """May the value be None?"""
+        return type(None) in get_args(self.kind)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values of a ``Literal``; empty for other types."""
+        return tuple(
+            choice
+            for kind in self.kinds
+            if get_origin(kind) is Literal
+            for choice in get_args(kind)
+        )
+
+    def __str__(self) -> str:
+        """The default and the help text."""
+        parts = [] if self.default is MISSING else [f"default {self.default!r}"]
+        return ": ".join([*parts, self.text] if self.text else parts)
+
+    def read(self, text: str) -> Any:
+        """The value that a text stands for; ``none`` is None where that is allowed.
+
+        A parameter whose type says nothing takes the first of bool, int, float and str that fits.
+        Raises ConfigError.
+        """
+        if self.optional and text == "none":
+            return None
+        known = all(kind in _READERS or get_origin(kind) is Literal for kind in self.kinds)
+        kinds = self.kinds if known else (bool, int, float, str)
+        for kind in kinds:
+            if get_origin(kind) is Literal:
+                if text in get_args(kind):
+                    return text
+                continue
+            try:
+                return _READERS[kind][0](text)
+            except ValueError:
+                continue
+        words = [f"one of {', '.join(self.choices)}"] if self.choices else []
+        words += [_READERS[kind][1] for kind in kinds if kind in _READERS]
+        words += ["none"] if self.optional else []
+        raise ConfigError(f"{self.name} must be {' or '.join(words)}, got {text!r}")
+
+
+def settings_of(make: Callable[..., Any]) -> dict[str, Setting]:
+    """What a dataclass, another class or a function can be set to, by name.
+
+    Parameters without a name of their own (``*args``, positional-only) are left out.
+    """
+    kinds = _kinds(make)
+    if is_dataclass(make):
+        found = [_of_field(one, kinds.get(one.name, Any)) for one in fields(make) if one.init]
+        return {one.name: one for one in found}
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return {
+        name: Setting(
+            name, kinds.get(name, Any), MISSING if one.default is one.empty else one.default
+        )
+        for name, one in inspect.signature(make).parameters.items()
+        if one.kind in named
+    }
+
+
+def _of_field(one: Any, kind: Any) -> Setting:
+    default = one.default if one.default_factory is MISSING else one.default_factory()
+    text, metavar = one.metadata.get("text", ""), one.metadata.get("metavar")
+    return Setting(one.name, kind, default, text, metavar)
+
+
+def _kinds(make: Callable[..., Any]) -> dict[str, Any]:
+    """The types of parameters by name, as far as their annotations can be understood."""
+    of = make.__init__ if inspect.isclass(make) and not is_dataclass(make) else make
+    try:
+        return get_type_hints(of)
+    except (NameError, TypeError, AttributeError):  # names that only a type checker knows
+        return {}
+
+
+def _read_bool(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise ValueError(text)
+    return text == "true"
+
+
+_READERS: dict[Any, tuple[Callable[[str], Any], str]] = {
+    bool: (_read_bool, "true or false"),
+    int: (int, "an integer"),
+    float: (float, "a number"),
+    str: (str, "a text"),
+}

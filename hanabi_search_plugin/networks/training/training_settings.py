@@ -1,0 +1,227 @@
+"""What a training of a network is set to, by kind. Needs no PyTorch.
+
+Every class raises ConfigError for numbers out of their range. ``config`` is the game.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.require import require_integer, require_positive, require_share
+from hanabi_search_plugin.core.settings import SEED, setting
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.registry import load_policy
+
+Learner = Literal["masks", "public-lstm", "feed-forward", "recurrent"]
+"""Architectures that learn from a bot, or by self-play."""
+
+Objective = Literal["reward", "cross-entropy", "values"]
+"""Of a clone; the first is the paper's."""
+
+_RATE = "Learning rate, at first."
+_GAME = "Game"
+_ROUNDS = "Rounds of playing and learning."
+_OPTIONS = "Option of the architecture."
+_LEARNER = "Architecture of the network."
+_DECISIONS = "Decisions of a step."
+_EPOCHS = "How often a decision is learned from."
+
+
+def require_choice(name: str, value: Any, kind: Any) -> None:
+    """Raises ConfigError unless ``value`` is one of the values of the ``Literal`` ``kind``."""
+    if value not in get_args(kind):
+        raise ConfigError(f"{name} must be one of {', '.join(get_args(kind))}, got {value!r}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Distillation:
+    """Who is imitated, in which game, by which network, for how long.
+
+    Raises ConfigError also for a policy that is not compiled; the run, for options that the
+    architecture does not have.
+    """
+
+    policy: str = setting("smartbot", "The compiled bot.", metavar="NAME")
+    config: HanabiConfig = setting(HanabiConfig, _GAME)
+    architecture: Learner = setting("masks", _LEARNER)
+    options: dict[str, Any] = setting(dict, _OPTIONS)
+    iterations: int = setting(200, _ROUNDS)
+    games: int = setting(300, "Games a round.")
+    epochs: int = setting(2, _EPOCHS)
+    batch: int = setting(256, _DECISIONS)
+    rate: float = setting(1.5e-3, _RATE)
+    value_weight: float = setting(2.0, "Of the losses of values and Q beside the policy's.")
+    seed: int = setting(0, SEED)
+    start: str = setting(
+        "",
+        "Go on from this network, a policy's name or a file; it then plays all moves from the "
+        "first round.",
+        metavar="NAME",
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("iterations", "games", "epochs", "batch"):
+            require_integer(name, getattr(self, name), 1)
+        require_integer("seed", self.seed, 0)
+        require_choice("architecture", self.architecture, Learner)
+        for name in ("rate", "value_weight"):
+            require_positive(name, getattr(self, name))
+        from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot
+        from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+
+        if not isinstance(load_policy(self.policy, HanabiGame(self.config)), CompiledBot):
+            raise ConfigError(f"policy must be a compiled bot, got {self.policy!r}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return asdict(self) | {"config": self.config.to_dict()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cloning:
+    """What is learned from, by which network, by which objective, for how long.
+
+    The run raises ConfigError for an architecture or options that are not known, RecordError where
+    the data is none.
+    """
+
+    data: str = setting(text="Games of `hanabi-search record`.", metavar="DIR")
+    games: int = setting(0, "Learn from so many of them, the first; 0: all.")
+    held_out: str = setting("", "Other games, to measure on.", metavar="DIR")
+    architecture: str = setting(
+        "advised-lstm",
+        "advised-lstm (the paper's), advised-masks, or one without an adviser, with --start.",
+        metavar="NAME",
+    )
+    options: dict[str, Any] = setting(dict, _OPTIONS)
+    start: str = setting(
+        "",
+        "Go on from this network, a policy's name or a file: its weights are taken where they fit.",
+        metavar="NAME",
+    )
+    objective: Objective = setting("reward", "What a step makes likely; reward is the paper's.")
+    rounds: int = setting(20, "Lines of metrics.")
+    passes: float = setting(3.0, "How often each decision is learned from, on average.")
+    batch: int = setting(256, _DECISIONS)
+    rate: float = setting(5e-4, _RATE)
+    seed: int = setting(0, SEED)
+
+    def __post_init__(self) -> None:
+        for name in ("rounds", "batch"):
+            require_integer(name, getattr(self, name), 1)
+        for name in ("games", "seed"):
+            require_integer(name, getattr(self, name), 0)
+        for name in ("rate", "passes"):
+            require_positive(name, getattr(self, name))
+        require_choice("objective", self.objective, Objective)
+        for name in ("data", "held_out"):  # one spelling: a run goes on with its settings
+            folder = getattr(self, name)
+            object.__setattr__(self, name, str(Path(folder)) if folder else "")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelfPlay:
+    """Which network learns from its own games, for how long. Defaults are those of IPPO on record.
+
+    What a lost game is worth, by the ``bomb`` of ``config``, comes to count little by little: at
+    first it keeps its points, after a share of the run, ``lenient``, the rule holds in full. The
+    run raises ConfigError for options that the architecture does not have.
+    """
+
+    config: HanabiConfig = setting(HanabiConfig, _GAME)
+    architecture: Learner = setting("feed-forward", _LEARNER)
+    options: dict[str, Any] = setting(dict, _OPTIONS)
+    iterations: int = setting(1000, _ROUNDS)
+    games: int = setting(256, "Games side by side.")
+    moves: int = setting(32, "Moves of each game, a round.")
+    epochs: int = setting(4, _EPOCHS)
+    batch: int = setting(2048, _DECISIONS)
+    rate: float = setting(5e-4, _RATE)
+    clip: float = setting(0.2, "How far a ratio of probabilities may go from 1.")
+    entropy: float = setting(0.01, "Weight of the policy's entropy.")
+    trace: float = setting(0.95, "Lambda of advantages and returns, TD(lambda).")
+    value_weight: float = setting(0.5, "Of the losses of values beside the policy's.")
+    lenient: float | None = setting(
+        None,
+        "Share of the run in which a lost game comes to count by its rule; at first it keeps its "
+        "points. Default: 0.5, or 0 where the run goes on from a network.",
+    )
+    evaluate_every: int = setting(50, "Rounds between games played without chance, for the curve.")
+    seed: int = setting(0, SEED)
+    start: str = setting("", "Go on from this network, a policy's name or a file.", metavar="NAME")
+    sharpen: float = setting(
+        1.0, "Multiply its logits, first: an imitator's best moves lose less than its rest."
+    )
+
+    def __post_init__(self) -> None:
+        require_choice("architecture", self.architecture, Learner)
+        for name in ("iterations", "games", "moves", "epochs", "batch", "evaluate_every"):
+            require_integer(name, getattr(self, name), 1)
+        require_integer("seed", self.seed, 0)
+        for name in ("rate", "clip", "value_weight", "sharpen"):
+            require_positive(name, getattr(self, name))
+        for name in ("entropy", "trace"):
+            require_share(name, getattr(self, name))
+        if self.lenient is not None:
+            require_share("lenient", self.lenient)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return asdict(self) | {"config": self.config.to_dict()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriticSettings:
+    """Whose critic, of which size, learns for how long."""
+
+    policy: str = setting("rlnet", "A network of this package, or a file.", metavar="NAME")
+    config: HanabiConfig = setting(HanabiConfig, _GAME)
+    options: dict[str, Any] = setting(dict, "Option of the critic: hidden, deeper.")
+    iterations: int = setting(80, _ROUNDS)
+    games: int = setting(500, "Games a round.")
+    epochs: int = setting(2, "How often a position is learned from.")
+    batch: int = setting(512, "Positions of a step.")
+    rate: float = setting(1e-3, _RATE)
+    trace: float = setting(0.5, "Lambda of returns, TD(lambda), once the critic knows something.")
+    noise: float = setting(
+        0.02, "How often a move before the last tried one is drawn at random, too."
+    )
+    seed: int = setting(0, SEED)
+
+    def __post_init__(self) -> None:
+        for name in ("iterations", "games", "epochs", "batch"):
+            require_integer(name, getattr(self, name), 1)
+        require_integer("seed", self.seed, 0)
+        require_positive("rate", self.rate)
+        for name in ("trace", "noise"):
+            require_share(name, getattr(self, name))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return asdict(self) | {"config": self.config.to_dict()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class BeliefSettings:
+    """How long a belief model learns from how many games."""
+
+    iterations: int = setting(300, _ROUNDS)
+    games: int = setting(120, "New games a round.")
+    keep: int = setting(10, "Rounds whose games are learned from.")
+    steps: int = setting(20, "Steps a round.")
+    batch: int = setting(32, "One seat's games in a step.")
+    rate: float = setting(2e-3, _RATE)
+    seed: int = setting(0, SEED)
+
+    def __post_init__(self) -> None:
+        for name in ("iterations", "games", "keep", "steps", "batch"):
+            require_integer(name, getattr(self, name), 1)
+        require_integer("seed", self.seed, 0)
+        require_positive("rate", self.rate)

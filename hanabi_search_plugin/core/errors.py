@@ -22,7 +22,7 @@ class RecordError(HanabiSearchError, ValueError):
 
 
 class ContractError(HanabiSearchError, AssertionError):
-    """A game, policy, belief or agent broke its contract (raised by ``testing``)."""
+    """A game, policy, belief or agent broke its contract."""
 
 
 class CheckpointError(HanabiSearchError, ValueError):

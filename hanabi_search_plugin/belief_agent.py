@@ -97,8 +97,9 @@ def upgrade(
     list, ``Learned(...)``, ``UnknownPartners(...)``.
 
     Raises UnsupportedError for a wrong number of policies and for what is no Policy or no Game,
-    ConfigError for what is no search, an epsilon or an uncertainty outside 0 to 1 or with a belief,
-    or where a TeamSearch is given what it cannot use.
+    ContractError for a game that lacks a setting, ConfigError for what is no search, an epsilon or
+    an uncertainty outside 0 to 1 or with a belief, or where a TeamSearch is given what it cannot
+    use.
     """
     require_game(game)
     blueprint = blueprint_of(policy, game)

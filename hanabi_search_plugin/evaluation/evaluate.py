@@ -156,7 +156,8 @@ def evaluate(
     those of that thread without compilation, so a search should not use threads of its own here.
     On a KeyboardInterrupt the games finished so far are returned (``Evaluation.interrupted``).
     Raises ConfigError for bad numbers and for a checkpoint of other parameters, UnsupportedError
-    for what is no Game, no Policy or a wrong number of them.
+    for what is no Game, no Policy or a wrong number of them, ContractError for a game that lacks a
+    setting and a policy that does not act in integers.
     """
     require_game(game)
     require_integer("games", games, 1)

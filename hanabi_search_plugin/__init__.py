@@ -24,8 +24,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hanabi_search_plugin._lazy import lazily
 from hanabi_search_plugin._version import __version__
+from hanabi_search_plugin.core.lazy import lazily
 
 if TYPE_CHECKING:
     from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, SoIsmcts

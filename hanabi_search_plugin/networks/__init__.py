@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hanabi_search_plugin._lazy import lazily
+from hanabi_search_plugin.core.lazy import lazily
 
 if TYPE_CHECKING:
     from hanabi_search_plugin.networks.architectures import ARCHITECTURES, make_network

@@ -163,7 +163,6 @@ def test_the_package_is_typed() -> None:
 RANKS = {
     # A folder imports itself and what has a lower rank; imports inside functions and for types
     # alone count.
-    "_lazy": -1,
     "_version": -1,
     "core": 0,
     "jit": 0,

@@ -135,10 +135,19 @@ class StateWorlds(Worlds):
 
     def __init__(self, game: StateGame, states: Sequence[State]) -> None:
         self.game = game
-        self.states = StateList.of(game, states)
+        self._states = StateList.of(game, states)
 
     def __len__(self) -> int:
-        return len(self.states)
+        return len(self._states)
+
+    @property
+    def states(self) -> StateList:
+        """[B] as now; other states may be set in their place."""
+        return self._states
+
+    @states.setter
+    def states(self, states: Sequence[State]) -> None:
+        self._states = StateList.of(self.game, states)
 
     @property
     def current_player(self) -> IntArray:

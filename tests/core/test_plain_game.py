@@ -286,3 +286,13 @@ def test_moves_out_of_range_are_named(moves: list[int]) -> None:
     worlds = Wrong().deal(np.random.default_rng(0), 1)
     with pytest.raises(ContractError, match=rf"must have moves from 0 to 1, got \{moves}"):
         _ = worlds.legal
+
+
+def test_states_that_are_set_are_those_that_are_asked_about() -> None:
+    worlds = TinyHanabi().deal(np.random.default_rng(0), 2)
+    assert worlds.current_player.tolist() == [0, 0]
+    worlds.states = ((0, 1, (2,)), (1, 1, (0, 2)))
+    assert worlds.current_player.tolist() == [1, NOBODY]
+    assert worlds.legal.tolist() == [[True] * 3, [False] * 3]
+    assert worlds.view(1).legal.tolist() == worlds.legal.tolist()
+    assert not worlds.view(0).legal.any()

@@ -420,7 +420,7 @@ def test_refuses_what_it_cannot_do():
         private_belief(game, blueprint, worlds.view(0))
     seer = HanabiGame(players=2, observation_type="seer")
     with pytest.raises(UnsupportedError, match="seer"):
-        seer.belief(blueprint, seer.deal(np.random.default_rng(0), 1).view(0))
+        private_belief(seer, blueprint, seer.deal(np.random.default_rng(0), 1).view(0))
 
 
 class Forgetful(Policy):

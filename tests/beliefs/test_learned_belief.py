@@ -529,4 +529,4 @@ def test_memory_by_replay_is_the_memory_of_the_true_hand() -> None:
         belief = belief_after(Grounded(THREE), (policy,) * 3, history)
         truth = THREE.hidden_tokens(worlds, 1)
         again = THREE.replay(history, 2, truth)
-        assert (belief._memory(2, truth) == memory_from(policy, again)).all()
+        assert (belief.past.memory(2, truth) == memory_from(policy, again)).all()

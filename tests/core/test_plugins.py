@@ -106,7 +106,7 @@ REFUSED = {
     "--policy iggi --search first-best --rollouts 9": "as in first-best:name=value, got 9",
     "--game which": "game must be one of hanabi, which-number, got 'which'",
     "--game which-number --players 3": "players is an option of hanabi, got 3 for which-number",
-    "--game which-number --policy iggi": "policy iggi plays native Hanabi, got <tiny_plugin.",
+    "--game which-number --policy iggi": "policy iggi plays native Hanabi, got WhichNumber(",
     "--game which-number --policy lowest --save a": "recorded games and boards are of hanabi, got",
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -42,7 +42,11 @@ from hanabi_search_plugin.networks.training.clone_examples import (
 )  # fmt: skip
 from hanabi_search_plugin.networks.training.clone_training import CloneRun, drawn, measured
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
-from hanabi_search_plugin.networks.training.training_settings import Cloning, Distillation
+from hanabi_search_plugin.networks.training.training_settings import (
+    Cloning,
+    Distillation,
+    Objective,
+)
 from hanabi_search_plugin.testing import check_agent, check_belief, check_policy
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
@@ -166,6 +170,7 @@ def examples_with(value: list[list[float]], tried: list[list[int]], played: list
 def test_objectives_by_hand() -> None:
     value, legal, played = examples_with([[0.0, 1.0, 0.0]], [[1, 1, 0]], [0])
     logits = torch.tensor([[0.0, 0.0, -1e9]])
+    assert tuple(OBJECTIVES) == get_args(Objective)
     assert OBJECTIVES["reward"](logits, value, legal, played).item() == pytest.approx(0.5)
     ce = OBJECTIVES["cross-entropy"](logits, value, legal, played).item()
     assert ce == pytest.approx(np.log(2))

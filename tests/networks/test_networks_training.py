@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -23,12 +23,12 @@ from hanabi_search_plugin import (
 )
 from hanabi_search_plugin.cli import app, training_runs
 from hanabi_search_plugin.core.errors import CheckpointError
-from hanabi_search_plugin.networks.architectures import make_network
+from hanabi_search_plugin.networks.architectures import ARCHITECTURES, make_network
 from hanabi_search_plugin.networks.checkpoint import FORMAT, load_network, save_network
 from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.training.distillation import DistillationRun, distill
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
-from hanabi_search_plugin.networks.training.training_settings import Distillation
+from hanabi_search_plugin.networks.training.training_settings import Distillation, Learner
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
 SMALL = {"hidden": 16, "context": 8, "scorer": 8}
@@ -280,6 +280,9 @@ def test_settings_are_checked() -> None:
     with pytest.raises(ConfigError, match="temperature must be a number of at least 0, got -1"):
         network_policy(make_network("masks", TINY, SMALL), temperature=-1)
     assert np.isfinite(Distillation().rate)
+    assert set(get_args(Learner)) < set(ARCHITECTURES)
+    with pytest.raises(ConfigError, match=r"got 'public-q'$"):
+        Distillation(architecture="public-q")
     with pytest.raises(ConfigError, match="options of architecture masks are hidden, context, sco"):
         make_network("masks", TINY, {"hiden": 8})
     with pytest.raises(ConfigError, match=r"smartnet plays games of .*, got players 4, colors 4$"):

@@ -356,7 +356,7 @@ def test_settings_out_of_range(options) -> None:
 
 def test_a_guide_is_followed_from_the_start() -> None:
     search = MoIsmcts(guide=Silent())
-    with pytest.raises(ContractError, match="follow"):
+    with pytest.raises(ContractError, match="wrap"):
         decide(search, first_belief(TINY, MoIsmcts()))
 
 

@@ -50,7 +50,7 @@ def test_a_network_is_small_and_plays_its_game_alone(name: str, model: dict) -> 
     assert (benchmarks.MODELS / model["file"]).stat().st_size < LARGEST
     other = HanabiGame(**model["config"] | {"life_tokens": 2})
     with pytest.raises(ConfigError, match=f"{name} plays games of .*, got .*life_tokens 2"):
-        load_policy(name, HanabiGame(other))
+        load_policy(name, other)
 
 
 def test_the_documented_cards_are_those_measured() -> None:

@@ -694,7 +694,7 @@ class ReadsPositions(Policy):
     """Plays by the state behind its view of an environment."""
 
     def act(self, view: Any, legal: Any, memory: Any, rng: Any) -> Any:
-        states = [position.state[1][0] for position in view._positions]
+        states = [position.state[1][0] for position in view._states]
         return by_number([number_of(state) for state in states], legal)
 
 

@@ -22,7 +22,8 @@ def lazily(
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         home = import_module(f".{module_of[name]}", package)
-        value = getattr(home, name, None) or import_module(f"{home.__name__}.{name}")
+        found = hasattr(home, name)
+        value = getattr(home, name) if found else import_module(f"{home.__name__}.{name}")
         vars(sys.modules[package])[name] = value
         return value
 

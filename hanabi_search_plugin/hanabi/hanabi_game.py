@@ -1,11 +1,15 @@
 """The game of Hanabi with beliefs, rollouts and trees of its own: what users make.
 
+Beliefs, trees and tables are imported when they are asked for, which makes the start of a program
+that needs none of them faster.
+
 Letters: B worlds, A actions, M actions tried, P players.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.capabilities import CompilesRollouts, HasBeliefs
@@ -14,15 +18,12 @@ from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, TreeSettings
-from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
-from hanabi_search_plugin.hanabi.beliefs.joint_hands import JointHands
-from hanabi_search_plugin.hanabi.beliefs.public_hands import HandRanges
 from hanabi_search_plugin.hanabi.bots.compiled import table_of
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
 from hanabi_search_plugin.hanabi.search import compiled_rollouts
-from hanabi_search_plugin.hanabi.search.compiled_tables import make_tables
-from hanabi_search_plugin.hanabi.search.compiled_tree import start_tree
-from hanabi_search_plugin.hanabi.search.seat_tables import Tables
+
+if TYPE_CHECKING:
+    from hanabi_search_plugin.hanabi.search.seat_tables import Tables
 
 
 class HanabiGame(HanabiRules, HasBeliefs, CompilesRollouts, GrowsTrees):
@@ -36,12 +37,17 @@ class HanabiGame(HanabiRules, HasBeliefs, CompilesRollouts, GrowsTrees):
         self, blueprint: Blueprint, view: View, *, epsilon: float = 0.0, uncertainty: float = 0.0
     ) -> Belief:
         """An exact belief over the seat's own hand; see ``hanabi.beliefs.hand_belief``."""
+        from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
+
         return HandBelief.start(self, blueprint, view, epsilon=epsilon, uncertainty=uncertainty)
 
     def public_belief(
         self, blueprint: Blueprint, view: View, *, epsilon: float = 0.0
     ) -> PublicBelief:
         """Exact; see ``hanabi.beliefs``: ``public_hands`` for 2 players, else ``joint_hands``."""
+        from hanabi_search_plugin.hanabi.beliefs.joint_hands import JointHands
+        from hanabi_search_plugin.hanabi.beliefs.public_hands import HandRanges
+
         kind = HandRanges if self.num_players == 2 else JointHands
         return kind.start(self, blueprint, view, epsilon=epsilon)
 
@@ -75,8 +81,12 @@ class HanabiGame(HanabiRules, HasBeliefs, CompilesRollouts, GrowsTrees):
         self, seat: int, blueprint: Blueprint, settings: TreeSettings
     ) -> GrownTree | None:
         """Where every policy is compiled and the guide is a RuleAgent; else None."""
+        from hanabi_search_plugin.hanabi.search.compiled_tree import start_tree
+
         return start_tree(self, seat, blueprint, settings)
 
     def tables(self, seat: int, partners: Mapping[int, Policy], size: int) -> Tables:
         """``size`` games side by side, ``seat`` played from outside."""
+        from hanabi_search_plugin.hanabi.search.compiled_tables import make_tables
+
         return make_tables(self, seat, partners, size)

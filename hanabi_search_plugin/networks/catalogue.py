@@ -16,7 +16,7 @@ from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.game import Game
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
-from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules
 
 EXACT, GROUNDED = "exact", "grounded"
 
@@ -71,7 +71,7 @@ def _shipped(name: str, game: Game) -> Path:
     models = belief_models()[name]["models"]
     free = {"bomb": "zero", "random_start_player": False}  # what a model need not agree with
     for model in models:
-        if isinstance(game, HanabiGame):
+        if isinstance(game, HanabiRules):
             made_for = HanabiConfig(**model["config"]).to_dict() | free
             if made_for == game.config.to_dict() | free:
                 return Path(str(folder / model["file"]))

@@ -91,12 +91,14 @@ def _read(content: bytes, path: Path, header: dict[str, Any]) -> list[dict[str, 
 def difference(there: Any, here: Any, name: str = "") -> tuple[str, Any, Any] | None:
     """The first place where two JSON values differ: its name and both values.
 
-    An option that only one of them knows makes no difference while it is None or off.
+    An option that only one of them knows makes no difference while it is None or off. Nor does what
+    version 0.1 recorded beside settings: private fields, and the docstrings of compiled code.
     """
     if isinstance(there, dict) and isinstance(here, dict):
         pairs = [
             (f"{name}.{key}".lstrip("."), there.get(key), here.get(key))
             for key in dict.fromkeys([*here, *there])
+            if not (key.startswith("_") or key == "doc")
         ]
     elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
         pairs = [(f"{name}[{i}]", a, b) for i, (a, b) in enumerate(zip(there, here, strict=True))]

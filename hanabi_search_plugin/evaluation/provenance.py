@@ -14,7 +14,10 @@ from hanabi_search_plugin.core.game import Game
 
 
 def describe(value: Any) -> Any:
-    """What a game, a policy or a search was set to, as plain JSON types."""
+    """What a game, a policy or a search was set to, as plain JSON types.
+
+    Names that begin with ``_`` are no settings. Of compiled code nothing but its type is told.
+    """
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (tuple, list)):
@@ -25,11 +28,15 @@ def describe(value: Any) -> Any:
         return {"name": value.name} | {k: v for k, v in settings.items() if k != "type"}
     if dataclasses.is_dataclass(value):
         named: Iterator[tuple[str, Any]] = (
-            (f.name, getattr(value, f.name)) for f in dataclasses.fields(value)
+            (f.name, getattr(value, f.name))
+            for f in dataclasses.fields(value)
+            if not f.name.startswith("_")
         )
         # A game inside a policy is the evaluation's own.
         fields = {name: describe(field) for name, field in named if not isinstance(field, Game)}
         return {"type": _type_name(value)} | fields
+    if hasattr(value, "py_func"):  # Numba's
+        return {"type": _type_name(value)}
     public = {k: v for k, v in vars(value).items() if not k.startswith("_")}
     return {"type": _type_name(value)} | {
         k: describe(v) for k, v in public.items() if _is_setting(v)

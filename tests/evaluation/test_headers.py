@@ -1,0 +1,74 @@
+"""Runs that version 0.1 began go on: what it recorded of policies is what is told now."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hanabi_search_plugin import (
+    Grounded,
+    HanabiGame,
+    JointSparta,
+    Lbs,
+    Learned,
+    MoIsmcts,
+    Predictor,
+    RisMcts,
+    SmartBot,
+    Sparta,
+    UnknownPartners,
+    load_policy,
+    upgrade,
+)
+from hanabi_search_plugin.evaluation.journal import difference
+from hanabi_search_plugin.evaluation.provenance import describe
+from hanabi_search_plugin.hanabi import TABLE_II, RuleAgent
+
+HEADERS = json.loads((Path(__file__).parents[1] / "data/golden/headers-0.1.json").read_text())
+GAME = HanabiGame(players=2)
+
+
+def searched(search: Any, **options: Any) -> Any:
+    return upgrade(SmartBot(), GAME, search, **options)
+
+
+AGENTS: dict[str, Callable[[], Any]] = {
+    **{
+        name: lambda name=name: load_policy(name, GAME)
+        for name in ("smartbot", "hatbot", "hatbot-b", "vdb", "evalfn", "random")
+    },
+    "sparta": lambda: searched(Sparta()),
+    "joint": lambda: searched(JointSparta()),
+    "lbs": lambda: searched(Lbs()),
+    "mo": lambda: searched(MoIsmcts()),
+    "ris": lambda: searched(RisMcts(guide=RuleAgent(TABLE_II))),
+    "ris-estimates": lambda: searched(RisMcts(guide=load_policy("evalfn"), leaves="estimates")),
+    "predictor": lambda: searched(Predictor()),
+    "unknown-partners": lambda: searched(
+        Sparta(), belief=UnknownPartners((SmartBot(), load_policy("vdb")))
+    ),
+    "grounded": lambda: searched(Sparta(), belief=Learned(Grounded(GAME))),
+}
+
+
+def test_all_headers_are_asked_for() -> None:
+    assert set(AGENTS) == set(HEADERS)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_a_header_of_version_0_1_is_still_told(name: str) -> None:
+    assert difference(HEADERS[name], json.loads(json.dumps(describe(AGENTS[name]())))) is None
+
+
+def test_headers_hold_settings_alone() -> None:
+    assert describe(load_policy("hatbot"))["routines"]["decide"] == {"type": "CPUDispatcher"}
+    assert not [name for name in describe(searched(JointSparta())) if name.startswith("_")]
+
+
+def test_another_setting_is_still_a_difference() -> None:
+    here = json.loads(json.dumps(describe(searched(Sparta(rollouts=5)))))
+    assert difference(HEADERS["sparta"], here) == ("search.rollouts", 10_000, 5)

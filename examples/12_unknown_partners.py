@@ -6,9 +6,8 @@ from hanabi_search_plugin import HanabiGame, Sparta, Streams, UnknownPartners, l
 
 game = HanabiGame(players=3, colors=4, hand_size=3, bomb="keep")
 names = ("vdb", "clivej2", "piers", "smartbot", "random")
-candidates = [load_policy(name, game) for name in names]
-agent = upgrade("vdb", game, Sparta(rollouts=2_500), belief=UnknownPartners(candidates))
-table = (agent, candidates[1], candidates[3])  # clivej2 and SmartBot
+agent = upgrade("vdb", game, Sparta(rollouts=2_500), belief=UnknownPartners(names))
+table = (agent, load_policy("clivej2", game), load_policy("smartbot", game))
 
 rng = np.random.default_rng(1)
 worlds, streams = game.deal(rng, 1), Streams.spawn(rng, 1)  # a batch of one game

@@ -9,6 +9,7 @@ import numpy as np
 from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.core.agent import (
     MakeBelief,
+    NamesPolicies,
     Search,
     SearchAgent,
     TeamSearch,
@@ -21,7 +22,7 @@ from hanabi_search_plugin.core.policy import Blueprint, Memory
 from hanabi_search_plugin.core.reprs import agent_repr
 from hanabi_search_plugin.core.require import class_given, require_share
 from hanabi_search_plugin.core.result import SearchResult
-from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
+from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of, load_policy
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,8 @@ def upgrade(
     """
     require_game(game)
     blueprint = blueprint_of(policy, game)
+    if isinstance(belief, NamesPolicies):
+        belief = belief.with_policies(lambda name: load_policy(name, game))
     if search is None:
         from hanabi_search_plugin.algorithms.sparta import Sparta  # the core loads no algorithms
 

@@ -10,7 +10,7 @@ Letters: B worlds, K candidates, A actions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -28,6 +28,24 @@ from hanabi_search_plugin.core.require import require_share
 from hanabi_search_plugin.core.streams import Streams
 
 UNKNOWN = -1  # in place of a candidate, in a world where none has been drawn
+
+
+def loaded_candidates(
+    candidates: Sequence[Policy | str], load: Callable[[str], Policy]
+) -> tuple[Policy, ...]:
+    """``load(name)`` in place of each name."""
+    return tuple(load(each) if isinstance(each, str) else each for each in candidates)
+
+
+def unnamed(candidates: Sequence[Policy | str]) -> list[Policy]:
+    """Candidates of which none is a name. Raises ConfigError for names: nobody has loaded them."""
+    found = [each for each in candidates if not isinstance(each, str)]
+    if len(found) < len(candidates):
+        raise ConfigError(
+            f"candidates must be policies where `upgrade` does not load them by name, got "
+            f"{[each for each in candidates if isinstance(each, str)]}"
+        )
+    return found
 
 
 class Mixture(Policy):

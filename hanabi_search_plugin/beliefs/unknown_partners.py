@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hanabi_search_plugin.beliefs.exact import private_belief
-from hanabi_search_plugin.beliefs.mixture import Mixture
-from hanabi_search_plugin.core.agent import MakeBelief
+from hanabi_search_plugin.beliefs.mixture import Mixture, loaded_candidates, unnamed
+from hanabi_search_plugin.core.agent import MakeBelief, NamesPolicies
 from hanabi_search_plugin.core.belief import ExplicitBelief, WrappedBelief
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Event, FloatArray, View, Worlds
@@ -36,7 +36,7 @@ SAMPLED = 4_000  # worlds that estimate it otherwise; its standard error is 0.00
 
 
 @dataclass(frozen=True)
-class UnknownPartners:
+class UnknownPartners(NamesPolicies):
     """Beliefs about partners of unknown policy: ``upgrade(..., belief=UnknownPartners(...))``.
 
     Each other seat is assumed to have drawn one of ``candidates`` by the probabilities ``prior``
@@ -44,11 +44,11 @@ class UnknownPartners:
     ``epsilon``. ``uncertainty`` is that of ``beliefs.exact.private_belief``. ``belief`` makes the
     belief over worlds in place of the game's exact one; ``uncertainty`` must then be 0.
 
-    Raises as ``Mixture`` does, and ConfigError for an uncertainty that is out of range or given
-    with a belief.
+    ``upgrade`` loads candidates that are given by name. Raises as ``Mixture`` does, and ConfigError
+    for an uncertainty that is out of range or given with a belief.
     """
 
-    candidates: Sequence[Policy]
+    candidates: Sequence[Policy | str]
     prior: Sequence[float] | None = None
     epsilon: float = 0.0
     uncertainty: float = 0.0
@@ -60,14 +60,18 @@ class UnknownPartners:
             raise ConfigError(
                 f"uncertainty must be 0 where a belief is given, got {self.uncertainty}"
             )
-        self.mixture()
+        if not any(isinstance(each, str) for each in self.candidates):
+            self.mixture()
 
     def __repr__(self) -> str:
         return settings_repr(self, "candidates")
 
+    def with_policies(self, load: Callable[[str], Policy]) -> UnknownPartners:
+        return replace(self, candidates=loaded_candidates(self.candidates, load))
+
     def mixture(self) -> Mixture:
         """The policy of a partner."""
-        return Mixture(self.candidates, prior=self.prior, epsilon=self.epsilon)
+        return Mixture(unnamed(self.candidates), prior=self.prior, epsilon=self.epsilon)
 
     def __call__(self, blueprint: Blueprint, view: View) -> PartnersBelief:
         """The belief of ``view.player`` at its first view; the seat itself plays ``blueprint``."""

@@ -65,6 +65,17 @@ MakeBelief = Callable[[Blueprint, View], Belief]
 """Makes a seat's belief at the start of a game, from the blueprint and the seat's first view."""
 
 
+class NamesPolicies(ABC):
+    """Makes beliefs, as a ``MakeBelief``, from policies that may be given by name.
+
+    ``upgrade`` loads them for its game.
+    """
+
+    @abstractmethod
+    def with_policies(self, load: Callable[[str], Policy]) -> MakeBelief:
+        """The same with ``load(name)`` in place of each name."""
+
+
 class SearchAgent(Policy):
     """A policy that decides by search over a blueprint; it can stand wherever a policy can.
 

@@ -33,6 +33,7 @@ from hanabi_search_plugin.core.rollout import (
 )
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.playing import play_game
+from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.hanabi.beliefs import mixed_partners
 from hanabi_search_plugin.hanabi.beliefs.learned_partners import LearnedPartners, Recogniser
 from hanabi_search_plugin.hanabi.beliefs.mixed_partners import MixedPartners
@@ -531,3 +532,13 @@ def test_agents_in_openspiel_and_pettingzoo() -> None:
 def test_beliefs_over_mixtures_keep_the_contract() -> None:
     for game, candidates in ((TWO, named(TWO, "vdb", "random")), (LEDUC, HASHED)):
         check_belief(game, Mixture(candidates, epsilon=0.1), games=1)
+
+
+def test_candidates_may_be_names_that_upgrade_loads() -> None:
+    by_name = upgrade("piers", TWO, Sparta(), belief=UnknownPartners(("vdb", "iggi")))
+    given = UnknownPartners(named(TWO, "vdb", "iggi"))
+    assert describe(by_name) == describe(upgrade("piers", TWO, Sparta(), belief=given))
+    with pytest.raises(ConfigError, match=r"where `upgrade` does not load them.*\['vdb'\]"):
+        UnknownPartners(("vdb",))(by_name.blueprint, TWO.deal(np.random.default_rng(0), 1).view(0))
+    with pytest.raises(ConfigError, match="policy must be one of"):
+        upgrade("piers", TWO, Sparta(), belief=UnknownPartners(("nobody",)))

@@ -13,8 +13,8 @@ import functools
 import json
 import math
 import zlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.beliefs.exact import private_belief
-from hanabi_search_plugin.beliefs.mixture import Mixture
+from hanabi_search_plugin.beliefs.mixture import Mixture, loaded_candidates, unnamed
 from hanabi_search_plugin.beliefs.unknown_partners import PartnersBelief
+from hanabi_search_plugin.core.agent import NamesPolicies
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError, RecordError, UnsupportedError
 from hanabi_search_plugin.core.game import Event, FloatArray, View
@@ -104,7 +105,7 @@ def named_recogniser(name: str, partners: Sequence[str]) -> Recogniser:
 
 
 @dataclass(frozen=True)
-class LearnedPartners:
+class LearnedPartners(NamesPolicies):
     """Beliefs about partners as in the paper: ``upgrade(..., belief=LearnedPartners(...))``.
 
     Each other seat is assumed to have drawn one of ``candidates``, compiled bots of native Hanabi,
@@ -112,17 +113,20 @@ class LearnedPartners:
     After each move of a seat, the log weight of each candidate grows by the log of the probability
     that ``recogniser`` gives it, but by no less than ``-cap``. Moves are no evidence of hands.
 
-    Raises ConfigError as ``Mixture`` does, for candidates that are not compiled or not as many as
-    the network's outputs, and for a negative cap.
+    ``upgrade`` loads candidates that are given by name. Raises ConfigError as ``Mixture`` does, for
+    candidates that are not compiled or not as many as the network's outputs, and for a negative
+    cap.
     """
 
-    candidates: Sequence[Policy]
+    candidates: Sequence[Policy | str]
     recogniser: Recogniser
     prior: Sequence[float] | None = None
     cap: float = CAP
 
     def __post_init__(self) -> None:
         require_positive_or_0("cap", self.cap)
+        if any(isinstance(each, str) for each in self.candidates):
+            return  # checked once they are loaded
         mixture = self.mixture()
         outputs = len(self.recogniser.partners)
         if len(mixture.candidates) != outputs or not all(map(is_compiled, mixture.candidates)):
@@ -134,9 +138,12 @@ class LearnedPartners:
     def __repr__(self) -> str:
         return settings_repr(self, "candidates")
 
+    def with_policies(self, load: Callable[[str], Policy]) -> LearnedPartners:
+        return replace(self, candidates=loaded_candidates(self.candidates, load))
+
     def mixture(self) -> Mixture:
         """The policy of a partner."""
-        return Mixture(self.candidates, prior=self.prior)
+        return Mixture(unnamed(self.candidates), prior=self.prior)
 
     def __call__(self, blueprint: Blueprint, view: View) -> RecognisedPartnersBelief:
         """The belief of ``view.player`` at its first view; the seat itself plays ``blueprint``."""

@@ -12,12 +12,11 @@ from hanabi_search_plugin.cli.table_options import EXACT, BeliefChoice, Seating
 from hanabi_search_plugin.core.agent import MakeBelief, SearchAgent, TeamSearch, WrapsBelief
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Game
-from hanabi_search_plugin.core.policy import Blueprint, Policy
+from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.hanabi.beliefs.learned_partners import LearnedPartners, named_recogniser
-from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.catalogue import belief_models, load_belief_model
-from hanabi_search_plugin.registry import load_policies, load_policy, policy_names
+from hanabi_search_plugin.registry import blueprint_of, load_policies, policy_names
 
 HUMAN = "human"
 
@@ -42,14 +41,13 @@ class LineUp:
 
 def line_up(game: Game, seating: Seating, chosen: ChosenSearch, beliefs: BeliefChoice) -> LineUp:
     """The policies at the table, by the options of a command. Raises ConfigError."""
-    names = _per_seat(seating.policy, game.num_players, "policy")
+    names = per_seat(seating.policy, game.num_players, "policy")
     people: list[int] = []
     if seating.seats is not None:
-        sitting = _per_seat(seating.seats, game.num_players, "seats")
+        sitting = per_seat(seating.seats, game.num_players, "seats")
         people = [seat for seat, name in enumerate(sitting) if name == HUMAN]
         names = [names[s] if name == HUMAN else name for s, name in enumerate(sitting)]
-    loaded = {name: load_policy(name, game) for name in dict.fromkeys(names)}
-    policies: list[Policy] = [loaded[name] for name in names]
+    policies = list(blueprint_of(names, game))
     searching: list[int] = []
     if chosen.search is not None:
         agent = _agent(tuple(policies), game, seating.policy, chosen, beliefs)
@@ -133,14 +131,8 @@ def _belief(game: Game, policy: str, search: str, beliefs: BeliefChoice) -> Lear
     return Learned(load_belief_model(name, game), explain=beliefs.explain)
 
 
-def blueprint_of(names: str, config: HanabiConfig) -> Blueprint:
-    """One policy for every seat, or one a seat, from ``--policy``."""
-    parts = _per_seat(names, config.players, "policy")
-    loaded = {name: load_policy(name, HanabiGame(config)) for name in dict.fromkeys(parts)}
-    return tuple(loaded[name] for name in parts)
-
-
-def _per_seat(text: str, players: int, parameter: str) -> list[str]:
+def per_seat(text: str, players: int, parameter: str) -> list[str]:
+    """One name a seat, of one for all or of one a seat. Raises ConfigError for another number."""
     parts = [name.strip() for name in text.split(",")]
     if len(parts) not in (1, players):
         raise ConfigError(f"{parameter} must be one name or {players}, one a seat, got {text!r}")

@@ -11,12 +11,14 @@ from rich.table import Table
 
 from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli import render, result_files, terminal
-from hanabi_search_plugin.cli.line_ups import blueprint_of
+from hanabi_search_plugin.cli.line_ups import per_seat
 from hanabi_search_plugin.evaluation.provenance import versions
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.files import replay as engine
 from hanabi_search_plugin.hanabi.files.records import read_games
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.jit import compile_progress
+from hanabi_search_plugin.registry import blueprint_of
 
 
 def replay(
@@ -48,7 +50,7 @@ def replay(
 
     def blueprint(config: HanabiConfig) -> Any:
         assert policy is not None
-        return blueprint_of(policy, config)
+        return blueprint_of(per_seat(policy, config.players, "policy"), HanabiGame(config))
 
     with terminal.progress_bar(console, "games", None) as show, compile_progress(console):
         report = engine.replay(

@@ -21,9 +21,10 @@ from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.seat import SeatedPolicy
 from hanabi_search_plugin.hanabi.engine.encoding import ENCODINGS, observation_size
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
-from hanabi_search_plugin.hanabi.engine.text import describe, why_illegal
+from hanabi_search_plugin.hanabi.engine.text import why_illegal
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.registry import AnyPolicy, policy_of
+from hanabi_search_plugin.wrappers._render import RENDER_MODES, check_render_mode, rendered
 
 ID = "HanabiSearch/Hanabi-v0"
 ILLEGAL_REWARD = -1.0  # as in PettingZoo's Hanabi
@@ -43,12 +44,19 @@ class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
     since the seat's last turn as pairs of a seat and its SearchResult; ``partners[seat]`` is the
     partner at a seat, and its ``last_result`` the latest of them (None: it does not search).
 
+    ``render_mode`` says how the table is shown, always as the seat sees it: "ansi" gives a text,
+    "rgb_array" a picture, uint8 [height, width, 3] (it needs Pillow, the extra ``render``), "human"
+    prints the text in colour after ``reset`` and every ``step``.
+
     All chance comes from ``reset(seed=...)``. Copies by pickle and deepcopy keep the game and go on
     identically. Raises ConfigError for bad parameters, UnsupportedError for partners that are no
     policies.
     """
 
-    metadata = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012  # as Gymnasium does
+    metadata = {  # noqa: RUF012  # as Gymnasium does
+        "render_modes": list(RENDER_MODES),
+        "render_fps": 1,
+    }
 
     def __init__(
         self,
@@ -62,15 +70,15 @@ class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
     ) -> None:
         self.game = HanabiGame(players=players, **parameters)
         check_parameters(self.game, seat, illegal)
-        if render_mode not in (None, "ansi"):
-            raise ConfigError(f"render_mode must be None or ansi, got {render_mode!r}")
+        check_render_mode(render_mode)
         self.seat, self.encoding, self.illegal = int(seat), encoding, illegal
         self.render_mode = render_mode
         loaded = load_partners(self.game, self.seat, partners)
         self.partners = {p: SeatedPolicy(policy) for p, policy in loaded.items()}
         self.action_space = spaces.Discrete(self.game.num_actions)
         self.observation_space = observation_space(self.game, encoding)
-        self._worlds: HanabiWorlds | None = None
+        self._worlds: HanabiWorlds | None = None  # None before a game, and after an illegal action
+        self._shown: HanabiWorlds | None = None  # what ``render`` shows: the last game
         self._streams = Streams(np.zeros(1, dtype=np.uint64))  # of the partners
         self._searches: list[tuple[int, SearchResult]] = []
 
@@ -87,10 +95,11 @@ class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
         self._streams = Streams.spawn(self.np_random, 1)
         if options and "deck" in options:
             worlds = self.game.from_decks([options["deck"]], int(worlds.current_player[0]))
-        self._worlds = worlds
+        self._worlds = self._shown = worlds
         for p, partner in self.partners.items():
             partner.start(worlds.view(p))
         self._partners_move(worlds)
+        self._show()
         return self._observation(worlds), self._info(worlds)
 
     def step(self, action: Any) -> tuple[NDArray[Any], float, bool, bool, dict[str, Any]]:
@@ -110,12 +119,14 @@ class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
                 raise IllegalActionError(reason)
             observation, info = self._observation(worlds), self._info(worlds)
             self._worlds = None
+            self._show()
             return observation, ILLEGAL_REWARD, True, False, info | {"illegal": reason}
         before = float(worlds.returns[0, self.seat])
         self._play(worlds, chosen)
         self._partners_move(worlds)
         reward = float(worlds.returns[0, self.seat]) - before
         over = bool(worlds.terminal[0])
+        self._show()
         return self._observation(worlds), reward, over, False, self._info(worlds)
 
     def action_masks(self) -> NDArray[np.bool_]:
@@ -123,10 +134,21 @@ class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
         return np.array(self._running().view(self.seat).legal[0])
 
     def render(self) -> Any:
-        """The board in words, as this seat sees it; None without a render mode."""
-        if self.render_mode is None:
+        """What ``render_mode`` asks for; None in the mode "human", and without a mode.
+
+        Raises UnsupportedError for a picture without Pillow.
+        """
+        if self.render_mode in (None, "human"):
             return None
-        return describe(self.game.config, self._running().view(self.seat).rows[0], self.seat)
+        if self._shown is None:
+            raise IllegalActionError("expected a game: call reset() first")
+        row = self._shown.view(self.seat).rows[0]
+        return rendered(self.render_mode, self.game.config, row, self.seat)
+
+    def _show(self) -> None:
+        if self.render_mode == "human" and self._shown is not None:
+            row = self._shown.view(self.seat).rows[0]
+            rendered(self.render_mode, self.game.config, row, self.seat)
 
     def _partners_move(self, worlds: HanabiWorlds) -> None:
         while (player := int(worlds.current_player[0])) >= 0 and player != self.seat:

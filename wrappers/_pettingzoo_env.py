@@ -21,8 +21,9 @@ from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.encoding import observation_size
 from hanabi_search_plugin.hanabi.engine.layout import TURN
 from hanabi_search_plugin.hanabi.engine.single_game import REWARD_SHIFT, advance, setup, show
-from hanabi_search_plugin.hanabi.engine.text import action_in_words, describe, why_illegal
+from hanabi_search_plugin.hanabi.engine.text import action_in_words, why_illegal
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.wrappers._render import RENDER_MODES, check_render_mode, rendered
 
 AgentID = str
 
@@ -53,12 +54,13 @@ class raw_env(AECEnv):  # type: ignore[misc]  # untyped; the name is PettingZoo'
     * copies by pickle and deepcopy keep the game and go on identically
     * the observations after the last move show it
     * an illegal action raises IllegalActionError
-    * the board is rendered as a text with all hands open: "human" prints it after every step,
-      "ansi" returns it; there is no "rgb_array"
+    * the table is rendered with all hands open: "human" prints it in colour after every step,
+      "ansi" returns it as a text, "rgb_array" as a picture, uint8 [height, width, 3] (it needs
+      Pillow, the extra ``render``)
     """
 
     metadata = {  # noqa: RUF012  # as PettingZoo declares it
-        "render_modes": ["human", "ansi"],
+        "render_modes": list(RENDER_MODES),
         "name": "hanabi_v5",
         "is_parallelizable": False,
         "render_fps": 2,
@@ -77,8 +79,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # untyped; the name is PettingZoo'
         render_mode: str | None = None,
     ) -> None:
         super().__init__()
-        if render_mode not in (None, "human", "ansi"):
-            raise ConfigError(f"render_mode must be None, human or ansi, got {render_mode!r}")
+        check_render_mode(render_mode)
         self.config = HanabiConfig(
             players=players,
             colors=colors,
@@ -210,15 +211,12 @@ class raw_env(AECEnv):  # type: ignore[misc]  # untyped; the name is PettingZoo'
         mask = self._no_moves() if info is None else info["action_mask"]
         return {"observation": seen, "action_mask": mask}
 
-    def render(self) -> str | None:
-        """Return the board as a text (mode "ansi"), or print it ("human")."""
-        if self.render_mode is None:
-            return None
-        board = describe(self.config, self._row[0])
-        if self.render_mode == "ansi":
-            return board
-        print(board)
-        return None
+    def render(self) -> str | NDArray[np.uint8] | None:
+        """Return the table (modes "ansi" and "rgb_array"), or print it ("human").
+
+        Raises UnsupportedError for a picture without Pillow.
+        """
+        return rendered(self.render_mode, self.config, self._row[0])
 
     def close(self) -> None:
         pass

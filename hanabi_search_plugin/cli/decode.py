@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from rich.text import Text
 
 from hanabi_search_plugin.cli import options as option
-from hanabi_search_plugin.cli import render, result_files, terminal
+from hanabi_search_plugin.cli import result_files, terminal
 from hanabi_search_plugin.cli.option_groups import Given
 from hanabi_search_plugin.core.errors import RecordError
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.files.observation import SeenGame, configuration_of, rows_of, seen
 from hanabi_search_plugin.jit import compile_progress
+from hanabi_search_plugin.rendering import colored_text
 
 _NPY = b"\x93NUMPY"
 _UNSEEN = ("random_start_player", "bomb")  # of the rules, by an observation
@@ -57,7 +58,7 @@ def decode(
         if len(views) > 1:
             console.rule(f"observation {number}")
         names = tuple("" for _ in range(config.players))
-        console.print(render.board(config, row, names, you=seat), end="")
+        console.print(colored_text.board(config, row, names, you=seat), end="")
         console.print(_last_move(view), end="")
     content = {
         "command": "decode",
@@ -91,7 +92,9 @@ def load_vectors(source: str) -> NDArray[Any]:
 
 
 def _last_move(view: SeenGame) -> Text:
-    return render.labelled("last move", Text(view.last_move.words if view.last_move else "none"))
+    return colored_text.labelled(
+        "last move", Text(view.last_move.words if view.last_move else "none")
+    )
 
 
 def _without_config(view: SeenGame) -> dict[str, Any]:

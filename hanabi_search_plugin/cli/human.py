@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hanabi_search_plugin.cli import render
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import BoolArray, IntArray, View
 from hanabi_search_plugin.core.policy import Memory, Policy
@@ -20,6 +19,7 @@ from hanabi_search_plugin.hanabi.engine.text import (
     action_from_dict,
     action_in_words,
 )
+from hanabi_search_plugin.rendering import colored_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,7 +51,9 @@ class HumanPolicy(Policy):
         if not isinstance(view, HanabiView) or len(view) != 1:
             raise UnsupportedError("a person plays one game of native Hanabi at a time")
         config, player = view.game.config, view.player
-        self._console.print(render.board(config, view.rows[0], self._seats, you=player), end="")
+        self._console.print(
+            colored_text.board(config, view.rows[0], self._seats, you=player), end=""
+        )
         while True:
             try:
                 line = self._ask().strip().lower()

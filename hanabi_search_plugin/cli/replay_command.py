@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hanabi_search_plugin.cli import options as option
-from hanabi_search_plugin.cli import render, result_files, terminal
+from hanabi_search_plugin.cli import result_files, terminal
 from hanabi_search_plugin.cli.line_ups import per_seat
 from hanabi_search_plugin.evaluation.provenance import versions
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
@@ -19,6 +19,7 @@ from hanabi_search_plugin.hanabi.files.records import read_games
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.jit import compile_progress
 from hanabi_search_plugin.registry import blueprint_of
+from hanabi_search_plugin.rendering import colored_text
 
 
 def replay(
@@ -84,4 +85,4 @@ def _print_replay(console: Console, report: Any) -> None:
         console.print(f"first disagreement: {first.source}: {first}", markup=False, soft_wrap=True)
         config, row = first.worlds.game.config, first.worlds.rows[0]
         seats = ("",) * config.players
-        console.print(render.board(config, row, seats), end="")
+        console.print(colored_text.board(config, row, seats), end="")

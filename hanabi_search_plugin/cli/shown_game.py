@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from hanabi_search_plugin.cli import render
 from hanabi_search_plugin.cli.human import HumanPolicy
 from hanabi_search_plugin.cli.line_ups import HUMAN, LineUp
 from hanabi_search_plugin.core.policy import Policy
@@ -19,6 +18,7 @@ from hanabi_search_plugin.evaluation.playing import Turn, play_game, self_play
 from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb, versions
 from hanabi_search_plugin.hanabi.engine.layout import PLAYED
 from hanabi_search_plugin.jit import compile_seconds
+from hanabi_search_plugin.rendering import colored_text
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def show_game(console: Console, who: LineUp, seed: int) -> Shown:
     if finished:
         console.rule("The end")
         row = worlds.rows[0]  # type: ignore[attr-defined]  # native Hanabi
-        console.print(render.board(who.hanabi().config, row, who.short_names), end="")
+        console.print(colored_text.board(who.hanabi().config, row, who.short_names), end="")
     result = finished_game(worlds, "policies", 0, 0, actions, decisions)
     return Shown(result, finished, reference)
 
@@ -110,7 +110,7 @@ def show_turn(console: Console, who: LineUp, turn: Turn) -> None:
     """A turn before it is played: the board, and the move or the searched decision."""
     config = who.hanabi().config
     row = turn.worlds.rows[0]  # type: ignore[attr-defined]  # native Hanabi
-    move = render.move(config, row, turn.seat, turn.action)
+    move = colored_text.move(config, row, turn.seat, turn.action)
     if who.people:
         name = "you" if who.names[turn.seat] == HUMAN else who.names[turn.seat]
         console.print(f"P{turn.seat} ({name}) ", move, sep="")
@@ -118,8 +118,8 @@ def show_turn(console: Console, who: LineUp, turn: Turn) -> None:
     points = int(row[PLAYED]).bit_count()
     title = f"Turn {turn.number + 1}: P{turn.seat}"
     console.rule(f"{title} {'searches' if turn.result else 'moves'}, score {points}")
-    console.print(render.board(config, row, who.short_names), end="")
+    console.print(colored_text.board(config, row, who.short_names), end="")
     if turn.result is None:
-        console.print(render.labelled("move", move), end="")
+        console.print(colored_text.labelled("move", move), end="")
     else:
-        console.print(render.decision(config, row, turn.seat, turn.result), end="")
+        console.print(colored_text.decision(config, row, turn.seat, turn.result), end="")

@@ -6,7 +6,7 @@ from importlib import import_module
 
 from hanabi_search_plugin.core.errors import UnsupportedError
 
-_PROJECTS = {"torch": "PyTorch", "plots": "Matplotlib"}  # by extra
+_PROJECTS = {"torch": "PyTorch", "plots": "Matplotlib", "render": "Pillow"}  # by extra
 
 
 def require_extra(extra: str, what: str, *modules: str) -> None:

@@ -22,10 +22,11 @@ PACKAGE = "hanabi_search_plugin"
 OUTSIDE = ("algorithms", "wrappers")
 """Packages that live at the top level of the repository and are installed inside the package."""
 
-COMMAND_LINE = ("__main__", "cli", "learning", "reproduce")
-"""Modules that only the command line uses: they may load what draws on a terminal."""
+COMMAND_LINE = ("__main__", "cli", "learning", "rendering", "reproduce")
+"""Modules for the command line and for people's eyes: they may load what draws on a terminal."""
 
 FRAMEWORKS = (
+    "PIL",
     "gymnasium",
     "matplotlib",
     "open_spiel",
@@ -182,6 +183,7 @@ RANKS = {
     "hanabi.files": 10,
     "hanabi": 11,
     "networks": 12,
+    "rendering": 12,
     "learning": 13,
     "wrappers": 13,
     "": 13,  # the names that most programs need

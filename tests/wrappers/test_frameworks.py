@@ -121,6 +121,19 @@ def test_maskable_ppo(tmp_path: Path) -> None:
     require_trained(before, as_policy(model, GAME), as_policy(loaded, GAME), chances)
 
 
+def test_stable_baselines3_makes_it_by_name() -> None:
+    pytest.importorskip("stable_baselines3", reason="stable-baselines3 is not installed")
+    from stable_baselines3.common.env_util import make_vec_env
+
+    import hanabi_search_plugin.wrappers.gymnasium as hanabi
+
+    env = make_vec_env(hanabi.ID, 2, seed=0, env_kwargs={"partners": "smartbot"})
+    assert env.reset().shape == (2, *env.observation_space.shape)
+    frames = env.get_images()
+    assert [frame.dtype for frame in frames] == [np.uint8, np.uint8]
+    assert env.render(mode="rgb_array").ndim == 3
+
+
 def test_dict_observations_of_stable_baselines3() -> None:
     sb3 = pytest.importorskip("sb3_contrib", reason="sb3-contrib is not installed")
     from hanabi_search_plugin.wrappers.stable_baselines3 import as_policy

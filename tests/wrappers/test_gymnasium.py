@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import copy
 import pickle
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -17,6 +20,7 @@ from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, Un
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.wrappers.gymnasium import ID, HanabiEnv
 
+ROOT = Path(__file__).resolve().parents[2]
 SMALL: dict[str, Any] = {
     "colors": 2,
     "hand_size": 2,
@@ -152,13 +156,66 @@ def test_the_board_is_rendered_as_the_seat_sees_it() -> None:
     assert env.render() is None
 
 
+def test_a_picture_shows_what_the_seat_sees_and_nothing_else() -> None:
+    env: Any = HanabiEnv(seat=0, partners="random", render_mode="rgb_array")
+    deck = np.repeat(np.arange(25), [3, 2, 2, 2, 1] * 5)
+    other = deck.copy()
+    other[:5], other[40:45] = deck[40:45], deck[:5]  # another hand of the seat
+    more = deck.copy()
+    more[5:10], more[40:45] = deck[40:45], deck[5:10]  # another hand of the partner
+    pictures = []
+    for each in (deck, other, more):
+        env.reset(seed=0, options={"deck": each})
+        pictures.append(env.render())
+    assert all(p.dtype == np.uint8 and p.shape == pictures[0].shape for p in pictures)
+    assert pictures[0].ndim == 3 and pictures[0].shape[2] == 3
+    assert np.array_equal(pictures[0], pictures[1])
+    assert not np.array_equal(pictures[0], pictures[2])
+    env.step(0)  # illegal, which ends the game: its table can still be shown
+    assert env.render().shape == pictures[0].shape
+
+
+def test_human_rendering_prints_the_table_after_every_step(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    env: Any = gymnasium.make(ID, render_mode="human")
+    env.reset(seed=0)
+    assert "P0 you       ??" in capsys.readouterr().out
+    env.step(5)
+    printed = capsys.readouterr().out
+    assert "P0 you       ??" in printed and "P1 " in printed
+    assert env.render() is None and capsys.readouterr().out == ""
+
+
+def test_without_pillow_there_is_an_environment_but_no_picture(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    env = HanabiEnv(render_mode="rgb_array")
+    env.reset(seed=0)
+    with pytest.raises(UnsupportedError, match="a picture of the table needs Pillow"):
+        env.render()
+
+
+def test_it_is_made_by_name_in_a_fresh_process() -> None:
+    code = (
+        "import gymnasium; "
+        'env = gymnasium.make("hanabi_search_plugin.wrappers.gymnasium:HanabiSearch/Hanabi-v0", '
+        'render_mode="ansi"); env.reset(seed=0); print(env.render())'
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "P0 to move" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
         ({"seat": 2}, "seat must be from 0 to 1, got 2"),
         ({"encoding": "bits"}, "encoding must be one of openspiel, packed, v0, got 'bits'"),
         ({"illegal": "no"}, "illegal must be end or raise"),
-        ({"render_mode": "human"}, "render_mode must be None or ansi"),
+        ({"render_mode": "window"}, "render_mode must be None or human, ansi, rgb_array, got 'win"),
         ({"partners": ("smartbot", "iggi")}, "partners must be one, or 1 of them, got 2"),
         ({"partners": "nobody"}, "policy must be one of"),
         ({"partners": searcher(3)}, "a searching partner must search HanabiGame"),

@@ -143,7 +143,7 @@ def describe(config: HanabiConfig, row: NDArray[np.int32], seat: int | None = No
         cards = [int(card) for card in row[hand : hand + h]]
         words = [int(word) for word in row[told : told + h]]
         hints = [
-            "--" if card == NO_CARD else _possible(config, word)
+            "--" if card == NO_CARD else could_be(config, word)
             for card, word in zip(cards, words, strict=True)
         ]
         width = max(map(len, hints))
@@ -158,7 +158,7 @@ def describe(config: HanabiConfig, row: NDArray[np.int32], seat: int | None = No
         + (" ".join(card_name(config, card) for card in discards(config, row)) or "none")
     )
     if row[LAST_PLAYER] >= 0:
-        lines.append("last move: " + _last_move(config, row))
+        lines.append("last move: " + last_move(config, row))
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -170,7 +170,8 @@ def _fireworks(config: HanabiConfig, played: int) -> list[str]:
     ]
 
 
-def _possible(config: HanabiConfig, word: int) -> str:
+def could_be(config: HanabiConfig, word: int) -> str:
+    """What hints have left possible of a card, by its knowledge word: "RG/12", * for all."""
     colors = "".join(COLOR_LETTERS[k] for k in range(config.colors) if word >> k & 1)
     ranks = "".join(str(k + 1) for k in range(config.ranks) if word >> (k + 5) & 1)
     return (
@@ -189,7 +190,8 @@ def discards(config: HanabiConfig, row: NDArray[np.int32]) -> list[int]:
     return cards
 
 
-def _last_move(config: HanabiConfig, row: NDArray[np.int32]) -> str:
+def last_move(config: HanabiConfig, row: NDArray[np.int32]) -> str:
+    """The move before, with what it showed: "P0 hints 1 to P1, slots 0, 2"; needs one."""
     words = action_in_words(config, int(row[LAST_PLAYER]), int(row[LAST_ACTION]))
     if row[LAST_CARD] >= 0:
         return f"{words}, {card_name(config, int(row[LAST_CARD]))}"

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from hanabi_search_plugin.cli import render
 from hanabi_search_plugin.cli.human import parse_move
 from hanabi_search_plugin.core.policy import UniformPolicy
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.playing import play_game
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+from hanabi_search_plugin.rendering import colored_text
 
 GAME = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3)
 #       P0: R1 Y2     P1: R1 Y1, then R3 Y1 Y1 R1 R2 R2 Y2 Y3
@@ -30,7 +30,7 @@ def play(*moves: int) -> np.ndarray:
 
 def test_a_board() -> None:
     row = play(4, 2, 2)  # hint red to P1, P1 plays slot 0, P0 plays slot 0
-    assert render.board(GAME.config, row, ("ann", "bob")).plain == (
+    assert colored_text.board(GAME.config, row, ("ann", "bob")).plain == (
         "fireworks    R1  Y-   hints 2/3   lives 2/3   deck 6\n"
         "slot         0          1\n"
         "P0 ann       Y2         Y1\n"
@@ -42,13 +42,13 @@ def test_a_board() -> None:
 
 def test_a_seat_does_not_see_its_own_hand() -> None:
     worlds = GAME.from_decks([DECK])
-    text = render.board(GAME.config, worlds.view(1).rows[0], ("ann", "bob"), you=1).plain
+    text = colored_text.board(GAME.config, worlds.view(1).rows[0], ("ann", "bob"), you=1).plain
     assert "P0 ann       R1         Y2\n" in text
     assert "P1 you       ??         ??\n" in text
 
 
 def test_told_cards_are_marked() -> None:
-    text = render.board(GAME.config, play(4), ("", "")).plain
+    text = colored_text.board(GAME.config, play(4), ("", "")).plain
     assert "  told       R          -\n" in text
     assert "  could be   R123       Y123\n" in text
 
@@ -64,7 +64,7 @@ def test_told_cards_are_marked() -> None:
     ],
 )
 def test_moves(moves: tuple[int, ...], seat: int, move: int, says: str) -> None:
-    assert render.move(GAME.config, play(*moves), seat, move).plain == says
+    assert colored_text.move(GAME.config, play(*moves), seat, move).plain == says
 
 
 def result(action: int, reason: str = "improved") -> SearchResult:
@@ -86,14 +86,14 @@ def result(action: int, reason: str = "improved") -> SearchResult:
 
 
 def test_decisions() -> None:
-    text = render.decision(GAME.config, play(), 0, result(4)).plain
+    text = colored_text.decision(GAME.config, play(), 0, result(4)).plain
     assert text == (
         "blueprint    plays slot 0: R1, which scores\n"
         "search       hints red to P1: slot 0\n"
         "gain         +0.25 +- 0.03   1,200 rollouts, 3,456 hands\n"
         "note         odd\n"
     )
-    text = render.decision(GAME.config, play(), 0, result(2, "below_threshold")).plain
+    text = colored_text.decision(GAME.config, play(), 0, result(2, "below_threshold")).plain
     assert "search       agrees (too small a gain)   1,200 rollouts" in text
 
 
@@ -111,8 +111,8 @@ def test_boards_fit_80_columns_with_and_without_colour(parameters: dict[str, int
     ]
     blueprint = (UniformPolicy(),) * game.num_players
     for turn in play_game(worlds, blueprint, Streams.spawn(rng, 1), (1,)):
-        text = render.board(game.config, worlds.rows[0], names)
-        text.append_text(render.move(game.config, worlds.rows[0], turn.seat, turn.action))
+        text = colored_text.board(game.config, worlds.rows[0], names)
+        text.append_text(colored_text.move(game.config, worlds.rows[0], turn.seat, turn.action))
         assert max(map(len, text.plain.splitlines())) <= 80
         for console in consoles:
             console.print(text)

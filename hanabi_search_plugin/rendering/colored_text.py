@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rich.console import Console
 from rich.text import Text
 
 from hanabi_search_plugin.core.result import Reason, SearchResult
@@ -18,6 +19,7 @@ from hanabi_search_plugin.hanabi.engine.layout import (
     HANDS,
     HIDDEN_CARD,
     INFO,
+    LAST_PLAYER,
     LIVES,
     NO_CARD,
     PLAYABLE,
@@ -31,6 +33,7 @@ from hanabi_search_plugin.hanabi.engine.text import (
     action_to_dict,
     card_name,
     discards,
+    last_move,
 )
 
 STYLES = ("red", "yellow", "green", "white", "blue")
@@ -65,6 +68,13 @@ def board(config: HanabiConfig, row: Any, seats: tuple[str, ...], you: int | Non
         out.append("none")
     out.rstrip()
     return out.append("\n")
+
+
+def print_board(config: HanabiConfig, row: Any, you: int | None = None) -> None:
+    """The last move, if any, and the board, on the standard output; in colour on a terminal."""
+    console = Console(highlight=False)
+    console.rule("" if row[LAST_PLAYER] < 0 else last_move(config, row))
+    console.print(board(config, row, ("",) * config.players, you), end="")
 
 
 def move(config: HanabiConfig, row: Any, seat: int, action: int) -> Text:

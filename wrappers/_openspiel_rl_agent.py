@@ -151,11 +151,7 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
         try:
             return watcher.look(vector, mover)
         except RecordError as error:
-            begun = watcher.history is not None
             watcher.begin()
-            if begun and mover == self.player_id and watcher.game.num_players == 2:
-                # Nobody told of the last episode's end.
-                return self._observed(watcher, vector, mover)
             hint = "attach(environment)" if watcher.game.config.random_start_player else _HINT
             raise UnsupportedError(
                 f"the time steps must tell player {self.player_id} of every move, from the start "

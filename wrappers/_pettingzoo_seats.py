@@ -117,9 +117,10 @@ class SeatAgent:
 
     ``policy`` may be a name. ``source`` is the environment; or, for a game of 2 players in an
     environment elsewhere, its configuration. Then the observations of the seat's own turns are
-    enough: ``reset()`` begins a game, and ``acted()`` says which move was played where it was not
-    ``act``'s. ``seat`` is a number or an agent's name. ``last_result`` is the SearchResult of the
-    seat's latest decision; None before the first, and where the policy does not search.
+    enough. An observation that cannot follow from the last begins a new game (``reset()`` says so
+    outright), and ``acted()`` says which move was played where it was not ``act``'s. ``seat`` is a
+    number or an agent's name. ``last_result`` is the SearchResult of the seat's latest decision;
+    None before the first, and where the policy does not search.
 
     Decision t of game g draws from ``SeedSequence([seed, g, t])``, as ``play_game`` does for
     ``seeds=(seed, g)``; a policy that does not search draws from a stream of that sequence. Raises
@@ -162,7 +163,7 @@ class SeatAgent:
         return self._watcher.view
 
     def reset(self) -> None:
-        """Begin a new game. With ``RecordObservations`` the environment's reset is enough."""
+        """Begin a new game. Seldom needed: ``act`` sees by an observation that one has begun."""
         self._games += 1
         self._begin()
 
@@ -205,7 +206,11 @@ class SeatAgent:
         elif observation is None:
             raise ConfigError("expected an observation: the environment is not recorded")
         else:
+            games = self._watcher.games
             history = self._watcher.look(observation, self.seat)
+            if self._watcher.games != games:  # nobody said that a new one has begun
+                self._games += 1
+                self._seated.views_seen = 0
         self._seated.follow(history)
         view = history.views[-1]
         mover = int(view.current_player[0])

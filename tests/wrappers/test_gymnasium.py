@@ -19,6 +19,7 @@ from hanabi_search_plugin import SearchAgent, SmartBot, Sparta, Streams, Uniform
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.wrappers.gymnasium import ID, HanabiEnv
+from hanabi_search_plugin.wrappers.pettingzoo import SeatAgent
 
 ROOT = Path(__file__).resolve().parents[2]
 SMALL: dict[str, Any] = {
@@ -195,6 +196,21 @@ def test_without_pillow_there_is_an_environment_but_no_picture(
     env.reset(seed=0)
     with pytest.raises(UnsupportedError, match="a picture of the table needs Pillow"):
         env.render()
+
+
+def test_an_agent_of_ours_plays_the_seat_for_several_episodes() -> None:
+    env: Any = gymnasium.make(ID, partners="smartbot")
+    agent = SeatAgent("smartbot", env.unwrapped.game.config, 0)
+    scores = []
+    for seed in range(3):
+        observation, info = env.reset(seed=seed)
+        over, score = False, 0.0
+        while not over:
+            action = agent.act(observation, info["action_mask"])
+            observation, reward, over, _, info = env.step(action)
+            score += reward
+        scores.append(score)
+    assert min(scores) >= 15
 
 
 def test_it_is_made_by_name_in_a_fresh_process() -> None:

@@ -444,6 +444,30 @@ def test_a_reset_of_the_environment_begins_a_new_game_for_its_agents() -> None:
             agent.act()
 
 
+@pytest.mark.parametrize("whole", [True, False], ids=["to the end", "broken off"])
+@pytest.mark.parametrize("seat", [0, 1])
+def test_an_agent_that_is_not_recorded_sees_that_a_new_game_has_begun(
+    seat: int, whole: bool
+) -> None:
+    parameters = small(2)
+    env, recorded = native.env(**parameters), RecordObservations(native.env(**parameters))
+    policy = sparta(HanabiGame(env.unwrapped.config))
+    ours, told = SeatAgent(policy, env, seat), SeatAgent(policy, recorded, seat)
+    for episode in range(6):
+        env.reset(seed=episode)
+        recorded.reset(seed=episode)
+        rng, moves = np.random.default_rng(episode), 0
+        while not any(env.terminations.values()) and (whole or moves <= episode + 1):
+            observation = env.last()[0]
+            action = int(rng.choice(np.flatnonzero(observation["action_mask"])))
+            if env.agent_selection == f"player_{seat}":
+                action = ours.act(observation)
+                assert action == told.act()
+            env.step(action)
+            recorded.step(action)
+            moves += 1
+
+
 def test_whom_hanabi_v5_should_ask_first_is_told_by_the_masks() -> None:
     env = RecordObservations(hanabi_v5.raw_env(players=3, random_start_player=True))
     agents = [SeatAgent(SmartBot(), env, p) for p in range(3)]
@@ -500,9 +524,15 @@ def test_agents_refuse_what_does_not_fit() -> None:
     agent = SeatAgent(SmartBot(), env, 0)
     agent.act(seen)
     env.reset(seed=1)
-    with pytest.raises(RecordError, match="after a reset, reset the agent"):
-        agent.act(env.observe("player_0"))
+    agent.act(env.observe("player_0"))  # the first turn of a new game
+    other = native.env()
+    other.reset(seed=2)
+    for _ in range(4):
+        other.step(int(np.flatnonzero(other.last()[0]["action_mask"])[-1]))
+    with pytest.raises(RecordError, match="observation"):
+        agent.act(other.observe("player_0"))  # the third turn of another
     agent.reset()
+    env.reset(seed=2)
     agent.act(env.observe("player_0"))
     recorded = RecordObservations(native.env())
     with pytest.raises(UnsupportedError, match="expected an environment that was reset"):

@@ -23,8 +23,11 @@ class Watcher:
 
     ``look`` takes one vector after the other, from the first moment of the game on and after every
     move. In a game of 2 players the vectors of the seat's own turns are enough, if ``acted`` tells
-    what it played at each.
+    what it played at each; and one that cannot follow from the last, but can be that of a first
+    turn, begins a new game. ``games`` counts the games begun.
     """
+
+    games = 0
 
     def __init__(self, game: HanabiRules, seat: int) -> None:
         self.game = game
@@ -33,6 +36,7 @@ class Watcher:
 
     def begin(self) -> None:
         """Forget the game: the next vector is of a new one."""
+        self.games += 1
         self.history: History | None = None  # None before the first vector
         self.view: HanabiView | None = None  # the last of the history
         self._vector: NDArray[Any] = np.empty(0)  # the last one
@@ -51,11 +55,28 @@ class Watcher:
         """
         seen = np.array(vector)
         if self.history is None or not np.array_equal(seen, self._vector):
-            for row in self._following(seen, mover):
+            for row in self._following_or_first(seen, mover):
                 self._add(row)
             self._vector, self._acted = seen, None
         assert self.history is not None
         return self.history
+
+    def _following_or_first(self, seen: NDArray[Any], mover: int) -> list[Row]:
+        """As ``_following``; begins a new game where only that explains the vector."""
+        try:
+            return self._following(seen, mover)
+        except RecordError:
+            if self.history is None or self.game.num_players != 2 or mover != self.seat:
+                raise
+            anew = Watcher(self.game, self.seat)
+            try:
+                rows = anew._following(seen, mover)
+            except RecordError:
+                rows = []
+            if not rows:
+                raise
+        self.begin()
+        return rows
 
     def _following(self, seen: NDArray[Any], mover: int) -> list[Row]:
         """The rows after each move since the last vector: of 2 players it may be two."""

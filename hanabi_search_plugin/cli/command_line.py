@@ -161,7 +161,7 @@ def demo() -> Command:
 
 @app.command()
 def play() -> Command:
-    """One game on the terminal, with people (--seats human,smartbot) or without."""
+    """One game on the terminal: you and a bot, or whom --seats names."""
     from hanabi_search_plugin.cli.commands import play
 
     return play

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import secrets
+import sys
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,15 +24,21 @@ from hanabi_search_plugin.cli.table_options import (
     seating,
     the_game,
 )
+from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.evaluation import summary
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from hanabi_search_plugin.cli.line_ups import LineUp
+    from hanabi_search_plugin.cli.shown_game import Shown
+    from hanabi_search_plugin.core.agent import SearchAgent
     from hanabi_search_plugin.evaluation.evaluate import Evaluation
     from hanabi_search_plugin.evaluation.match import GameResult
 
 DEMO_SEED = 3  # fixed, so that the demo is the same everywhere: one where the search helps
+DRAWN_SEEDS = 2**31  # so many
 DEMO = {"policy": "smartbot", "search": "sparta", "players": 2}
 
 
@@ -57,18 +66,54 @@ def play(
     search: Annotated[ChosenSearch, SearchOptions(threads=True)],
     belief: Annotated[BeliefChoice, beliefs()],
     game: Annotated[GameChoice, the_game("game")],
-    seed: option.Seed = 0,
+    seed: option.DrawnSeed = None,
     json_file: option.JsonFile = None,
     trace: option.Trace = None,
     save: option.Save = None,
 ) -> None:
     """Show one game, turn by turn."""
-    from hanabi_search_plugin.cli.line_ups import line_up
+    from hanabi_search_plugin.cli.line_ups import adviser, line_up
     from hanabi_search_plugin.cli.result_files import parameters
+    from hanabi_search_plugin.cli.terminal import open_console
 
+    table, game = _set_table(context, table, game)
     who = line_up(game.load(), table, search, belief)
+    if seed is None:
+        seed = secrets.randbelow(DRAWN_SEEDS)
+        console = open_console(json_file)
+        console.print(f"seed {seed}")
     content = {"command": "play", "parameters": parameters(context)}
-    _show(who, seed, content, json_file, trace, save)
+    advises = adviser(who, search) if who.people else None
+    _show(who, seed, content, json_file, trace, save, advises)
+
+
+def _set_table(
+    context: typer.Context, table: Seating, game: GameChoice
+) -> tuple[Seating, GameChoice]:
+    """Who plays where nobody is named, and how many players where only the names say so.
+
+    Raises ConfigError where a person should play by default and there is no terminal.
+    """
+    given = {name for name in context.params if not _is_default(context, name)}
+    if not given & {"seats", "policy"}:
+        if not sys.stdin.isatty():
+            raise ConfigError(
+                "play seats you at seat 0, which needs a terminal: name who plays, as in "
+                "--seats smartbot,smartbot"
+            )
+        bots = ["smartbot"] * (game.config.players - 1)
+        table = replace(table, seats=",".join(["human", *bots]))
+    named = len((table.seats or table.policy).split(","))
+    if named > 1 and "players" not in given:
+        hand_size = game.config.hand_size if "hand_size" in given else 0  # the rule book's
+        config = replace(game.config, players=named, hand_size=hand_size)
+        game = replace(game, config=config)
+    return table, game
+
+
+def _is_default(context: typer.Context, name: str) -> bool:
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "DEFAULT"
 
 
 def _show(
@@ -78,6 +123,7 @@ def _show(
     json_file: str | None,
     trace: Path | None = None,
     save: Path | None = None,
+    adviser: SearchAgent | None = None,
 ) -> None:
     """One game on the terminal, and its files."""
     from hanabi_search_plugin.cli import result_files, terminal
@@ -91,16 +137,32 @@ def _show(
     result_files.check_files(json=json_file, trace=trace, save=save)
     terminal.show_warnings(console, who.policies)
     with compile_progress(console):
-        shown = show_game(console, who, seed)
-    print_ending(console, who, shown)
+        shown = show_game(console, who, seed, adviser)
+    print_ending(console, who, shown, seed)
     if trace is not None:
         with atomic_write(trace) as file:
             file.writelines(result_files.trace_lines(who.game, shown.result))
     if save is not None:
         write_games(save, [result_files.record(who, shown.result, seed, shown.finished)])
+        console.print(f"saved in {save}: hanabi-search replay {save}", markup=False)
     result_files.write_json(json_file, content | shown.to_dict(who, seed))
+    if who.people and shown.result.actions and sys.stdin.isatty():
+        _offer_replay(console, who, seed, shown)
     if not shown.finished:
         raise typer.Exit(terminal.INTERRUPTED)
+
+
+def _offer_replay(console: Console, who: LineUp, seed: int, shown: Shown) -> None:
+    """Ask whether the game is to be shown again, with all hands open."""
+    from hanabi_search_plugin.cli.line_input import LineReader
+    from hanabi_search_plugin.cli.shown_game import show_again
+
+    question = "replay shows the game again with open hands, Enter leaves: "
+    try:
+        while LineReader(console).read(question, ["replay"]).strip().lower() in ("replay", "r"):
+            show_again(console, who, seed, shown)
+    except (EOFError, KeyboardInterrupt):
+        console.print()
 
 
 def evaluate(

@@ -3,113 +3,147 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
 
 import numpy as np
+from rich.console import Console
 
-from hanabi_search_plugin.core.errors import UnsupportedError
-from hanabi_search_plugin.core.game import BoolArray, IntArray, View
+from hanabi_search_plugin.cli.line_input import LineReader
+from hanabi_search_plugin.cli.typed_moves import parse_move, spelled
+from hanabi_search_plugin.core.errors import HanabiSearchError, UnsupportedError
+from hanabi_search_plugin.core.game import BoolArray, Event, History, IntArray, View
 from hanabi_search_plugin.core.policy import Memory, Policy
+from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView
-from hanabi_search_plugin.hanabi.engine.text import (
-    COLOR_LETTERS,
-    COLOR_NAMES,
-    action_from_dict,
-    action_in_words,
-)
+from hanabi_search_plugin.hanabi.engine.layout import LAST_PLAYER
+from hanabi_search_plugin.hanabi.engine.text import last_move, why_illegal
 from hanabi_search_plugin.rendering import colored_text
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 HELP = """\
-play 2       play the card in slot 2 (slots count from 0, the oldest card first); also p2
-discard 0    discard the card in slot 0; also d0
+play 2       play the card in slot 2, also p2; slot 0 has the oldest card
+discard 0    discard the card in slot 0, also d0
 hint red     tell the next player about its red cards; also hint r, hr, h red
 hint 3       tell it about its cards of rank 3; also h3
 hint P2 red  with more than two players, say whom
 moves        list the moves that are allowed
+advice       what a search would play, and what every move is worth to it; also ?
+undo         take back your last move, and all that followed
 quit         leave the game"""
+COMMANDS = ("moves", "advice", "undo", "help", "quit")
+
+
+class TakenBack(Exception):
+    """A person takes back the last move of its seat."""
+
+
+@dataclass
+class Screen:
+    """The terminal that all people at the table share."""
+
+    console: Console
+    seats: tuple[str, ...]  # names
+    reader: LineReader = field(init=False)
+    looking: int | None = None  # the seat whose view was shown last
+
+    def __post_init__(self) -> None:
+        self.reader = LineReader(self.console)
+
+    def hand_over(self, player: int) -> bool:
+        """Hide what the person before has seen, and wait for ``player``. False if nobody else was.
+
+        Raises EOFError where no more lines are to come.
+        """
+        before, self.looking = self.looking, player
+        if before in (None, player):
+            return False
+        if self.console.is_terminal:
+            self.console.clear()
+            self.console.file.write("\x1b[3J")  # and what can be scrolled back to
+        self.reader.read(f"Player {player + 1} (P{player}), press Enter when only you look: ")
+        return True
 
 
 class HumanPolicy(Policy):
     """Shows what the seat sees, then asks for a move until it is a legal one.
 
-    ``ask`` returns a line that was typed; EOFError and "quit" end the game as KeyboardInterrupt.
+    Its memory is the seat's History. ``advise`` makes a search's decision from one. EOFError and
+    "quit" end the game as KeyboardInterrupt, "undo" raises TakenBack.
     """
 
     deterministic = False
 
-    def __init__(self, console: Console, seats: tuple[str, ...], ask: Callable[[], str]) -> None:
-        self._console = console
-        self._seats = seats
-        self._ask = ask
+    def __init__(self, screen: Screen, advise: Callable[[History], SearchResult]) -> None:
+        self._screen = screen
+        self._advise = advise
+
+    def start(self, view: View) -> Memory:
+        return History(view.player, (view.select(np.array([0])),))
+
+    def observe(self, view: View, event: Event, memory: Memory) -> Memory:
+        return memory.append(event, view.select(np.array([0])))
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
         if not isinstance(view, HanabiView) or len(view) != 1:
             raise UnsupportedError("a person plays one game of native Hanabi at a time")
-        config, player = view.game.config, view.player
-        self._console.print(
-            colored_text.board(config, view.rows[0], self._seats, you=player), end=""
-        )
+        try:
+            return np.array([self._ask(view, legal[0], memory)])
+        except EOFError:
+            raise KeyboardInterrupt from None
+
+    def _ask(self, view: HanabiView, legal: BoolArray, history: History) -> int:
+        console, config, player = self._screen.console, view.game.config, view.player
+        row = view.rows[0]
+        if self._screen.hand_over(player):
+            for words in _since_own_move(history):
+                console.print(words, markup=False)
+        board = colored_text.board(config, row, self._screen.seats, you=player)
+        console.print(board, end="")
+        moves = [spelled(config, player, action) for action in np.flatnonzero(legal).tolist()]
         while True:
-            try:
-                line = self._ask().strip().lower()
-            except EOFError:
-                raise KeyboardInterrupt from None
+            prompt = f"P{player}, your move (or help): "
+            line = self._screen.reader.read(prompt, (*moves, *COMMANDS)).strip().lower()
             if line in ("quit", "q", "exit"):
                 raise KeyboardInterrupt
-            if line in ("", "help", "h", "?"):
-                self._console.print(HELP, highlight=False, markup=False)
-                continue
-            if line == "moves":
-                moves = [
-                    action_in_words(config, player, a) for a in np.flatnonzero(legal[0]).tolist()
-                ]
-                self._console.print("\n".join(moves), highlight=False)
-                continue
-            action = parse_move(config, player, line)
-            if action is None:
-                self._console.print(f"{line!r} is not a move: help lists them", markup=False)
-            elif not legal[0, action]:
-                words = action_in_words(config, player, action)
-                self._console.print(f"not allowed now: {words} (moves lists what is)")
+            if line == "undo":
+                raise TakenBack
+            if line in ("", "help", "h"):
+                console.print(HELP, highlight=False, markup=False)
+            elif line == "moves":
+                console.print("\n".join(moves), highlight=False, markup=False)
+            elif line in ("advice", "?"):
+                self._show_advice(view, history)
             else:
-                return np.array([action])
+                try:
+                    action = parse_move(config, player, line)
+                except HanabiSearchError as error:
+                    console.print(str(error), markup=False)
+                    continue
+                if legal[action]:
+                    return action
+                why = why_illegal(config, row, action)
+                console.print(f"{spelled(config, player, action)} is not allowed now: {why}")
+
+    def _show_advice(self, view: HanabiView, history: History) -> None:
+        console = self._screen.console
+        try:
+            with console.status("searching"):
+                result = self._advise(history)
+        except HanabiSearchError as error:
+            console.print(f"no advice: {error}", markup=False)
+            return
+        advice = colored_text.advice(view.game.config, view.rows[0], view.player, result)
+        console.print(advice, end="")
 
 
-def parse_move(config: HanabiConfig, player: int, line: str) -> int | None:
-    """The action that a typed line means, or None."""
-    words = line.lower().split()
-    if len(words) == 1 and len(words[0]) >= 2:
-        words = [words[0][0], words[0][1:]]  # p2, d0, h3, hr
-    verbs = {"play": "play", "p": "play", "discard": "discard", "d": "discard"}
-    if len(words) == 2 and words[0] in verbs and words[1].isdecimal():
-        return _action(config, {"type": verbs[words[0]], "slot": int(words[1])})
-    if len(words) < 2 or words[0] not in ("hint", "h"):
-        return None
-    offset = 1
-    if len(words) == 3:
-        seats = [str(seat) for seat in range(config.players)]
-        if words[1].removeprefix("p") not in seats:
-            return None
-        offset = (seats.index(words[1].removeprefix("p")) - player) % config.players
-    if len(words) > 3 or (len(words) == 2 and config.players > 2):
-        return None
-    what = words[-1]
-    if what.isdecimal():
-        return _action(config, {"type": "reveal_rank", "target": offset, "rank": int(what) - 1})
-    colors = [*COLOR_NAMES, *COLOR_LETTERS.lower()]
-    if what not in colors:
-        return None
-    color = colors.index(what) % len(COLOR_NAMES)
-    return _action(config, {"type": "reveal_color", "target": offset, "color": color})
-
-
-def _action(config: HanabiConfig, fields: dict[str, object]) -> int | None:
-    try:
-        return action_from_dict(config, fields)
-    except ValueError:
-        return None
+def _since_own_move(history: History) -> list[str]:
+    """What happened since the seat moved last, in words, its own move first."""
+    words: list[str] = []
+    for view in history.views:
+        assert isinstance(view, HanabiView)
+        mover = int(view.rows[0, LAST_PLAYER])
+        if mover == history.seat:
+            words = []
+        if mover >= 0:
+            words.append(last_move(view.game.config, view.rows[0]))
+    return words

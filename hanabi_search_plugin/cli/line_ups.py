@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.beliefs.learned_belief import Learned
 from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners, favouring
@@ -13,12 +14,14 @@ from hanabi_search_plugin.core.agent import MakeBelief, SearchAgent, TeamSearch,
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Game
 from hanabi_search_plugin.core.policy import Blueprint
+from hanabi_search_plugin.evaluation.evaluate import without_search
 from hanabi_search_plugin.hanabi.beliefs.learned_partners import LearnedPartners, named_recogniser
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.catalogue import belief_models, load_belief_model
 from hanabi_search_plugin.registry import blueprint_of, load_policies, policy_names
 
 HUMAN = "human"
+ADVISERS_DOUBT = 0.1
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ def line_up(game: Game, seating: Seating, chosen: ChosenSearch, beliefs: BeliefC
     if chosen.search is not None:
         agent = _agent(tuple(policies), game, seating.policy, chosen, beliefs)
         searching = _searching(
-            seating.search_seats, game.num_players, together=agent.searches_jointly
+            seating.search_seats, game.num_players, people, together=agent.searches_jointly
         )
         for seat in searching:
             if seat in people:
@@ -86,6 +89,18 @@ def _agent(
     if isinstance(search, TeamSearch) or not learns:  # to whom moves are no evidence
         raise ConfigError(f"partners is not an option of {chosen.name}, got {names!r}")
     return upgrade(policies, game, search, belief=partners_of(beliefs, game))
+
+
+def adviser(who: LineUp, chosen: ChosenSearch) -> SearchAgent:
+    """What tells people what it would play: SPARTA over the policies that stand in for them.
+
+    With ``--search sparta`` it has that search's options. People and searching seats leave their
+    policies, so beside others of them worlds keep some weight in which they would have.
+    """
+    search = chosen.search if isinstance(chosen.search, Sparta) else Sparta()
+    leave = len(who.people) > 1 or bool(who.searching)
+    doubt = ADVISERS_DOUBT if leave else 0.0
+    return upgrade(without_search(who.policies), who.game, search, uncertainty=doubt)
 
 
 def partners_of(beliefs: BeliefChoice, game: Game) -> MakeBelief:
@@ -139,11 +154,13 @@ def per_seat(text: str, players: int, parameter: str) -> list[str]:
     return parts * players if len(parts) == 1 else parts
 
 
-def _searching(text: str | None, players: int, *, together: bool) -> list[int]:
-    """The seats that search: by default seat 1, or all where they search together."""
+def _searching(text: str | None, players: int, people: list[int], *, together: bool) -> list[int]:
+    """The seats that search: by default the first that no person has, counted from 1 on; or all
+    where they search together."""
     everybody = list(range(players))
     if text is None:
-        return everybody if together else [1]
+        free = [seat for seat in (*everybody[1:], 0) if seat not in people]
+        return everybody if together else free[:1] or [1]
     if text == "all":
         return everybody
     parts = [part.strip() for part in text.split(",")]

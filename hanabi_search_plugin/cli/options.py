@@ -14,6 +14,10 @@ _OUT = "Output"
 
 Games = Annotated[int, typer.Option(help="Games to play.", rich_help_panel=_RUN)]
 Seed = Annotated[int, typer.Option(help=SEED, rich_help_panel=_RUN)]
+DrawnSeed = Annotated[
+    int | None,
+    typer.Option(help=f"{SEED} Default: one is drawn, and shown.", rich_help_panel=_RUN),
+]
 Threads = Annotated[int, typer.Option(help=THREADS, rich_help_panel=_RUN)]
 Resume = Annotated[
     Path | None,

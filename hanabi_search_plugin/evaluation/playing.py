@@ -5,6 +5,7 @@ Letters in shapes: B games, P players, T moves of the longest game.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -71,27 +72,69 @@ def self_play(worlds: Worlds, blueprint: Blueprint, rng: Streams) -> Played:
     return Played(returns, np.stack(moves, axis=1), outcome)
 
 
-def play_game(
-    worlds: Worlds, policies: Blueprint, rng: Streams, seeds: tuple[int, ...]
-) -> Iterator[Turn]:
-    """Play one game (a batch of one) in place, handing out each move before it is played.
+@dataclass
+class RunningGame:
+    """One game (a batch of one) between two moves.
 
     A SearchAgent's decision at turn t draws from ``SeedSequence([*seeds, t])``; other policies draw
     from ``rng``, whose one stream advances.
     """
-    seats = [SeatedPolicy(policy) for policy in policies]
-    for p, seat in enumerate(seats):
-        seat.start(worlds.view(p))
-    number = 0
-    while not worlds.terminal[0]:
-        mover = int(worlds.current_player[0])
-        seat = seats[mover]
-        sequence = np.random.SeedSequence([*seeds, number])
-        draws = np.random.default_rng(sequence) if seat.searches else rng
-        action = seat.act(worlds.view(mover), draws)
-        yield Turn(number, mover, action, seat.last_result, worlds)
-        event = worlds.step(np.array([action]))
-        number += 1
-        if not worlds.terminal[0]:
-            for p, seat in enumerate(seats):
-                seat.observe(worlds.view(p), event)
+
+    worlds: Worlds
+    seats: tuple[SeatedPolicy, ...]
+    rng: Streams
+    seeds: tuple[int, ...]
+    number: int = 0  # moves played
+
+    @classmethod
+    def begin(
+        cls, worlds: Worlds, policies: Blueprint, rng: Streams, seeds: tuple[int, ...]
+    ) -> RunningGame:
+        """The game before its first move. ``worlds`` and ``rng`` are played on, not copied."""
+        seats = tuple(SeatedPolicy(policy) for policy in policies)
+        for p, seat in enumerate(seats):
+            seat.start(worlds.view(p))
+        return cls(worlds, seats, rng, seeds)
+
+    @property
+    def over(self) -> bool:
+        return bool(self.worlds.terminal[0])
+
+    @property
+    def mover(self) -> int:
+        """The seat that is to move."""
+        return int(self.worlds.current_player[0])
+
+    def copy(self) -> RunningGame:
+        """The same game, which goes on by itself."""
+        whole = np.array([0])
+        seats = tuple(copy.copy(seat) for seat in self.seats)
+        worlds, rng = self.worlds.select(whole), self.rng.select(whole)
+        return RunningGame(worlds, seats, rng, self.seeds, self.number)
+
+    def decide(self) -> Turn:
+        """Choose the next move, which is not played yet."""
+        seat = self.seats[self.mover]
+        sequence = np.random.SeedSequence([*self.seeds, self.number])
+        draws = np.random.default_rng(sequence) if seat.searches else self.rng
+        action = seat.act(self.worlds.view(self.mover), draws)
+        return Turn(self.number, self.mover, action, seat.last_result, self.worlds)
+
+    def play(self, action: int) -> None:
+        """Play a move of the seat that is to move."""
+        event = self.worlds.step(np.array([action]))
+        self.number += 1
+        if not self.over:
+            for p, seat in enumerate(self.seats):
+                seat.observe(self.worlds.view(p), event)
+
+
+def play_game(
+    worlds: Worlds, policies: Blueprint, rng: Streams, seeds: tuple[int, ...]
+) -> Iterator[Turn]:
+    """Play one game in place, handing out each move before it is played. See ``RunningGame``."""
+    game = RunningGame.begin(worlds, policies, rng, seeds)
+    while not game.over:
+        turn = game.decide()
+        yield turn
+        game.play(turn.action)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.text import Text
 
@@ -83,10 +84,12 @@ def move(config: HanabiConfig, row: Any, seat: int, action: int) -> Text:
     if "slot" in fields:
         slot = int(fields["slot"])
         card = int(row[HANDS + seat * config.hand_size + slot])
+        if card == HIDDEN_CARD:
+            return Text(f"{fields['type']}s slot {slot}")
         if fields["type"] == "discard":
             return Text.assemble(f"discards slot {slot}: ", _card(config, card))
-        scored = _bit(row[PLAYABLE], card) if card < HIDDEN_CARD else None
-        brings = {None: "", 1: ", which scores", 0: ", a misplay: a life is lost"}[scored]
+        scores = _bit(row[PLAYABLE], card)
+        brings = ", which scores" if scores else ", a misplay: a life is lost"
         return Text.assemble(f"plays slot {slot}: ", _card(config, card), brings)
     target = (seat + int(fields["target"])) % config.players
     if fields["type"] == "reveal_color":
@@ -124,6 +127,31 @@ def decision(config: HanabiConfig, row: Any, seat: int, result: SearchResult) ->
         label(out, "gain")
         out.append(f"{result.gain:+.2f} +- {result.gain_stderr:.2f}", "bold")
     out.append(f"   {result.rollouts:,} rollouts, {result.belief_size:,} hands\n", "dim")
+    if result.note:
+        label(out, "note")
+        out.append(result.note + "\n")
+    return out
+
+
+def advice(config: HanabiConfig, row: Any, seat: int, result: SearchResult) -> Text:
+    """What every move is worth to a search, the best first: points at the end, standard errors."""
+    order = np.argsort(np.where(np.isnan(result.mean), -np.inf, result.mean), kind="stable")[::-1]
+    out = Text()
+    label(out, "")
+    out.append("points at the end\n", "dim")
+    for index in order:
+        action = int(result.actions[index])
+        names = {result.action: "advice", result.blueprint_action: "blueprint"}
+        label(out, "both agree" if len(names) == 1 and action in names else names.get(action, ""))
+        mean, stderr = result.mean[index], result.stderr[index]
+        worth = "not tried" if np.isnan(mean) else f"{mean:.2f} +- {stderr:.2f}"
+        out.append(f"{worth:<17}", "bold" if action == result.action else "")
+        out.append_text(move(config, row, seat, action)).append("\n")
+    label(out, "")
+    out.append(f"{result.rollouts:,} rollouts, {result.belief_size:,} hands", "dim")
+    if result.action == result.blueprint_action:
+        out.append(f"; {_REASONS.get(result.reason, result.reason)}", "dim")
+    out.append("\n")
     if result.note:
         label(out, "note")
         out.append(result.note + "\n")

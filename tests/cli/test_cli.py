@@ -183,7 +183,8 @@ def test_demo_shows_a_whole_game(tmp_path: Path) -> None:
 
 def test_play_without_people_can_be_replayed(tmp_path: Path) -> None:
     saved = tmp_path / "game.jsonl"
-    good("play", *SMALL, "--players", 3, "--policy", "smartbot,random,smartbot", "--save", saved)
+    played = good("play", *SMALL, "--policy", "smartbot,random,smartbot", "--save", saved)
+    assert f"saved in {saved}" in " ".join(played.stdout.split())
     (game,) = read_games(saved)
     assert game.policies == ("smartbot", "random", "smartbot")
     report = json.loads(good("replay", saved, "--json", "-").stdout)
@@ -192,15 +193,15 @@ def test_play_without_people_can_be_replayed(tmp_path: Path) -> None:
 
 def test_a_person_plays_and_sees_no_own_card() -> None:
     typed = "help\nmoves\nsing\nd0\n" + "p0\n" * 40
-    result = good("play", *SMALL, "--seats", "human,smartbot", typed=typed)
+    result = good("play", *SMALL, "--seats", "human,smartbot", "--seed", 0, typed=typed)
     text = result.stdout
     own = [line.split()[2:] for line in text.splitlines() if line.startswith("P0 you")]
     assert own and all(set(cards) == {"??"} for cards in own)
     assert re.search(r"^P1 smartbot +[RY][12]", text, re.MULTILINE)
     assert "'sing' is not a move" in text
-    assert "not allowed now: P0 discards slot 0" in text
+    assert "discard 0 is not allowed now: all 8 information tokens are there" in text
     assert "discard 0    discard the card in slot 0" in text
-    assert "P0 plays slot 0" in text  # of the list of moves
+    assert "play 0\nplay 1\nhint " in text  # the list of moves
     assert re.search(r"score \d of 4", text)
     assert "without the search" not in text
 
@@ -208,12 +209,107 @@ def test_a_person_plays_and_sees_no_own_card() -> None:
 @pytest.mark.parametrize("typed", ["p0\nquit\n", "p0\n"])
 def test_a_person_leaves(tmp_path: Path, typed: str) -> None:
     saved = tmp_path / "game.jsonl"
-    result = run("play", "--seats", "human,smartbot", "--save", saved, typed=typed)
+    result = run("play", "--seats", "human,smartbot", "--seed", 0, "--save", saved, typed=typed)
     assert result.exit_code == 130
     assert "left after 2 moves" in result.stdout
     (game,) = read_games(saved)
     assert len(game.actions) == 2 and game.score is None
     assert json.loads(good("replay", saved, "--json", "-").stdout)["unfinished"] == 1
+
+
+def test_a_seed_is_drawn_and_deals_the_same_cards_again() -> None:
+    def played(*seed: object) -> dict[str, Any]:
+        out = good("play", *SMALL, "--policy", "random", "--json", "-", *seed).stdout
+        return dict(json.loads(out))
+
+    first, second = played(), played()
+    assert first["seed"] != second["seed"]
+    again = played("--seed", first["seed"])
+    assert (again["actions"], again["score"]) == (first["actions"], first["score"])
+
+
+def test_the_names_of_the_seats_tell_how_many_play() -> None:
+    four = ",".join(["random"] * 4)
+    game = json.loads(good("play", "--seats", four, "--json", "-").stdout)["game"]
+    assert (game["players"], game["hand_size"]) == (4, 4)
+    refused = run("play", "--seats", "random,random,random", "--players", 2)
+    assert "seats must be one name or 2" in refused.stderr
+
+
+def test_the_person_beside_a_search_leaves_it_the_other_seat() -> None:
+    out = good("play", *QUICK, "--seats", "smartbot,human", "--search", "sparta", typed="p0\n" * 40)
+    assert re.search(r"^P0 sparta ", out.stdout, re.MULTILINE)
+
+
+def test_a_person_asks_for_advice_and_takes_back() -> None:
+    typed = "?\np0\np0\nundo\nundo\nundo\nadvice\nquit\n"
+    out = run("play", *QUICK, "--seats", "human,smartbot", "--seed", 1, "--json", "-", typed=typed)
+    content, text = json.loads(out.stdout), out.stderr
+    advice = re.findall(r"points at the end\n(?:.*\n)+?.*rollouts, .* hands.*\n", text)
+    assert len(advice) == 2 and advice[0] == advice[1]  # of the same position
+    assert re.search(r"^(advice|both agree) +\d\.\d\d \+- \d\.\d\d ", advice[0], re.MULTILINE)
+    own = [line.split()[2:] for line in text.splitlines() if line.startswith("P0 you")]
+    assert own and all(set(cards) == {"??"} for cards in own)
+    assert "this is your first move" in text
+    assert content["taken_back"] == 2 and content["actions"] == []
+    assert "2 moves taken back" in text
+
+
+def test_what_follows_a_move_taken_back_is_the_game_of_that_seed() -> None:
+    line = ["play", *SMALL, "--seats", "human,random", "--seed", 3, "--json", "-"]
+    back, plain = (
+        json.loads(run(*line, typed=typed).stdout)
+        for typed in ("p0\nundo\nhint 1\nundo\np1\nquit\n", "p1\nquit\n")
+    )
+    assert back["actions"] == plain["actions"] and len(plain["actions"]) == 2
+
+
+def test_two_people_do_not_see_each_others_view() -> None:
+    typed = "p0\n\np1\n\nquit\n"
+    result = run("play", *SMALL, "--seats", "human,human", "--seed", 1, typed=typed)
+    text = result.stdout
+    assert text.index("Player 2 (P1), press Enter when only you look:") > text.index("P0 you")
+    boards = re.findall(r"^P(\d) you", text, re.MULTILINE)
+    assert boards == ["0", "1", "0"]
+    told = text.partition("Player 1 (P0), press Enter when only you look:")[2]
+    assert "P0 plays slot 0, " in told and "P1 plays slot 1, " in told  # since the last own move
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_a_person_on_a_terminal_edits_lines(tmp_path: Path) -> None:
+    import pty
+
+    main, other = pty.openpty()
+    code = "from hanabi_search_plugin.cli import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "play", *SMALL, "--bomb", "keep", "--seed", "1"],
+        env=os.environ | {"PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "80"},
+        stdin=other, stdout=other, stderr=other, cwd=tmp_path,
+    )  # fmt: skip
+    os.close(other)
+    shown = b""
+
+    def answer(question: bytes, keys: bytes) -> None:
+        nonlocal shown
+        shown = b""
+        while question not in shown:
+            shown += os.read(main, 4096)
+        os.write(main, keys)
+
+    try:
+        answer(b"(or help): ", b"pl\t 0\x1b[D\x1b[D1\x7f\n")  # completed, and edited in the middle
+        answer(b"(or help): ", b"\x1b[A\n")  # the line before
+        assert b"plays slot 0" in shown and b"^[" not in shown
+        answer(b"(or help): ", b"quit\n")
+        answer(b"Enter leaves: ", b"replay\n")
+        answer(b"Enter leaves: ", b"\n")
+        assert b"Turn 1: P0 moves" in shown and b"Turn 4: P1 moves" in shown
+        assert b"??" not in shown
+        assert process.wait(timeout=300) == 130
+    finally:
+        process.kill()
+        process.wait()
+        os.close(main)
 
 
 def test_list_names_what_can_be_named() -> None:
@@ -302,11 +398,16 @@ def test_list_names_what_can_be_named() -> None:
         ("evaluate --json /no/such/folder/a.json", "json must lie in a folder that exists"),
         ("evaluate --save .", "save must name a file, got the folder"),
         ("evaluate --sing", "No such option"),
-        ("play --seed -1", "seed must be an integer of at least 0"),
-        ("play --seats human,random,random", "seats must be one name or 2"),
+        ("play --policy random --seed -1", "seed must be an integer of at least 0"),
+        ("play --seats human,random,random --players 2", "seats must be one name or 2"),
+        ("play --seats human,random,random,random,random,random", "players must be from 2 to 5"),
+        ("play", "play seats you at seat 0, which needs a terminal: name who plays, as in --seats"),
         ("replay x --seed -1", "seed must be an integer of at least 0"),
         ("play --seats human,clever", "policy must be one of"),
-        ("play --search sparta --seats smartbot,human", "search-seats must leave out seat 1"),
+        (
+            "play --search sparta --seats smartbot,human --search-seats 1",
+            "search-seats must leave out seat 1",
+        ),
         ("demo --rollouts 0", "rollouts must be an integer of at least 1"),
         ("replay /no/such/file.jsonl", "/no/such/file.jsonl: No such file or directory"),
         ("replay .", ".: Is a directory"),
@@ -397,7 +498,7 @@ def test_an_interrupt_prints_and_writes_what_is_finished(tmp_path: Path) -> None
 
 
 def test_a_closed_pipe_is_no_error() -> None:
-    process = start("play", *SMALL)
+    process = start("play", *SMALL, "--policy", "smartbot")
     assert process.stdout is not None
     process.stdout.close()
     assert process.stderr is not None

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from hanabi_search_plugin.cli.human import parse_move
+from hanabi_search_plugin.cli.typed_moves import parse_move, spelled
+from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.policy import UniformPolicy
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
@@ -135,24 +138,62 @@ def test_boards_fit_80_columns_with_and_without_colour(parameters: dict[str, int
         ("h3", 8),
         ("hint 3", 8),
         ("hint P1 3", 8),
-        ("hint p0 3", None),  # oneself
-        ("hint green", None),  # not in this game
-        ("h4", None),
-        ("p2", None),
-        ("play", None),
-        ("play one", None),
-        ("hint", None),
-        ("sing 1", None),
     ],
 )
-def test_typed_moves(line: str, action: int | None) -> None:
+def test_typed_moves(line: str, action: int) -> None:
     assert parse_move(GAME.config, 0, line) == action
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("hint p0 3", "a hint goes to another player, P1; got yourself"),
+        ("hint p2 3", "a hint goes to another player, P1; got p2"),
+        ("hint green", "a hint names a colour, red, yellow, or a rank from 1 to 3; got green"),
+        ("h4", "a hint names a colour, red, yellow, or a rank from 1 to 3; got 4"),
+        ("p2", "play takes a slot from 0 to 1, as in play 0; got 2"),
+        ("play", "play takes a slot from 0 to 1, as in play 0; got none"),
+        ("discard one", "discard takes a slot from 0 to 1, as in discard 0; got one"),
+        ("hint", "hint takes a colour or a rank"),
+        ("sing 1", "'sing 1' is not a move: help lists them"),
+        ("", "'' is not a move"),
+    ],
+)
+def test_what_is_no_move_says_what_was_expected(line: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(says)):
+        parse_move(GAME.config, 0, line)
+
+
+@pytest.mark.parametrize("players", [2, 3, 5])
+def test_every_move_can_be_typed_as_it_is_listed(players: int) -> None:
+    config = HanabiGame(players=players).config
+    for action in range(config.num_actions):
+        assert parse_move(config, 1, spelled(config, 1, action)) == action
+
+
+def test_advice_lists_every_move_the_best_first() -> None:
+    found = replace(
+        result(4),
+        actions=np.array([2, 3, 4]),
+        mean=np.array([3.0, np.nan, 4.5]),
+        stderr=np.array([0.25, np.nan, 0.125]),
+    )
+    row = GAME.from_decks([DECK]).view(0).rows[0]
+    assert colored_text.advice(GAME.config, row, 0, found).plain == (
+        "             points at the end\n"
+        "advice       4.50 +- 0.12     hints red to P1: slot 0\n"
+        "blueprint    3.00 +- 0.25     plays slot 0\n"
+        "             not tried        plays slot 1\n"
+        "             1,200 rollouts, 3,456 hands\n"
+        "note         odd\n"
+    )
 
 
 def test_typed_moves_name_a_player_among_many() -> None:
     game = HanabiGame(players=3)
     action = parse_move(game.config, 1, "hint P0 red")
-    assert action is not None
     assert game.action_to_string(1, action) == "P1 hints red to P0"
-    assert parse_move(game.config, 1, "hint red") is None
-    assert parse_move(game.config, 1, "hint P3 red") is None
+    with pytest.raises(ConfigError, match="say whom, P0 or P2, as in hint P0 red"):
+        parse_move(game.config, 1, "hint red")
+    with pytest.raises(ConfigError, match="another player, P0 or P2; got p3"):
+        parse_move(game.config, 1, "hint P3 red")

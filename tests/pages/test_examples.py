@@ -37,6 +37,13 @@ def test_every_example_is_tested() -> None:
     assert {path.name for path in (ROOT / "examples").glob("*.py")} == set(SAYS)
 
 
+def test_every_example_is_listed_and_the_list_is_linked() -> None:
+    page = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[(\S+)\]\((\S+)\) \| \S.*\S \| \d+ \|$", page, re.MULTILINE)
+    assert rows == [(name, name) for name in sorted(SAYS)]
+    assert "](examples/README.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", SAYS)
 def test_example(name: str) -> None:
     for module, package in NEEDS.get(name, {}).items():

@@ -7,6 +7,7 @@ import builtins
 import importlib
 import re
 from collections.abc import Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -118,16 +119,23 @@ NEEDS_A_FILE = (r"obl\.pthw",)  # that readers have
     "page", [page for page in PAGES if page.name not in RUN_ELSEWHERE], ids=lambda page: page.name
 )
 def test_the_snippets_of_a_page_run_one_after_the_other(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
 ) -> None:
     text = "".join(code_of(page))
     if "networks" in text or "smartnet" in text:
-        pytest.importorskip("torch", reason="needs PyTorch")
+        torch = pytest.importorskip("torch", reason="needs PyTorch")
+        request.addfinalizer(partial(torch.set_num_threads, torch.get_num_threads()))
+        torch.set_num_threads(1)  # the threads of small networks only wait for each other
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "snippet"}
     for number, code in enumerate(code_of(page), 1):
         if not re.search("|".join((*TOO_LONG, *NEEDS_A_FILE)), code):
-            exec(compile(code, f"{page.name}, snippet {number}", "exec"), names)
+            fewer = re.sub(r"\bgames=\d+", "games=1", code)
+            where = f"{page.name}, snippet {number}"
+            exec(compile(fewer, where, "exec", dont_inherit=True), names)
 
 
 def test_nobody_is_shown_a_private_module() -> None:

@@ -56,13 +56,14 @@ class Seating:
     )
     seats: str | None = setting(
         None,
-        "Who sits where: human or a policy's name, one a seat. Default: --policy.",
+        "Who sits where: human or a policy's name, one a seat. Default: --policy "
+        "where it is given, else you at seat 0 and bots.",
         metavar="NAME,NAME...",
     )
     search_seats: str | None = setting(
         None,
-        "Seats that search, counted from 0, or all. Default: 1; all in a joint search; of "
-        "`hanabi-search record` one a game, in turn.",
+        "Seats that search, counted from 0, or all. Default: 1, or what people leave; all in a "
+        "joint search; of `hanabi-search record` one a game, in turn.",
         metavar="SEAT[,SEAT...]",
     )
 

@@ -159,7 +159,10 @@ class JointAgent(SearchAgent):
         for b, seat in enumerate(memory):
             row = np.array([b])
             shown = view.select(row)
-            seats.append(Seat(self._after(seat.common, event.select(row), shown), shown))
+            common = self._after(seat.common, event.select(row), shown)
+            if common.public.recovered > seat.common.public.recovered:
+                self.warn_of_recovery(view.player)
+            seats.append(Seat(common, shown))
         return seats
 
     def decide(self, memory: Seat, rng: np.random.Generator) -> SearchResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -29,7 +29,8 @@ from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of, load_polic
 class BeliefAgent(SearchAgent):
     """An agent that assumes the others to play the blueprint. Its memory is a list of beliefs.
 
-    More than one such agent in a game breaks that assumption (SPARTA, Table 4).
+    More than one such agent in a game breaks that assumption (SPARTA, Table 4); see
+    ``for_all_seats``.
     """
 
     game: Game
@@ -53,7 +54,27 @@ class BeliefAgent(SearchAgent):
 
     @property
     def assumes_blueprint(self) -> bool:
+        if self.epsilon > 0.0 or self.uncertainty > 0.0:
+            return False
         return not isinstance(self.search, WrapsBelief) or self.search.assumes_blueprint
+
+    def for_all_seats(self) -> SearchAgent:
+        """See ``SearchAgent``.
+
+        SPARTA searches jointly where the game and the blueprint allow it at a bearable price
+        (``algorithms.team``). Elsewhere each seat searches by itself, with an ``uncertainty`` of
+        0.05 and a threshold of at least 0.2 (SPARTA, Table 4). Raises ConfigError for an agent with
+        a belief of its own.
+        """
+        if not self.assumes_blueprint or self.game.num_players == 1 or self.belief is not None:
+            return super().for_all_seats()
+        from hanabi_search_plugin.algorithms import team  # the core loads no algorithms
+
+        joint = team.joint_search(self.search, self.game, self.blueprint)
+        if joint is not None:
+            return joint.agent(self.game, self.blueprint, self.epsilon)
+        search = team.doubtful_search(self.search)
+        return replace(self, search=search, uncertainty=team.UNCERTAINTY)
 
     def start(self, view: View) -> Memory:
         rows = [view.select(np.array([b])) for b in range(len(view))]
@@ -67,10 +88,13 @@ class BeliefAgent(SearchAgent):
         return beliefs
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
-        return [
-            belief.update(event.select(np.array([b])), view.select(np.array([b])))
-            for b, belief in enumerate(memory)
-        ]
+        after = []
+        for b, belief in enumerate(memory):
+            row = np.array([b])
+            after.append(belief.update(event.select(row), view.select(row)))
+            if after[-1].recovered > belief.recovered:
+                self.warn_of_recovery(view.player)
+        return after
 
     def decide(self, memory: Belief, rng: np.random.Generator) -> SearchResult:
         return self.search(rng, memory)
@@ -89,7 +113,8 @@ def upgrade(
 
     ``policy`` is what everybody plays, or a tuple of one policy a seat; a name stands for what
     ``load_policy`` gives. A ``TeamSearch`` is for an agent that sits at every seat, any other for
-    one at one seat.
+    one at one seat: ``agent.for_all_seats()`` is what to seat everywhere, which ``evaluate(game,
+    agent)`` does.
 
     The belief is the game's own, in which partners move at random with probability ``epsilon`` and
     worlds that do not explain a partner's move keep a share ``uncertainty`` of their weight (see

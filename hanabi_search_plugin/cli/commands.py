@@ -63,9 +63,11 @@ def play(
     save: option.Save = None,
 ) -> None:
     """Show one game, turn by turn."""
+    from hanabi_search_plugin.cli import terminal
     from hanabi_search_plugin.cli.line_ups import line_up
     from hanabi_search_plugin.cli.result_files import parameters
 
+    terminal.show_warnings(terminal.open_console(json_file))  # of what sits down, too
     who = line_up(game.load(), table, search, belief)
     content = {"command": "play", "parameters": parameters(context)}
     _show(who, seed, content, json_file, trace, save)
@@ -126,6 +128,7 @@ def evaluate(
     from hanabi_search_plugin.jit import compile_progress
 
     console = terminal.open_console(json_file)
+    terminal.show_warnings(console)  # of what sits down, too
     who = line_up(game.load(), table, search, belief)
     result_files.check_files(json=json_file, trace=trace, save=save, resume=resume)
     if save is not None:

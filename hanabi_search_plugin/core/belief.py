@@ -43,7 +43,8 @@ class Belief(ABC):
         With ``by_blueprint=False`` the move is no evidence: its mover may have searched.
 
         When no world is left, because a partner has left its policy, the belief falls back to every
-        world that the seat's observations allow, adds one to ``recovered`` and logs a warning.
+        world that the seat's observations allow, adds one to ``recovered`` and logs it. Agents
+        warn of it.
         """
 
     def caveats(self) -> list[str]:

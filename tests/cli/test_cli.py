@@ -103,12 +103,27 @@ def test_resuming(tmp_path: Path) -> None:
 
 
 def test_several_searching_seats_are_warned_of() -> None:
-    line = ["evaluate", *QUICK, "--search", "sparta", "--games", 1, "--epsilon", 0.1]
+    line = ["evaluate", *QUICK, "--search", "sparta", "--games", 1]
     assert "SPARTA, Table 4" in good(*line, "--search-seats", "0,1").stderr
     assert "Table 4" not in good(*line, "--search-seats", "0").stderr
-    line[-2:] = ["--uncertainty", 0.1, "--json", "-"]
-    both = json.loads(good(*line, "--search-seats", "0,1").stdout)
-    assert both["searched_share"] == 1.0 and both["policies"][0]["uncertainty"] == 0.1
+    line += ["--uncertainty", 0.1, "--json", "-"]
+    both = good(*line, "--search-seats", "0,1")
+    assert "Table 4" not in both.stderr  # a belief that doubts its model of the partner
+    content = json.loads(both.stdout)
+    assert content["searched_share"] == 1.0 and content["policies"][0]["uncertainty"] == 0.1
+
+
+def test_all_seats_search_by_what_is_sound() -> None:
+    line = ["evaluate", *QUICK, "--search", "sparta", "--games", 1, "--json", "-"]
+    together = good(*line, "--search-seats", "all")
+    assert "warning: all seats search: JointSparta(" in together.stderr
+    assert "Table 4" not in together.stderr
+    assert {one["type"] for one in json.loads(together.stdout)["policies"]} == {"JointAgent"}
+    doubting = good(*line, "--search-seats", "all", "--candidates", 3, "--policy", "random")
+    (policy, _) = json.loads(doubting.stdout)["policies"]
+    assert (policy["uncertainty"], policy["search"]["threshold"]) == (0.05, 0.2)
+    refused = run(*line[:-2], "--search-seats", "all", "--belief", "grounded")
+    assert refused.exit_code == 2 and "search-seats must be one seat" in refused.stderr
 
 
 def test_seats_may_search_together() -> None:

@@ -269,12 +269,12 @@ class HandRange:
         return self if count == len(self.hands) else self.select(possible)
 
     def recover(self, before: HandRange) -> Self:
-        """Fall back to every hand that hints and visible cards allow, and log a warning.
+        """Fall back to every hand that hints and visible cards allow, and log it.
 
         The evidence of all moves is dropped. The others' memories are those under the likeliest
         hand of ``before``, the range before the event.
         """
-        logger.warning(
+        logger.info(
             "no hand%s explains the partners' moves: seat %d falls back to the hints and the "
             "visible cards at move %d",
             "" if self.exact else " of those kept",

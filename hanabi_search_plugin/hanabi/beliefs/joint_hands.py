@@ -113,7 +113,7 @@ class JointHands(PublicBelief):
         steps, ids = self.history.steps, self.history.as_ids(ids)
         listed = self.ancestors(player, turn, len(ids))
         if listed is not None and np.isin(listed, ids).all():
-            logger.warning(
+            logger.info(
                 "no hands of the others explain player %d's move %d: the public belief drops all "
                 "evidence", player, turn,
             )  # fmt: skip

@@ -198,10 +198,15 @@ def require_policy(given: object, expected: str) -> None:
 # ------------------------------------------------------------- what only some searches ask for
 
 
+Combination = Literal["sum", "mean", "central", "mover"]
+"""How values make one estimate of a seat's remaining return: the sum or the mean of all seats'
+values, that of the seat itself, or that of the player to move, in games of identical rewards."""
+
+
 class Value(ABC):
     """A policy that also estimates returns, so that rollouts can be cut short."""
 
-    combine: Literal["sum", "mean", "central"]  # how the values of the seats make one estimate
+    combine: Combination  # how the values of the seats make one estimate
 
     @abstractmethod
     def value(self, view: View, memory: Memory) -> FloatArray:

@@ -21,7 +21,7 @@ from hanabi_search_plugin.core.game import Event, Game, View, require_game
 from hanabi_search_plugin.core.policy import Blueprint, Memory
 from hanabi_search_plugin.core.reprs import agent_repr
 from hanabi_search_plugin.core.require import class_given, require_share
-from hanabi_search_plugin.core.result import SearchResult
+from hanabi_search_plugin.core.result import SearchResult, require_result
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of, load_policy
 
 
@@ -97,12 +97,12 @@ class BeliefAgent(SearchAgent):
         return after
 
     def decide(self, memory: Belief, rng: np.random.Generator) -> SearchResult:
-        return self.search(rng, memory)
+        return require_result(self.search, self.search(rng, memory), memory.view.legal[0])
 
 
 def upgrade(
     policy: AnyBlueprint,
-    game: Game,
+    game: Game = None,  # type: ignore[assignment]  # required: what is missing is said in words
     search: Search | TeamSearch | None = None,
     *,
     epsilon: float = 0.0,
@@ -123,10 +123,15 @@ def upgrade(
     list, ``Learned(...)``, ``UnknownPartners(...)``.
 
     Raises UnsupportedError for a wrong number of policies and for what is no Policy or no Game,
-    ContractError for a game that lacks a setting, ConfigError for what is no search, an epsilon or
-    an uncertainty outside 0 to 1 or with a belief, or where a TeamSearch is given what it cannot
-    use.
+    ContractError for a game that lacks a setting, ConfigError for no game, what is no search, an
+    epsilon or an uncertainty outside 0 to 1 or with a belief, or where a TeamSearch is given what
+    it cannot use.
     """
+    if game is None:
+        raise ConfigError(
+            "game must be given, the one that is played, as in upgrade(policy, "
+            "HanabiGame(players=2)), got none"
+        )
     require_game(game)
     blueprint = blueprint_of(policy, game)
     if isinstance(belief, NamesPolicies):

@@ -15,9 +15,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from hanabi_search_plugin.core.capabilities import CompilesRollouts
-from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
-from hanabi_search_plugin.core.game import SKIP, Event, FloatArray, IntArray, View, Worlds
-from hanabi_search_plugin.core.policy import Blueprint, Combination, Memory, Policy, Value, take
+from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.game import SKIP, Event, FloatArray, IntArray, Worlds
+from hanabi_search_plugin.core.policy import (
+    Blueprint,
+    Combination,
+    Memory,
+    Policy,
+    Value,
+    moves_of,
+    take,
+)
 from hanabi_search_plugin.core.streams import Streams
 
 LOCKSTEP = 1_000  # worlds stepped together; more where the worlds of one action are more
@@ -240,17 +248,6 @@ def rollout(
         moves += 1
     returns[alive] = worlds.returns
     return Rollout(returns, alive, worlds, memories, rng)
-
-
-def moves_of(policy: Policy, view: View, memory: Memory, rng: Streams) -> IntArray:
-    """[B] what ``policy``, which is to move, plays. Raises ContractError for what are no moves."""
-    actions = np.asarray(policy.act(view, view.legal, memory, rng))
-    if actions.dtype.kind not in "iu" or actions.shape != (len(view),):
-        raise ContractError(
-            f"{policy!r} must act in integers, one for each of {len(view)} worlds, got "
-            f"{actions.dtype} of shape {actions.shape}"
-        )
-    return actions
 
 
 def choose(

@@ -410,6 +410,72 @@ class InRows(UniformPolicy):
         return super().act(view, legal, memory, rng)[:, None]
 
 
+class Illegal(UniformPolicy):
+    def act(self, view: Any, legal: Any, memory: Any, rng: Any) -> Any:
+        return legal.argmin(axis=1)  # at first no card can be discarded
+
+
+def test_an_illegal_action_names_its_policy() -> None:
+    says = r"Illegal must play one of the legal actions \[.*\], which act is given as legal, got 0"
+    for policies in (Illegal(), (Illegal(), searching())):
+        with pytest.raises(IllegalActionError, match=says):
+            evaluate(GAME, policies, games=2, baseline=UniformPolicy())
+    view = GAME.deal(np.random.default_rng(0), 2).view(0)
+    for search in (Sparta(rollouts=20), SoIsmcts(iterations=5), RisMcts(), JointSparta()):
+        seats = (upgrade(Illegal(), GAME, search), UniformPolicy())
+        with pytest.raises(IllegalActionError, match=says):
+            evaluate(GAME, seats, games=1, baseline=UniformPolicy())
+    wrong = Illegal()
+    wrong.deterministic = True
+    with pytest.raises(IllegalActionError, match=says):
+        Policy.probabilities(wrong, view, view.legal, None)
+    floats = InFloats()
+    floats.deterministic = True
+    with pytest.raises(ContractError, match="must act in integers, one for each of 2 worlds"):
+        Policy.probabilities(floats, view, view.legal, None)
+
+
+@dataclass(frozen=True)
+class Returning:
+    """A search that returns LastMove's result with other fields, or something else."""
+
+    instead: Any
+
+    def __call__(self, rng: np.random.Generator, belief: Belief) -> Any:
+        if not isinstance(self.instead, dict):
+            return self.instead
+        return dataclasses.replace(LastMove()(rng, belief), **self.instead)
+
+
+@pytest.mark.parametrize(
+    ("instead", "says"),
+    [
+        (3, r"Returning\(instead=3\) must return a SearchResult, got int: SearchResult\(action="),
+        (None, "must return a SearchResult, got NoneType"),
+        ({"action": 0}, r"must return one of the legal actions \[.*\] as action, got 0"),
+        ({"action": 2.0}, "must return an integer as action, got float"),
+        ({"blueprint_action": 99}, "legal actions .* as blueprint_action, got 99"),
+        ({"actions": np.arange(8)}, r"must return the legal actions \[.*\] as actions, got \[0,"),
+        ({"mean": np.zeros(3)}, r"one mean for each of \d+ legal actions, got the shape \(3,\)"),
+        ({"count": 5}, r"one count for each of \d+ legal actions, got the shape \(\)"),
+        ({"reason": "because"}, "one of improved, .* as reason, got 'because'"),
+    ],
+)
+def test_what_is_no_result_of_a_search_is_refused(instead: Any, says: str) -> None:
+    agent = upgrade(UniformPolicy(), GAME, Returning(instead))
+    with pytest.raises(ContractError, match=says):
+        evaluate(GAME, (agent, UniformPolicy()), games=1)
+
+
+def test_what_is_left_out_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"game must be given.* HanabiGame\(players=2\)"):
+        upgrade("smartbot")
+    with pytest.raises(ConfigError, match=r"got 2: parameters have names, as in HanabiGame\(pla"):
+        HanabiGame(2)  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedError, match=r"got a str: HanabiGame\(players=2\) is one"):
+        evaluate("smartbot", GAME, games=1)  # type: ignore[arg-type]
+
+
 def test_what_is_no_action_is_refused() -> None:
     searching = upgrade(UniformPolicy(), GAME, LastMove())
     for wrong, got in ((InFloats(), "float64 of shape"), (InRows(), r"int64 of shape \(\d+, 1\)")):

@@ -70,6 +70,11 @@ class HanabiRules(PrivateTokens, Redeterminizes, Replays):
     def __init__(self, config: HanabiConfig | None = None, **parameters: Any) -> None:
         if config is not None and parameters:
             raise ConfigError("expected a config or parameters, got both")
+        if not (config is None or isinstance(config, HanabiConfig)):
+            raise ConfigError(
+                f"config must be a HanabiConfig, got {config!r}: parameters have names, as in "
+                "HanabiGame(players=2)"
+            )
         known = {field.name for field in fields(HanabiConfig)}
         if unknown := sorted(set(parameters) - known):
             raise ConfigError(f"parameters must be from {', '.join(sorted(known))}, got {unknown}")

@@ -66,6 +66,9 @@ class View(ABC):
     game: Game
     player: int
 
+    def __repr__(self) -> str:
+        return f"<view of P{self.player} on {len(self)} worlds of {self.game!r}>"
+
     @abstractmethod
     def __len__(self) -> int: ...
 
@@ -103,6 +106,9 @@ class Worlds(ABC):
     """
 
     game: Game
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} worlds of {self.game!r}>"
 
     @abstractmethod
     def __len__(self) -> int: ...

@@ -101,7 +101,7 @@ class Partners(ABC):
         """Each seat's memory under the hands at ``pick``; for the belief's own seat, anything."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HandRange:
     """The distribution over one seat's hand, given what an observer sees (``view``).
 

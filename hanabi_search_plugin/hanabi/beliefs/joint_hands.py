@@ -44,7 +44,7 @@ logger = logging.getLogger("hanabi_search_plugin")
 MAX_LISTED = 1 << 20  # information states that ``infostates`` lists
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class JointHands(PublicBelief):
     """The public belief of three players and more. Made by ``beliefs.exact.public_belief``.
 

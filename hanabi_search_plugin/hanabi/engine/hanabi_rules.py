@@ -321,9 +321,6 @@ class HanabiWorlds(Worlds):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __repr__(self) -> str:
-        return f"<{len(self)} worlds of {self.game!r}>"
-
     @property
     def current_player(self) -> IntArray:
         return self.rows[:, TURN].astype(np.int64)
@@ -388,9 +385,6 @@ class HanabiView(View):
 
     def __len__(self) -> int:
         return len(self.rows)
-
-    def __repr__(self) -> str:
-        return f"<view of P{self.player} on {len(self)} worlds of {self.game!r}>"
 
     def select(self, index: IntArray | BoolArray) -> HanabiView:
         return HanabiView(self.game, self.player, self.rows[index])

@@ -37,7 +37,7 @@ from hanabi_search_plugin.testing.check_tools import (
 from hanabi_search_plugin.testing.policy_checks import check_agent
 
 MAX_POSITIONS = 20_000  # walked by brute force at one decision; larger ones are not compared
-STAYS = ("single_move", "blueprint_best", "below_threshold", "budget_too_small", "belief_too_small")
+STAYS = ("blueprint_best", "below_threshold", "budget_too_small", "belief_too_small")
 LEAVES = ("improved", "tree_choice")
 
 

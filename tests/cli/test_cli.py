@@ -135,7 +135,7 @@ def test_seats_may_search_together() -> None:
     assert 0.5 <= content["searched_share"] <= 1.0
 
 
-@pytest.mark.parametrize("search", ["mo-ismcts", "ris-mcts"])
+@pytest.mark.parametrize("search", ["so-ismcts", "mo-ismcts", "ris-mcts"])
 def test_tree_searches_by_all_seats(search: str) -> None:
     line = ["evaluate", *SMALL, "--policy", "vdb", "--search", search, "--search-seats", "all"]
     result = good(*line, "--iterations", 30, "--games", 2, "--rules", "table-2",
@@ -239,6 +239,7 @@ def test_list_names_what_can_be_named() -> None:
         "vdb",
         "random",
         "sparta",
+        "so-ismcts",
         "mo-ismcts",
         "ris-mcts",
         "none",
@@ -272,7 +273,7 @@ def test_list_names_what_can_be_named() -> None:
         ("evaluate --search sparta --uncertainty -1", "uncertainty must be from 0 to 1"),
         (
             "evaluate --search mcts",
-            "search must be sparta, joint-sparta, lbs, mo-ismcts, ris-mcts, predictor or",
+            "search must be sparta, joint-sparta, lbs, so-ismcts, mo-ismcts, ris-mcts, predictor or",
         ),
         ("evaluate --search ris-mcts --iterations 0", "iterations must be an integer of at least"),
         ("evaluate --search ris-mcts --rules 99", "rule numbers must be from 1 to 18"),

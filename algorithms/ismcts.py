@@ -31,7 +31,14 @@ from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.capabilities import Redeterminizes
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import Game, View, Worlds
-from hanabi_search_plugin.core.policy import EstimatingGuide, Guide, Memory, RedrawingGuide, take
+from hanabi_search_plugin.core.policy import (
+    EstimatingGuide,
+    Guide,
+    Memory,
+    RedrawingGuide,
+    moves_of,
+    take,
+)
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.result import Reason, SearchResult
@@ -178,8 +185,8 @@ class TreeSearch(WrapsBelief):
                 f"{belief.game.name}: a guide estimates the mover's alone"
             )
         started = time.monotonic()
-        legal, policy = belief.view.legal, belief.blueprint[belief.seat]
-        base = int(policy.act(belief.view, legal, belief.memory, Streams.spawn(rng, 1))[0])
+        policy = belief.blueprint[belief.seat]
+        base = int(moves_of(policy, belief.view, belief.memory, Streams.spawn(rng, 1))[0])
         considered = self._moves(belief.view, self._guide_memory(belief))
         if len(considered) == 1:
             yield _result(belief, {}, considered[0], base)

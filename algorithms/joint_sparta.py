@@ -25,7 +25,7 @@ from hanabi_search_plugin.beliefs.exact import public_belief
 from hanabi_search_plugin.core.agent import SearchAgent, TeamSearch
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import Event, Game, IntArray, View
-from hanabi_search_plugin.core.policy import Blueprint, Memory
+from hanabi_search_plugin.core.policy import Blueprint, Memory, moves_of
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.reprs import agent_repr, settings_repr
 from hanabi_search_plugin.core.require import require_integer, require_positive_or_0
@@ -159,7 +159,10 @@ class JointAgent(SearchAgent):
         for b, seat in enumerate(memory):
             row = np.array([b])
             shown = view.select(row)
-            seats.append(Seat(self._after(seat.common, event.select(row), shown), shown))
+            common = self._after(seat.common, event.select(row), shown)
+            if common.public.recovered > seat.common.public.recovered:
+                self.warn_of_recovery(view.player)
+            seats.append(Seat(common, shown))
         return seats
 
     def decide(self, memory: Seat, rng: np.random.Generator) -> SearchResult:
@@ -203,10 +206,9 @@ class JointAgent(SearchAgent):
     def _by_blueprint(self, seat: Seat, own: Any, rng: np.random.Generator) -> SearchResult:
         common, player = seat.common, seat.view.player
         memory = common.public.memory_of(player, own)
-        legal = seat.view.legal
         policy = self.blueprint[player]
-        action = int(policy.act(seat.view, legal, memory, Streams.spawn(rng, 1))[0])
-        return _unsearched(common, player, action, np.flatnonzero(legal[0]))
+        action = int(moves_of(policy, seat.view, memory, Streams.spawn(rng, 1))[0])
+        return _unsearched(common, player, action, np.flatnonzero(seat.view.legal[0]))
 
     # --------------------------------------------------------------------- what everybody does
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from hanabi_search_plugin.algorithms import sums
 from hanabi_search_plugin.core.game import SKIP, BoolArray, FloatArray, IntArray
+from hanabi_search_plugin.core.policy import moves_of
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.rollout import action_values
 from hanabi_search_plugin.core.streams import Streams
@@ -156,7 +157,7 @@ class RangeSearch:
         legal = view.legal
         same = Streams(np.repeat(Streams.spawn(rng, 1).state, len(ids)))
         memory = public.memory_of(player, ids)
-        base = public.blueprint[player].act(view, legal, memory, same)
+        base = moves_of(public.blueprint[player], view, memory, same)
         share = self.rollouts // legal.sum(axis=1)
         most, rounds, done = int(share.max(initial=0)), [], 0
         while done < most:

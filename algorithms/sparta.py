@@ -22,6 +22,7 @@ from hanabi_search_plugin.core.agent import CutsRollouts
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
+from hanabi_search_plugin.core.policy import moves_of
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_integer, require_positive_or_0
 from hanabi_search_plugin.core.result import Reason, SearchResult
@@ -112,7 +113,7 @@ class Sparta(CutsRollouts):
         legal = belief.view.legal
         actions = np.flatnonzero(legal[0])
         policy = belief.blueprint[belief.seat]
-        choice = policy.act(belief.view, legal, belief.memory, Streams.spawn(rng, 1))
+        choice = moves_of(policy, belief.view, belief.memory, Streams.spawn(rng, 1))
         base = int(np.searchsorted(actions, choice[0]))
         tally = Tally(len(actions))
         alive = self._tried(belief, actions, base)

@@ -1,6 +1,7 @@
 """PPO (Schulman et al. 2017) in plain PyTorch on 256 games of small Hanabi at once.
 
-One network learns to play with the rule agent "cautious", and is then a blueprint like any other.
+One network learns to play with the rule agent "cautious", and is then a blueprint like any other:
+a search stands on it, and cuts rollouts by its critic.
 It needs torch.
 """
 
@@ -11,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from hanabi_search_plugin import HanabiGame, evaluate, from_callable
+from hanabi_search_plugin import HanabiGame, Lbs, evaluate, from_callable, upgrade
 from hanabi_search_plugin.wrappers.gymnasium import ID
 
 torch.set_num_threads(1)  # small networks: more of them only wait for each other
@@ -96,8 +97,20 @@ def score():
 
 
 game = HanabiGame(players=2, **SMALL)
-policy = from_callable(lambda obs, mask: think(obs, mask)[0].logits, returns="logits")
+policy = from_callable(
+    lambda obs, mask: think(obs, mask)[0].logits,
+    returns="logits",
+    values=lambda obs, mask: think(obs, mask)[1],
+    combine="central",  # the partner has no values
+)
 before = score()
 train()
 after = score()
 print("before {:.2f} +- {:.2f},".format(*before), "trained {:.2f} +- {:.2f}".format(*after), "of 6")
+
+# A search over it, whose rollouts are of two moves: for the rest stands what the network values.
+with torch.no_grad():
+    search = Lbs(depth=2, rollouts=400, min_rollouts=20)
+    agent = upgrade((policy, "cautious"), game, search)
+    found = evaluate(game, (agent, "cautious"), games=20, seed=7)
+print(f"searched over, on 20 decks: {found.baseline_mean:.2f}, upgraded {found.mean:.2f}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from hanabi_search_plugin.core.game import Event, Game, View, require_game
 from hanabi_search_plugin.core.policy import Blueprint, Memory
 from hanabi_search_plugin.core.reprs import agent_repr
 from hanabi_search_plugin.core.require import class_given, require_share
-from hanabi_search_plugin.core.result import SearchResult
+from hanabi_search_plugin.core.result import SearchResult, require_result
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of, load_policy
 
 
@@ -29,7 +29,8 @@ from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of, load_polic
 class BeliefAgent(SearchAgent):
     """An agent that assumes the others to play the blueprint. Its memory is a list of beliefs.
 
-    More than one such agent in a game breaks that assumption (SPARTA, Table 4).
+    More than one such agent in a game breaks that assumption (SPARTA, Table 4); see
+    ``for_all_seats``.
     """
 
     game: Game
@@ -53,7 +54,27 @@ class BeliefAgent(SearchAgent):
 
     @property
     def assumes_blueprint(self) -> bool:
+        if self.epsilon > 0.0 or self.uncertainty > 0.0:
+            return False
         return not isinstance(self.search, WrapsBelief) or self.search.assumes_blueprint
+
+    def for_all_seats(self) -> SearchAgent:
+        """See ``SearchAgent``.
+
+        SPARTA searches jointly where the game and the blueprint allow it at a bearable price
+        (``algorithms.team``). Elsewhere each seat searches by itself, with an ``uncertainty`` of
+        0.05 and a threshold of at least 0.2 (SPARTA, Table 4). Raises ConfigError for an agent with
+        a belief of its own.
+        """
+        if not self.assumes_blueprint or self.game.num_players == 1 or self.belief is not None:
+            return super().for_all_seats()
+        from hanabi_search_plugin.algorithms import team  # the core loads no algorithms
+
+        joint = team.joint_search(self.search, self.game, self.blueprint)
+        if joint is not None:
+            return joint.agent(self.game, self.blueprint, self.epsilon)
+        search = team.doubtful_search(self.search)
+        return replace(self, search=search, uncertainty=team.UNCERTAINTY)
 
     def start(self, view: View) -> Memory:
         rows = [view.select(np.array([b])) for b in range(len(view))]
@@ -67,18 +88,21 @@ class BeliefAgent(SearchAgent):
         return beliefs
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
-        return [
-            belief.update(event.select(np.array([b])), view.select(np.array([b])))
-            for b, belief in enumerate(memory)
-        ]
+        after = []
+        for b, belief in enumerate(memory):
+            row = np.array([b])
+            after.append(belief.update(event.select(row), view.select(row)))
+            if after[-1].recovered > belief.recovered:
+                self.warn_of_recovery(view.player)
+        return after
 
     def decide(self, memory: Belief, rng: np.random.Generator) -> SearchResult:
-        return self.search(rng, memory)
+        return require_result(self.search, self.search(rng, memory), memory.view.legal[0])
 
 
 def upgrade(
     policy: AnyBlueprint,
-    game: Game,
+    game: Game = None,  # type: ignore[assignment]  # required: what is missing is said in words
     search: Search | TeamSearch | None = None,
     *,
     epsilon: float = 0.0,
@@ -89,7 +113,8 @@ def upgrade(
 
     ``policy`` is what everybody plays, or a tuple of one policy a seat; a name stands for what
     ``load_policy`` gives. A ``TeamSearch`` is for an agent that sits at every seat, any other for
-    one at one seat.
+    one at one seat: ``agent.for_all_seats()`` is what to seat everywhere, which ``evaluate(game,
+    agent)`` does.
 
     The belief is the game's own, in which partners move at random with probability ``epsilon`` and
     worlds that do not explain a partner's move keep a share ``uncertainty`` of their weight (see
@@ -98,10 +123,15 @@ def upgrade(
     list, ``Learned(...)``, ``UnknownPartners(...)``.
 
     Raises UnsupportedError for a wrong number of policies and for what is no Policy or no Game,
-    ContractError for a game that lacks a setting, ConfigError for what is no search, an epsilon or
-    an uncertainty outside 0 to 1 or with a belief, or where a TeamSearch is given what it cannot
-    use.
+    ContractError for a game that lacks a setting, ConfigError for no game, what is no search, an
+    epsilon or an uncertainty outside 0 to 1 or with a belief, or where a TeamSearch is given what
+    it cannot use.
     """
+    if game is None:
+        raise ConfigError(
+            "game must be given, the one that is played, as in upgrade(policy, "
+            "HanabiGame(players=2)), got none"
+        )
     require_game(game)
     blueprint = blueprint_of(policy, game)
     if isinstance(belief, NamesPolicies):

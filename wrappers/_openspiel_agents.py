@@ -129,6 +129,9 @@ class SpielPolicyOf(spiel_policy.Policy):  # type: ignore[misc]
         super().__init__(self._decider.spiel, players)
         self._random_state = np.random.RandomState(seed)  # what later OpenSpiel draws from
 
+    def __repr__(self) -> str:
+        return f"<policy of every seat: {self._decider!r}>"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return SpielPolicyOf, (self._decider.policy, self._decider.game, self._decider.seed)
 

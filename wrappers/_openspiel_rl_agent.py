@@ -53,6 +53,9 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
         self._after: list[list[int]] | None = None  # histories right after the seat's last move
         self._matching: list[State] = []
 
+    def __repr__(self) -> str:
+        return f"<learning agent of P{self.player_id}: {self._decider!r}>"
+
     def __reduce__(self) -> tuple[Any, ...]:
         decider = self._decider
         build = SpielRLAgent, (decider.policy, decider.game, self.player_id, decider.seed)

@@ -58,6 +58,9 @@ class RecordObservations(BaseWrapper):  # type: ignore[misc]  # PettingZoo is un
         super().__init__(env)
         self.record = SeatRecord()
 
+    def __repr__(self) -> str:
+        return f"<RecordObservations of {self.env}>"
+
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         super().reset(seed=seed, options=options)
         self.record.games += 1

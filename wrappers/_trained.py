@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import torch
 from gymnasium import spaces
 from torch import nn
 
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.policy import Combination
 from hanabi_search_plugin.policies.callables import CallablePolicy, Sees, from_callable
 
 MASKS = ("action_mask", "mask")
@@ -21,7 +23,8 @@ MASKS = ("action_mask", "mask")
 class TrainedActor(nn.Module):  # type: ignore[misc]  # PyTorch is taken as untyped
     """A model as a module ``(obs [B, N], mask [B, A]) -> logits [B, A]``.
 
-    One with a state is ``(obs, mask, state) -> (logits, state)``. A subclass writes ``forward``.
+    One with a state is ``(obs, mask, state) -> (logits, state)``. A subclass writes ``forward``,
+    and ``critic`` where the model says what is still to come.
     """
 
     state_axis = 0  # of the batch in a state
@@ -48,8 +51,21 @@ class TrainedActor(nn.Module):  # type: ignore[misc]  # PyTorch is taken as unty
         """As ``from_callable`` takes it; None for a model without a state."""
         return None
 
+    @property
+    def has_critic(self) -> bool:
+        """Whether ``critic`` answers. Values of actions say what the best is worth."""
+        return self.values
+
+    def critic(self, obs: Any, mask: Any, state: Any = None) -> Any:
+        """[B] what the seat still gets, as the model was trained to say it.
+
+        ``state`` is that before the observation. By default the highest value of a legal action.
+        """
+        said = self(obs, mask) if state is None else self(obs, mask, state)[0]
+        return said.masked_fill(~mask.bool(), -torch.inf).max(dim=1).values
+
     def policy(
-        self, game: Game, *, encoding: str | None, greedy: bool, sees: Sees
+        self, game: Game, *, encoding: str | None, greedy: bool, sees: Sees, combine: Combination
     ) -> CallablePolicy:
         """The policy that plays ``game`` as the model does.
 
@@ -65,6 +81,8 @@ class TrainedActor(nn.Module):  # type: ignore[misc]  # PyTorch is taken as unty
             initial_state=self.initial_state(game, encoding),
             state_axis=self.state_axis,
             sees=sees,
+            values=_Critic(self) if self.has_critic else None,
+            combine=combine,
         )
 
     def _require_fit(self, game: Game, encoding: str) -> None:
@@ -83,6 +101,20 @@ class TrainedActor(nn.Module):  # type: ignore[misc]  # PyTorch is taken as unty
                 f"expected a {self.name} of observations of shape {shape}, which is {encoding!r} "
                 f"of {game.name}, got one of shape {box.shape}"
             )
+
+
+class _Critic(nn.Module):  # type: ignore[misc]
+    """The critic of an actor as a module of its own, without a state or with one."""
+
+    def __init__(self, actor: TrainedActor) -> None:
+        super().__init__()
+        self.actor = actor
+
+    def forward(self, obs: Any, mask: Any, state: Any = None) -> Any:
+        if mask.any(dim=1).all():
+            return self.actor.critic(obs, mask, state)
+        # Where another seat is to move nothing is legal: for a mask that leaves something, all is.
+        return self.actor.critic(obs, mask | ~mask.any(dim=1, keepdim=True), state)
 
 
 def mask_keys(space: Any) -> tuple[str, str] | None:

@@ -6,10 +6,12 @@ from typing import Any
 
 from ray.rllib.algorithms.dqn.default_dqn_rl_module import DefaultDQNRLModule
 from ray.rllib.core.rl_module import MultiRLModule, RLModule
+from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from torch import nn
 
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.policy import Combination
 from hanabi_search_plugin.policies.callables import CallablePolicy, Sees
 from hanabi_search_plugin.wrappers._trained import TrainedActor
 
@@ -21,6 +23,7 @@ def as_policy(
     encoding: str | None = None,
     greedy: bool = False,
     sees: Sees = "own turns",
+    combine: Combination = "mover",
 ) -> CallablePolicy:
     """Make a policy that plays ``game`` as an RLModule in PyTorch does, by its legal actions alone.
 
@@ -33,6 +36,11 @@ def as_policy(
     of your own, filters for instance, are no part of a module: put them into a function for
     ``from_callable``.
 
+    The module's ``compute_values``, or the highest value of an action, is the policy's value, by
+    which searches cut rollouts short: rewards still to come, in the units and with the discount of
+    the training. A module that was made for inference alone has none. ``combine`` is that of
+    ``from_callable``: "central" where the others have no values.
+
     Raises UnsupportedError for other things, and for modules of other spaces.
     """
     if not isinstance(module, RLModule) and hasattr(module, "get_module"):
@@ -44,7 +52,9 @@ def as_policy(
         )
     if not isinstance(module, RLModule) or not isinstance(module, nn.Module):
         raise UnsupportedError(f"expected an RLModule in PyTorch, got {type(module).__name__}")
-    return RllibActor(module).policy(game, encoding=encoding, greedy=greedy, sees=sees)
+    return RllibActor(module).policy(
+        game, encoding=encoding, greedy=greedy, sees=sees, combine=combine
+    )
 
 
 class RllibActor(TrainedActor):
@@ -58,12 +68,27 @@ class RllibActor(TrainedActor):
     def initial_state(self, game: Game, encoding: str) -> Any:
         return self.model.get_initial_state() if self.model.is_stateful() else None
 
-    def forward(self, obs: Any, mask: Any, state: Any = None) -> Any:
+    @property
+    def has_critic(self) -> bool:
+        return self.values or (
+            isinstance(self.model, ValueFunctionAPI) and not self.model.inference_only
+        )
+
+    def critic(self, obs: Any, mask: Any, state: Any = None) -> Any:
+        if self.values:
+            return super().critic(obs, mask, state)
+        values = self.model.compute_values(self._batch(obs, mask, state))
+        return values if state is None else values.squeeze(1)
+
+    def _batch(self, obs: Any, mask: Any, state: Any) -> dict[str, Any]:
+        """What the module reads: with a state one step of a sequence [B, T, ...]."""
         mask = mask.to(obs.dtype)
-        if state is not None:  # one step of a sequence [B, T, ...]
-            obs, mask = obs.unsqueeze(1), mask.unsqueeze(1)
-        given = self.given(obs, mask)
-        batch = {"obs": given} if state is None else {"obs": given, "state_in": state}
+        if state is None:
+            return {"obs": self.given(obs, mask)}
+        return {"obs": self.given(obs.unsqueeze(1), mask.unsqueeze(1)), "state_in": state}
+
+    def forward(self, obs: Any, mask: Any, state: Any = None) -> Any:
+        batch = self._batch(obs, mask, state)
         if self.values:
             out = self.model.compute_q_values(batch)
         else:

@@ -9,6 +9,7 @@ import torch
 
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.policy import Combination
 from hanabi_search_plugin.policies.callables import CallablePolicy, Sees
 from hanabi_search_plugin.wrappers._trained import TrainedActor
 
@@ -21,6 +22,7 @@ def as_policy(
     greedy: bool = False,
     normalize: Any = None,
     sees: Sees = "own turns",
+    combine: Combination = "mover",
 ) -> CallablePolicy:
     """Make a policy that plays ``game`` as ``model`` does, by its legal actions alone.
 
@@ -32,10 +34,15 @@ def as_policy(
     recurrent model reads the observations of its own turns, as in training, or of all turns with
     ``sees="all"``.
 
+    The model's critic, or the highest of its values of actions, is the policy's value, by which
+    searches cut rollouts short: rewards still to come, in the units and with the discount of the
+    training. ``combine`` is that of ``from_callable``: "central" where the others have no values. A
+    recurrent model whose critic has an LSTM of its own has none.
+
     Raises UnsupportedError for other models, and for models of other spaces.
     """
     actor = Sb3Actor(model, normalize)
-    return actor.policy(game, encoding=encoding, greedy=greedy, sees=sees)
+    return actor.policy(game, encoding=encoding, greedy=greedy, sees=sees, combine=combine)
 
 
 class Sb3Actor(TrainedActor):
@@ -54,7 +61,9 @@ class Sb3Actor(TrainedActor):
         self.values = values
         self.recurrent = hasattr(policy, "lstm_actor")
         self.state_axis = 1 if self.recurrent else 0
-        self.normalize = None
+        self.normalize, self.scale = None, 1.0  # of the rewards in training
+        if normalize is not None and normalize.norm_reward:
+            self.scale = float(np.sqrt(normalize.ret_rms.var + normalize.epsilon))
         if normalize is not None and normalize.norm_obs:
             if self.keys is not None:
                 raise UnsupportedError("normalize must be None where observations hold masks")
@@ -68,11 +77,29 @@ class Sb3Actor(TrainedActor):
         layers, _, hidden = self.model.lstm_hidden_state_shape
         return torch.zeros(layers, n, hidden), torch.zeros(layers, n, hidden)
 
-    def forward(self, obs: Any, mask: Any, state: Any = None) -> Any:
+    @property
+    def has_critic(self) -> bool:
+        separate = self.recurrent and self.model.lstm_critic is not None
+        return self.values or (hasattr(self.model, "predict_values") and not separate)
+
+    def critic(self, obs: Any, mask: Any, state: Any = None) -> Any:
+        if self.values:
+            return super().critic(obs, mask, state) * self.scale
+        given = self._given(obs, mask)
+        if not self.recurrent:
+            return self.model.predict_values(given) * self.scale
+        running = torch.zeros(len(obs), device=obs.device)  # nowhere a game begins
+        return self.model.predict_values(given, state, running) * self.scale
+
+    def _given(self, obs: Any, mask: Any) -> Any:
+        """What the model reads, normalised as in training."""
         if self.normalize is not None:
             mean, spread = (torch.as_tensor(x).to(obs) for x in self.normalize[:2])
             obs = ((obs - mean) / spread).clamp(-self.normalize[2], self.normalize[2])
-        given = self.given(obs, mask)
+        return self.given(obs, mask)
+
+    def forward(self, obs: Any, mask: Any, state: Any = None) -> Any:
+        given = self._given(obs, mask)
         if self.recurrent:
             running = torch.zeros(len(obs), device=obs.device)  # nowhere a game begins
             distribution, state = self.model.get_distribution(given, state, running)

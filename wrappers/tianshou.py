@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import torch
 from gymnasium import spaces
+from tianshou.algorithm.modelfree.a2c import ActorCriticOnPolicyAlgorithm
 from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
 from tianshou.data import Batch
 from torch import nn
 
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.policy import Combination
 from hanabi_search_plugin.policies.callables import CallablePolicy, Sees
 from hanabi_search_plugin.wrappers._trained import TrainedActor
 
@@ -25,6 +27,7 @@ def as_policy(
     greedy: bool = False,
     masked: bool = False,
     sees: Sees = "own turns",
+    combine: Combination = "mover",
 ) -> CallablePolicy:
     """Make a policy that plays ``game`` as ``policy`` does, by its legal actions alone.
 
@@ -35,23 +38,41 @@ def as_policy(
     environments give them, else the observation alone. A recurrent one reads the observations of
     its own turns, as in training, or of all turns with ``sees="all"``.
 
+    The critic of PPO, A2C and their kin, which an Algorithm has and a Policy has not, or the
+    highest value of an action, is the policy's value, by which searches cut rollouts short: rewards
+    still to come, in the units and with the discount of the training. ``combine`` is that of
+    ``from_callable``: "central" where the others have no values.
+
     Raises UnsupportedError for other things, and for policies of other spaces.
     """
+    actor_critic = isinstance(policy, ActorCriticOnPolicyAlgorithm)
+    state_values = policy.critic if actor_critic else None
     policy = getattr(policy, "policy", policy)
     if not isinstance(policy, nn.Module) or not hasattr(policy, "action_space"):
         raise UnsupportedError(f"expected a Policy of Tianshou, got {type(policy).__name__}")
-    return TianshouActor(policy, masked).policy(game, encoding=encoding, greedy=greedy, sees=sees)
+    actor = TianshouActor(policy, masked, state_values)
+    return actor.policy(game, encoding=encoding, greedy=greedy, sees=sees, combine=combine)
 
 
 class TianshouActor(TrainedActor):
     """A Tianshou Policy. A recurrent one's state is hidden and cell, each [B, L, H]."""
 
-    def __init__(self, policy: Any, masked: bool) -> None:
+    def __init__(self, policy: Any, masked: bool, state_values: Any) -> None:
         seen = policy.observation_space
         known = seen if isinstance(seen, spaces.Box) else None  # many policies are not told of it
         super().__init__(policy, type(policy).__name__, known, policy.action_space)
         self.values = isinstance(policy, DiscreteQLearningPolicy)
         self.masked = masked
+        self.state_values = state_values  # a critic, or None
+
+    @property
+    def has_critic(self) -> bool:
+        return self.values or self.state_values is not None
+
+    def critic(self, obs: Any, mask: Any, state: Any = None) -> Any:
+        if self.values:
+            return super().critic(obs, mask, state)
+        return self.state_values(self._given(obs, mask))  # as in training, without a state
 
     def initial_state(self, game: Game, encoding: str) -> Any:
         view = game.deal(np.random.default_rng(0), 1).view(0)
@@ -70,6 +91,8 @@ class TianshouActor(TrainedActor):
             logits = self.model.compute_q_value(result.logits, None)
         return logits if state is None else (logits, dict(result.state.items()))
 
+    def _given(self, obs: Any, mask: Any) -> Any:
+        return Batch(obs=obs, mask=mask) if self.masked else obs
+
     def _forward(self, obs: Any, mask: Any, state: Any) -> Any:
-        given = Batch(obs=obs, mask=mask) if self.masked else obs
-        return self.model(Batch(obs=given, info=Batch()), state)
+        return self.model(Batch(obs=self._given(obs, mask), info=Batch()), state)

@@ -99,7 +99,7 @@ class EnumeratedBelief(TrackedBelief, ExplicitBelief):
         )  # fmt: skip
         after, recovered = step.after, self.recovered
         if after is None:
-            _log.warning(
+            _log.info(
                 "%s: no world explains player %d's move %d to seat %d; the belief falls back to "
                 "every world its observations allow",
                 self.game.name, event.player[0], event.action[0], self.seat,

@@ -72,7 +72,7 @@ class Listing:
         return np.asarray(self.tokens[np.minimum(at, len(self.cumulative) - 1)], dtype=np.int64)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LearnedBelief(Belief):
     """Worlds drawn by ``model``, of those consistent with what the seat sees now.
 

@@ -122,7 +122,7 @@ class ParticleBelief(TrackedBelief):
         evidence = by_blueprint and int(event.player[0]) != self.seat
         after, likelihoods = self._advance(self.tracked, event, view, rng, evidence=evidence)
         if after is None:
-            _log.warning(
+            _log.info(
                 "%s: no particle explains player %d's move %d to seat %d; the belief deals new "
                 "ones and drops the evidence of all moves",
                 self.game.name, event.player[0], event.action[0], self.seat,

@@ -287,7 +287,7 @@ class EnumeratedPublicBelief(PublicBelief):
         known = tuple(e for e in events if e is not None)
         # Raises ContractError where the views themselves are impossible, so that this ends.
         track_observations(self.game, (), History(self.observer, tuple(views), known))
-        _log.warning(
+        _log.info(
             "%s: no world explains player %d's move %d; the public belief drops all evidence",
             self.game.name, event.player[0], event.action[0],
         )  # fmt: skip

@@ -72,15 +72,16 @@ def play(
     save: option.Save = None,
 ) -> None:
     """Show one game, turn by turn."""
+    from hanabi_search_plugin.cli import terminal
     from hanabi_search_plugin.cli.line_ups import adviser, line_up
     from hanabi_search_plugin.cli.result_files import parameters
-    from hanabi_search_plugin.cli.terminal import open_console
 
     table, game = _set_table(context, table, game)
+    console = terminal.open_console(json_file)
+    terminal.show_warnings(console)  # of what sits down, too
     who = line_up(game.load(), table, search, belief)
     if seed is None:
         seed = secrets.randbelow(DRAWN_SEEDS)
-        console = open_console(json_file)
         console.print(f"seed {seed}")
     content = {"command": "play", "parameters": parameters(context)}
     advises = adviser(who, search) if who.people else None
@@ -188,6 +189,7 @@ def evaluate(
     from hanabi_search_plugin.jit import compile_progress
 
     console = terminal.open_console(json_file)
+    terminal.show_warnings(console)  # of what sits down, too
     who = line_up(game.load(), table, search, belief)
     result_files.check_files(json=json_file, trace=trace, save=save, resume=resume)
     if save is not None:

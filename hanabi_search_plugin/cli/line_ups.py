@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hanabi_search_plugin.algorithms.joint_sparta import JointAgent
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.beliefs.learned_belief import Learned
@@ -14,7 +15,7 @@ from hanabi_search_plugin.core.agent import MakeBelief, SearchAgent, TeamSearch,
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Game
 from hanabi_search_plugin.core.policy import Blueprint
-from hanabi_search_plugin.evaluation.evaluate import without_search
+from hanabi_search_plugin.evaluation.evaluate import say_seated, without_search
 from hanabi_search_plugin.hanabi.beliefs.learned_partners import LearnedPartners, named_recogniser
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.catalogue import belief_models, load_belief_model
@@ -22,6 +23,7 @@ from hanabi_search_plugin.registry import blueprint_of, load_policies, policy_na
 
 HUMAN = "human"
 ADVISERS_DOUBT = 0.1
+EVERYBODY = "all"
 
 
 @dataclass(frozen=True)
@@ -57,6 +59,8 @@ def line_up(game: Game, seating: Seating, chosen: ChosenSearch, beliefs: BeliefC
         searching = _searching(
             seating.search_seats, game.num_players, people, together=agent.searches_jointly
         )
+        if seating.search_seats == EVERYBODY:
+            agent, chosen = _of_everybody(agent, chosen)
         for seat in searching:
             if seat in people:
                 raise ConfigError(f"search-seats must leave out seat {seat}, a person's")
@@ -101,6 +105,22 @@ def adviser(who: LineUp, chosen: ChosenSearch) -> SearchAgent:
     leave = len(who.people) > 1 or bool(who.searching)
     doubt = ADVISERS_DOUBT if leave else 0.0
     return upgrade(without_search(who.policies), who.game, search, uncertainty=doubt)
+
+
+def _of_everybody(agent: SearchAgent, chosen: ChosenSearch) -> tuple[SearchAgent, ChosenSearch]:
+    """What plays where all seats search, and its search. Raises ConfigError where none can."""
+    try:
+        seated = agent.for_all_seats()
+    except ConfigError:
+        raise ConfigError(
+            f"search-seats must be one seat where {chosen.name} has a belief that takes the others "
+            f"to play the policy, got {EVERYBODY!r}: joint-sparta searches at all seats"
+        ) from None
+    if seated is not agent:
+        say_seated(agent, seated)
+        if isinstance(seated, JointAgent):
+            chosen = ChosenSearch("joint-sparta", seated.search)
+    return seated, chosen
 
 
 def partners_of(beliefs: BeliefChoice, game: Game) -> MakeBelief:
@@ -161,7 +181,7 @@ def _searching(text: str | None, players: int, people: list[int], *, together: b
     if text is None:
         free = [seat for seat in (*everybody[1:], 0) if seat not in people]
         return everybody if together else free[:1] or [1]
-    if text == "all":
+    if text == EVERYBODY:
         return everybody
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and int(part) < players for part in parts):

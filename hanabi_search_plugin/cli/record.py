@@ -40,6 +40,7 @@ def record(
     from hanabi_search_plugin.jit import compile_progress
 
     console = terminal.open_console(None)
+    terminal.show_warnings(console)  # of what sits down, too
     rules = game.load()
     tables = _by_game(table, search, rules.num_players)
     who = [line_up(rules, one, search, belief) for one in tables]

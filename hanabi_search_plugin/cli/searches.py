@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from hanabi_search_plugin import plugins
-from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, TreeSearch
+from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, SoIsmcts, TreeSearch
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.predictor import Predictor
@@ -108,6 +108,7 @@ SEARCHES = {
             "one-ply search over a learned belief, rollouts cut by values",
             "Hu, Lerer, Brown and Foerster, 2021",
         ),
+        NamedSearch("so-ismcts", SoIsmcts, "a tree of what you see", "Cowling et al. 2012"),
         NamedSearch(
             "mo-ismcts", MoIsmcts, "a tree; others know what you know", "Cowling et al. 2012"
         ),

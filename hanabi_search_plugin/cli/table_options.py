@@ -62,8 +62,9 @@ class Seating:
     )
     search_seats: str | None = setting(
         None,
-        "Seats that search, counted from 0, or all. Default: 1, or what people leave; all in a "
-        "joint search; of `hanabi-search record` one a game, in turn.",
+        "Seats that search, counted from 0, as they are told; or all, and then what is sound "
+        "there: sparta becomes joint-sparta, or doubts its partners. Default: 1, or what people "
+        "leave; all in a joint search; of `hanabi-search record` one a game, in turn.",
         metavar="SEAT[,SEAT...]",
     )
 

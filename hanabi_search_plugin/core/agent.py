@@ -8,6 +8,7 @@ makes an agent of one. The abstract classes are for searches that need more: one
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -15,10 +16,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import BoolArray, Game, IntArray, View
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
+
+_logger = logging.getLogger("hanabi_search_plugin")
 
 
 class Search(Protocol):
@@ -94,8 +98,36 @@ class SearchAgent(Policy):
 
     @property
     def assumes_blueprint(self) -> bool:
-        """True if its beliefs assume that the others play the blueprint."""
+        """True if its beliefs assume, without any doubt, that the others play the blueprint."""
         return not self.searches_jointly
+
+    def for_all_seats(self) -> SearchAgent:
+        """The agent to seat everywhere, where several such agents in one game would be unsound.
+
+        That is this one if its beliefs do not assume the others to play the blueprint. Raises
+        ConfigError where there is none.
+        """
+        if not self.assumes_blueprint or self.game.num_players == 1:
+            return self
+        raise ConfigError(
+            f"{self!r} cannot sit at every seat, since its belief takes the others to play the "
+            "blueprint: let one seat search, as in evaluate(game, (policy, agent), ...), or all "
+            "together, by upgrade(policy, game, JointSparta())"
+        )
+
+    def warn_of_recovery(self, seat: int) -> None:
+        """Log a warning, the first time, that a belief of this agent had to drop its evidence."""
+        if "_warned" in vars(self):
+            return
+        object.__setattr__(self, "_warned", True)  # agents are mostly frozen dataclasses
+        _logger.warning(
+            "a partner of seat %d made a move that %r rules out, so the belief fell back to what "
+            "the seat has seen (said once; notes of results count it): give the policies that the "
+            "others really play, an epsilon or uncertainty of 0.05, say, or, where they search, "
+            "agent.for_all_seats()",
+            seat,
+            self,
+        )
 
     @abstractmethod
     def decide(self, memory: Any, rng: np.random.Generator) -> SearchResult:

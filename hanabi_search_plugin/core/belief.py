@@ -13,6 +13,7 @@ import numpy as np
 
 from hanabi_search_plugin.core.game import Event, FloatArray, Game, View, Worlds
 from hanabi_search_plugin.core.policy import Blueprint, Memory
+from hanabi_search_plugin.core.reprs import blueprint_repr
 
 
 class Belief(ABC):
@@ -25,6 +26,13 @@ class Belief(ABC):
     likelihoods: int  # policy evaluations since the game began
     exact: bool = True  # False if a part of the support stands for all of it
     recovered: int  # times that no world was left and the evidence of moves had to be dropped
+
+    def __repr__(self) -> str:
+        notes = "".join(f", {note}" for note in self.caveats())
+        return (
+            f"<{type(self).__name__} of P{self.seat} over {blueprint_repr(self.blueprint)} on "
+            f"{self.game!r}{notes}>"
+        )
 
     @property
     @abstractmethod
@@ -43,7 +51,8 @@ class Belief(ABC):
         With ``by_blueprint=False`` the move is no evidence: its mover may have searched.
 
         When no world is left, because a partner has left its policy, the belief falls back to every
-        world that the seat's observations allow, adds one to ``recovered`` and logs a warning.
+        world that the seat's observations allow, adds one to ``recovered`` and logs it. Agents
+        warn of it.
         """
 
     def caveats(self) -> list[str]:

@@ -66,6 +66,9 @@ class View(ABC):
     game: Game
     player: int
 
+    def __repr__(self) -> str:
+        return f"<view of P{self.player} on {len(self)} worlds of {self.game!r}>"
+
     @abstractmethod
     def __len__(self) -> int: ...
 
@@ -103,6 +106,9 @@ class Worlds(ABC):
     """
 
     game: Game
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} worlds of {self.game!r}>"
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -214,8 +220,8 @@ def require_game(game: object) -> None:
         raise UnsupportedError(f"expected a Game of this package, got {class_given(game)}")
     if not isinstance(game, Game):
         raise UnsupportedError(
-            f"expected a Game of this package, got a {type(game).__name__}: "
-            "wrappers.openspiel.load_game makes one of OpenSpiel's"
+            f"expected a Game of this package, got a {type(game).__name__}: HanabiGame(players=2) "
+            "is one, and wrappers.openspiel.load_game makes one of OpenSpiel's"
         )
     missing = [f"{name} ({about})" for name, about in SETTINGS.items() if not hasattr(game, name)]
     if missing:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import (
     BoolArray,
     Event,
@@ -121,7 +121,8 @@ class Policy(ABC):
             raise UnsupportedError(
                 f"{type(self).__name__} is stochastic and does not give its probabilities"
             )
-        actions = self.act(view, legal, memory, Streams(np.zeros(len(view), dtype=np.uint64)))
+        given = self.act(view, legal, memory, Streams(np.zeros(len(view), dtype=np.uint64)))
+        actions = require_moves(self, given, legal)
         chance = np.zeros(legal.shape)
         chance[np.arange(len(view)), actions] = 1.0
         return chance
@@ -165,6 +166,34 @@ class UniformPolicy(Policy):
         return np.asarray(legal / legal.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
+def moves_of(policy: Policy, view: View, memory: Memory, rng: Streams) -> IntArray:
+    """[B] what ``policy``, which is to move, plays. Raises as ``require_moves``."""
+    legal = view.legal
+    return require_moves(policy, policy.act(view, legal, memory, rng), legal)
+
+
+def require_moves(policy: Policy, given: object, legal: BoolArray) -> IntArray:
+    """``given`` as actions [B], all in ``legal`` [B, A].
+
+    Raises ContractError for what are no integers, one a world, IllegalActionError for the rest.
+    """
+    actions, size = np.asarray(given), len(legal)
+    if actions.dtype.kind not in "iu" or actions.shape != (size,):
+        raise ContractError(
+            f"{policy!r} must act in integers, one for each of {size} worlds, got {actions.dtype} "
+            f"of shape {actions.shape}"
+        )
+    known = (actions >= 0) & (actions < legal.shape[1])
+    right = known & legal[np.arange(size), np.where(known, actions, 0)]
+    if not right.all():
+        b = int(right.argmin())
+        raise IllegalActionError(
+            f"{policy!r} must play one of the legal actions {np.flatnonzero(legal[b]).tolist()}, "
+            f"which act is given as legal, got {actions[b]}"
+        )
+    return actions
+
+
 def memory_from(policy: Policy, history: History) -> Memory:
     """The memory of ``policy`` at the end of a history."""
     memory = policy.start(history.views[0])
@@ -198,10 +227,15 @@ def require_policy(given: object, expected: str) -> None:
 # ------------------------------------------------------------- what only some searches ask for
 
 
+Combination = Literal["sum", "mean", "central", "mover"]
+"""How values make one estimate of a seat's remaining return: the sum or the mean of all seats'
+values, that of the seat itself, or that of the player to move, in games of identical rewards."""
+
+
 class Value(ABC):
     """A policy that also estimates returns, so that rollouts can be cut short."""
 
-    combine: Literal["sum", "mean", "central"]  # how the values of the seats make one estimate
+    combine: Combination  # how the values of the seats make one estimate
 
     @abstractmethod
     def value(self, view: View, memory: Memory) -> FloatArray:

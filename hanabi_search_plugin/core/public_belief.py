@@ -21,6 +21,7 @@ from hanabi_search_plugin.core.game import (
     Worlds,
 )
 from hanabi_search_plugin.core.policy import Blueprint, Memory
+from hanabi_search_plugin.core.reprs import blueprint_repr
 from hanabi_search_plugin.core.streams import Streams
 
 
@@ -35,6 +36,13 @@ class PublicBelief(ABC):
     game: Game
     blueprint: Blueprint
     turn: int  # events since the first decision
+
+    def __repr__(self) -> str:
+        notes = "".join(f", {note}" for note in self.caveats())
+        return (
+            f"<{type(self).__name__} at turn {self.turn} over {blueprint_repr(self.blueprint)} on "
+            f"{self.game!r}{notes}>"
+        )
 
     @property
     @abstractmethod

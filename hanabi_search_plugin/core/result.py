@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from hanabi_search_plugin.core.game import FloatArray, IntArray
+import numpy as np
+
+from hanabi_search_plugin.core.errors import ContractError
+from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
 
 Reason = Literal[
     "improved",  # the search's move beats the blueprint's by more than the threshold
@@ -17,6 +20,9 @@ Reason = Literal[
     "belief_too_small",  # the belief found too few worlds: the blueprint's move is played
     "search_not_allowed",  # the protocol forbids a search here: the blueprint's move is played
 ]
+
+
+REASONS: tuple[str, ...] = get_args(Reason)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,3 +53,46 @@ class SearchResult:
         for name in ("gain", "gain_stderr"):
             out[name] = None if out[name] != out[name] else out[name]
         return out
+
+
+def require_result(search: object, given: object, legal: BoolArray) -> SearchResult:
+    """``given`` as a result of ``search`` where ``legal`` [A] actions are True.
+
+    Raises ContractError for what is no SearchResult, for moves that are not legal, and for figures
+    that are not one a legal move.
+    """
+    name = getattr(search, "__name__", None) or repr(search)
+    if not isinstance(given, SearchResult):
+        raise ContractError(
+            f"{name} must return a SearchResult, got {type(given).__name__}: "
+            "SearchResult(action=..., blueprint_action=..., reason=..., ...) of "
+            "hanabi_search_plugin.core says what it found"
+        )
+    allowed = np.flatnonzero(legal)
+    for field in ("action", "blueprint_action"):
+        action = getattr(given, field)
+        if isinstance(action, bool) or not isinstance(action, int | np.integer):
+            raise ContractError(
+                f"{name} must return an integer as {field}, got {type(action).__name__}"
+            )
+        if action not in allowed:
+            raise ContractError(
+                f"{name} must return one of the legal actions {allowed.tolist()} as {field}, got "
+                f"{action}"
+            )
+    if np.shape(given.actions) != allowed.shape or (np.asarray(given.actions) != allowed).any():
+        raise ContractError(
+            f"{name} must return the legal actions {allowed.tolist()} as actions, got "
+            f"{np.asarray(given.actions).tolist()}"
+        )
+    for field in ("mean", "stderr", "count"):
+        if (shape := np.shape(getattr(given, field))) != allowed.shape:
+            raise ContractError(
+                f"{name} must return one {field} for each of {len(allowed)} legal actions, got the "
+                f"shape {shape}"
+            )
+    if given.reason not in REASONS:
+        raise ContractError(
+            f"{name} must return one of {', '.join(REASONS)} as reason, got {given.reason!r}"
+        )
+    return given

@@ -11,14 +11,21 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from hanabi_search_plugin.core.capabilities import CompilesRollouts
-from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
-from hanabi_search_plugin.core.game import SKIP, Event, FloatArray, IntArray, View, Worlds
-from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy, Value, take
+from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.game import SKIP, Event, FloatArray, IntArray, Worlds
+from hanabi_search_plugin.core.policy import (
+    Blueprint,
+    Combination,
+    Memory,
+    Policy,
+    Value,
+    moves_of,
+    take,
+)
 from hanabi_search_plugin.core.streams import Streams
 
 LOCKSTEP = 1_000  # worlds stepped together; more where the worlds of one action are more
@@ -102,7 +109,7 @@ def plain_action_values(
     """
     ahead = None if depth is None else depth - 1
     if depth is not None:
-        _value_combination(blueprint)  # raises before any game is played
+        _value_combination(blueprint, seat)  # raises before any game is played
     size = len(worlds)
     values = np.full((len(actions), size), np.nan)
     batches = [policy.rollout_batch for policy in blueprint if isinstance(policy, PlaysRollouts)]
@@ -133,12 +140,15 @@ def remaining_return(
 
     Where one policy with a critic plays all seats, its critic estimates. Else the values of all
     seats are added or averaged, as the policies declare, or the value of ``seat`` alone is taken
-    ("central"). Raises UnsupportedError where policies have no values or combine them differently.
+    ("central"), or that of the player to move ("mover"). Raises UnsupportedError where policies
+    have no values or combine them differently, and for "mover" unless rewards are identical.
     """
-    combine = _value_combination(blueprint)
+    combine = _value_combination(blueprint, seat)
     policy = blueprint[seat]
     if isinstance(policy, Value) and policy.critic_id and all(each is policy for each in blueprint):
         return policy.world_value(worlds, memories, seat)
+    if combine == "mover":
+        return _values_of_movers(worlds, blueprint, memories)
     asked = [seat] if combine == "central" else range(len(blueprint))
     values = [
         policy.value(worlds.view(p), memories[p])
@@ -149,8 +159,32 @@ def remaining_return(
     return np.asarray(total / len(values) if combine == "mean" else total, dtype=np.float64)
 
 
-def _value_combination(blueprint: Blueprint) -> Literal["sum", "mean", "central"]:
-    """How the blueprint's policies declare that their values combine."""
+def _values_of_movers(
+    worlds: Worlds, blueprint: Blueprint, memories: tuple[Memory, ...]
+) -> FloatArray:
+    """[B] the value of the player to move in each world, which may differ by world."""
+    if worlds.game.rewards != "identical":
+        raise UnsupportedError(
+            f"values of the player to move need identical rewards, got {worlds.game.rewards} in "
+            f"{worlds.game.name}: combine them otherwise"
+        )
+    current = worlds.current_player
+    values = np.empty(len(worlds))
+    for p in np.unique(current).tolist():
+        policy, rows = blueprint[p], np.flatnonzero(current == p)
+        assert isinstance(policy, Value)  # by ``_value_combination``
+        values[rows] = policy.value(worlds.view(p).select(rows), take(memories[p], rows))
+    return values
+
+
+def _value_combination(blueprint: Blueprint, seat: int) -> Combination:
+    """How the blueprint's policies declare that their values combine.
+
+    Where the values of ``seat`` stand alone, the others need none.
+    """
+    own = blueprint[seat]
+    if isinstance(own, Value) and own.combine == "central":
+        return "central"
     for policy in blueprint:
         if not isinstance(policy, Value):
             raise UnsupportedError(
@@ -214,17 +248,6 @@ def rollout(
         moves += 1
     returns[alive] = worlds.returns
     return Rollout(returns, alive, worlds, memories, rng)
-
-
-def moves_of(policy: Policy, view: View, memory: Memory, rng: Streams) -> IntArray:
-    """[B] what ``policy``, which is to move, plays. Raises ContractError for what are no moves."""
-    actions = np.asarray(policy.act(view, view.legal, memory, rng))
-    if actions.dtype.kind not in "iu" or actions.shape != (len(view),):
-        raise ContractError(
-            f"{policy!r} must act in integers, one for each of {len(view)} worlds, got "
-            f"{actions.dtype} of shape {actions.shape}"
-        )
-    return actions
 
 
 def choose(

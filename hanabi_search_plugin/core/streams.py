@@ -24,6 +24,9 @@ class Streams:
     def __init__(self, state: NDArray[np.uint64]) -> None:
         self.state = state
 
+    def __repr__(self) -> str:
+        return f"<{len(self)} streams>"
+
     @classmethod
     def spawn(cls, rng: np.random.Generator, n: int) -> Streams:
         """Make n new streams; takes n 64-bit draws from ``rng``."""

@@ -146,6 +146,9 @@ def evaluate(
 ) -> Evaluation:
     """Play ``games`` games of ``policies`` (one, or one a seat; names, too) and report on them.
 
+    One search agent that is given for all seats stands for ``agent.for_all_seats()``, and a line is
+    logged where that is another; agents in a tuple, one a seat, are taken as they are.
+
     The score of a game is the return of the first searching seat (of seat 0 where nobody searches);
     in a game of identical rewards, everybody's. ``baseline`` plays the same decks with the same
     streams; where it is None and a seat searches, it is the policies with each search agent
@@ -163,12 +166,12 @@ def evaluate(
     require_integer("games", games, 1)
     require_integer("threads", threads, 1)
     require_integer("seed", seed, 0)
-    played = blueprint_of(policies, game)
+    played = blueprint_of(seated_everywhere(policies), game)
     searching = searching_seats(played)
     warn_of_independent_searches(played)
     reference: Blueprint | None
     if baseline is not None:
-        reference = blueprint_of(baseline, game)
+        reference = blueprint_of(seated_everywhere(baseline), game)
     else:
         reference = without_search(played) if searching else None
     seat = searching[0] if searching else 0
@@ -223,8 +226,30 @@ _COSTS = ("cpu_seconds", "rollouts", "likelihoods", "searched_moves", "changed_m
 MANY_SEARCHERS = (
     "seats %s search independently: each one's belief assumes that the others play the blueprint, "
     "which a searching partner breaks, and such teams can score below the blueprint (SPARTA, "
-    "Table 4)"
+    "Table 4); agent.for_all_seats() gives what is sound"
 )
+
+
+def seated_everywhere(policies: AnyBlueprint) -> AnyBlueprint:
+    """``policies``; for one search agent at all seats the one to seat there, which is logged.
+
+    Raises ConfigError where that agent can sit at one seat alone.
+    """
+    if not isinstance(policies, SearchAgent):
+        return policies
+    seated = policies.for_all_seats()
+    if seated is not policies:
+        say_seated(policies, seated)
+    return seated
+
+
+def say_seated(given: SearchAgent, seated: SearchAgent) -> None:
+    """Log what plays every seat in place of the agent that was given for all."""
+    _logger.warning(
+        "all seats search: %r plays them, since %r takes the others to play the blueprint",
+        seated,
+        given,
+    )
 
 
 def warn_of_independent_searches(policies: Blueprint) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
+
 from hanabi_search_plugin._version import __version__
 from hanabi_search_plugin.core.game import Game
 
@@ -22,6 +24,10 @@ def describe(value: Any) -> Any:
         return value
     if isinstance(value, (tuple, list)):
         return [describe(entry) for entry in value]
+    if isinstance(value, dict):
+        return {str(key): describe(entry) for key, entry in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
     if isinstance(value, Game):
         config = vars(value).get("config")
         settings = describe(config) if dataclasses.is_dataclass(config) else {}
@@ -37,7 +43,8 @@ def describe(value: Any) -> Any:
         return {"type": _type_name(value)} | fields
     if hasattr(value, "py_func"):  # Numba's
         return {"type": _type_name(value)}
-    public = {k: v for k, v in vars(value).items() if not k.startswith("_")}
+    held = getattr(value, "__dict__", {})
+    public = {k: v for k, v in held.items() if not k.startswith("_")}
     return {"type": _type_name(value)} | {
         k: describe(v) for k, v in public.items() if _is_setting(v)
     }

@@ -8,9 +8,8 @@ import numpy as np
 
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.game import Event, History, View
-from hanabi_search_plugin.core.policy import Memory, Policy
+from hanabi_search_plugin.core.policy import Memory, Policy, moves_of
 from hanabi_search_plugin.core.result import SearchResult
-from hanabi_search_plugin.core.rollout import moves_of
 from hanabi_search_plugin.core.streams import Streams
 
 

@@ -23,7 +23,14 @@ from hanabi_search_plugin.core.errors import (
     UnsupportedError,
 )
 from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View
-from hanabi_search_plugin.core.policy import Memory, Policy, sample_actions, take
+from hanabi_search_plugin.core.policy import (
+    Combination,
+    Memory,
+    Policy,
+    Value,
+    sample_actions,
+    take,
+)
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.policies.recurrent import (
     Start,
@@ -63,6 +70,8 @@ def from_callable(
     batched: bool = True,
     greedy: bool = False,
     temperature: float = 1.0,
+    values: Callable[..., Any] | None = None,
+    combine: Combination = "mover",
 ) -> CallablePolicy:
     """Make a policy that plays by ``f(obs, mask)``; ``f`` is kept, never copied.
 
@@ -85,6 +94,15 @@ def from_callable(
     size. The function is called for every observation that the seat gets; where another seat is to
     move, ``mask`` is all False and the output is ignored. With ``sees="own turns"`` it is called
     only for observations at which the seat is to move.
+
+    With ``values`` the policy is a ``policy.Value``, by which searches cut rollouts short
+    (``Lbs(depth=...)``): ``values(obs, mask)`` gives what the seat still gets from here on, [B] or
+    [B, 1], in score points, not discounted; what has been scored is not counted again. Of a
+    recurrent function it is ``values(obs, mask, state)``, with the state that ``f`` is given beside
+    the same observation, and called as often. ``combine`` says how the seats' values make one:
+    "mover", the value of the player to move, for values that were learned at the seat's own turns
+    and games of identical rewards; "mean" or "sum" of all seats', for values that hold at any time;
+    or "central", that of the searching seat alone, whose partners then need none.
 
     A PyTorch module gets tensors on its device, observations in its dtype, and runs in evaluation
     mode without gradients, one thread at a time. Its flags and the global generators are left
@@ -110,11 +128,21 @@ def from_callable(
             "batched must be True where the state has a state_axis or is a function of the batch "
             "size, got False"
         )
+    _require_option("combine", combine, get_args(Combination))
+    if values is not None and not callable(values):
+        raise ConfigError(f"values must be callable, got {type(values).__name__}")
+    recurrent = initial_state is not None
+    if values is not None and recurrent and sees == "own turns" and combine != "mover":
+        raise ConfigError(
+            f"combine must be 'mover' where a state sees own turns alone, got {combine!r}"
+        )
     output = _Output(_name_of(f), returns, greedy, float(temperature))
     call = _Call(f, _name_of(f), encoding, batched, state_axis)
-    if initial_state is None:
-        return CallablePolicy(call, output, None, sees)
-    return CallablePolicy(call, output, Start.of(f, initial_state, state_axis), sees)
+    start = Start.of(f, initial_state, state_axis) if recurrent else None
+    if values is None:
+        return CallablePolicy(call, output, start, sees)
+    valued = _Call(values, _name_of(values), encoding, batched, state_axis)
+    return ValuedCallable(call, output, start, sees, valued, combine)
 
 
 class CallablePolicy(Policy):
@@ -137,10 +165,10 @@ class CallablePolicy(Policy):
     def start(self, view: View) -> Memory:
         if self._start is None:
             return None
-        return self._read(view, self._output.blank(view), self._start.leaves(len(view)))
+        return self._read(view, (self._output.blank(view), self._start.leaves(len(view))))
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
-        return None if self._start is None else self._read(view, *memory)
+        return None if self._start is None else self._read(view, memory)
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
         output = self._output_at(view, legal, memory)
@@ -171,12 +199,17 @@ class CallablePolicy(Policy):
             return self._output.blank(view)
         return self._output.checked(self._call.plain(view, legal), view)
 
-    def _read(self, view: View, output: NDArray[Any], leaves: tuple[Leaf, ...]) -> Memory:
+    def _seen(self, view: View) -> IntArray:
+        """The rows of ``view`` that the function is to see."""
+        if self._sees == "own turns":
+            return np.flatnonzero(view.current_player == view.player)
+        return np.arange(len(view))
+
+    def _read(self, view: View, memory: Memory) -> Memory:
         """The memory after the observations of ``view`` that the function is to see."""
         assert self._start is not None
-        rows = np.arange(len(view))
-        if self._sees == "own turns":
-            rows = np.flatnonzero(view.current_player == view.player)
+        output, leaves = memory
+        rows = self._seen(view)
         if len(rows) == 0:
             return output, leaves
         if len(rows) < len(view):
@@ -185,6 +218,68 @@ class CallablePolicy(Policy):
         after = output.copy()
         after[rows] = self._output.checked(fresh_output, view)
         return after, tuple(put(*pair, rows) for pair in zip(leaves, fresh, strict=True))
+
+
+class ValuedCallable(CallablePolicy, Value):
+    """A policy made by ``from_callable`` with ``values``.
+
+    The memory of a recurrent one holds the value of the latest observation, too.
+    """
+
+    combine: Combination = "mover"
+    recorded_as = "CallablePolicy"  # in the headers of runs: values are no part of what it plays
+
+    def __init__(
+        self,
+        call: _Call,
+        output: _Output,
+        start: Start | None,
+        sees: Sees,
+        values: _Call,
+        combine: Combination,
+    ) -> None:
+        super().__init__(call, output, start, sees)
+        self._values = values
+        if combine != type(self).combine:
+            self.combine = combine
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, with the values of {self._values.name}>"
+
+    def value(self, view: View, memory: Memory) -> FloatArray:
+        if len(view) == 0:
+            return np.zeros(0)
+        if self._start is not None:
+            found: FloatArray = memory[2]
+            return found
+        return self._checked(self._values.plain(view, view.legal), len(view))
+
+    def _read(self, view: View, memory: Memory) -> Memory:
+        assert self._start is not None
+        output, leaves, *before = memory
+        after = super()._read(view, (output, leaves))
+        values = before[0].copy() if before else np.zeros(len(view))
+        rows = self._seen(view)
+        if len(rows):
+            seen = view.select(rows) if len(rows) < len(view) else view
+            given = self._values.with_state(seen, self._start, take(leaves, rows))
+            values[rows] = self._checked(given, len(rows))
+        return (*after, values)
+
+    def _checked(self, values: Any, size: int) -> FloatArray:
+        """[B] of what came. Raises ContractError for other shapes and for what is not finite."""
+        array = as_array(values)
+        if array.shape == (size, 1):
+            array = array[:, 0]
+        name = self._values.name
+        if array.shape != (size,) or array.dtype.kind not in "fiu":
+            raise ContractError(
+                f"{name} must return values [B] of shape ({size},) in numbers, got {array.dtype} "
+                f"of shape {array.shape}"
+            )
+        if not np.isfinite(array).all():
+            raise ContractError(f"{name} must return finite values, got {array.tolist()}")
+        return array.astype(np.float64)
 
 
 # ------------------------------------------------------------------------ the output
@@ -281,6 +376,18 @@ class _Call:
         if self.batched:
             return self._run(obs, mask)
         outputs = [copied(as_array(self._run(obs[b], mask[b]))) for b in range(len(view))]
+        return stack(outputs, self.name)
+
+    def with_state(self, view: View, start: Start, leaves: tuple[Leaf, ...]) -> Any:
+        """The output of a function that is shown a state and gives none."""
+        obs, mask = self._inputs(view, view.legal)
+        if self.batched:
+            moved = [contiguous(move_axis(leaf, 0, self.axis)) for leaf in leaves]
+            return self._run(obs, mask, filled(start.like, iter(copied(leaf) for leaf in moved)))
+        outputs = []
+        for b in range(len(view)):
+            state = filled(start.like, (copied(leaf[b]) for leaf in leaves))
+            outputs.append(copied(as_array(self._run(obs[b], mask[b], state))))
         return stack(outputs, self.name)
 
     def recurrent(self, view: View, start: Start, leaves: tuple[Leaf, ...]) -> tuple[Any, Any]:

@@ -115,6 +115,7 @@ class OnlyWhenStrong(Policy):
 
 def test_recovers_when_the_partner_leaves_its_policy(caplog):
     """Seat 1 holds the 2 and sees a bet that only the holder of the 2 would make."""
+    caplog.set_level("INFO")
     game, blueprint = OpenSpielGame("kuhn_poker"), (OnlyWhenStrong(),) * 2
     worlds = game.deal_scripts([[0, 2]])
     belief = EnumeratedBelief.start(game, blueprint, worlds.view(1))
@@ -275,6 +276,7 @@ def test_excluding_is_evidence_taken_later():
 
 
 def test_public_beliefs_recover(caplog):
+    caplog.set_level("INFO")
     game, blueprint = OpenSpielGame("kuhn_poker"), (OnlyWhenStrong(),) * 2
     worlds = game.deal_scripts([[0, 2]])
     public = EnumeratedPublicBelief.start(game, blueprint, worlds.view(1))

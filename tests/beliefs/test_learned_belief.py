@@ -239,10 +239,10 @@ def test_where_too_few_draws_explain_others_stand_in() -> None:
     policy = load_policy("smartbot", TWO)
 
     class Wrong(type(policy)):
-        """Would never have moved as it did."""
+        """Would never have moved as it did, nor in any other way."""
 
-        def act(self, view, legal, memory, rng):
-            return legal.argmin(axis=1)
+        def probabilities(self, view, legal, memory):
+            return np.zeros(legal.shape)
 
     _, history = list(positions(TWO, policy, 5, 1))[-1]
     for listed in (None, 1_000):

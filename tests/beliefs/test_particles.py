@@ -232,6 +232,7 @@ class OnlyWhenStrong(Policy):
 @pytest.mark.parametrize("kind", [Listless, Bare])
 def test_recovers_when_the_partner_leaves_its_policy(kind, caplog):
     """Seat 1 holds the 2 and sees a bet that only the holder of the 2 would make."""
+    caplog.set_level("INFO")
     full = OpenSpielGame("kuhn_poker")
     game = Listless("kuhn_poker") if kind is Listless else Bare(full)
     worlds = full.deal_scripts([[0, 2]])

@@ -103,12 +103,27 @@ def test_resuming(tmp_path: Path) -> None:
 
 
 def test_several_searching_seats_are_warned_of() -> None:
-    line = ["evaluate", *QUICK, "--search", "sparta", "--games", 1, "--epsilon", 0.1]
+    line = ["evaluate", *QUICK, "--search", "sparta", "--games", 1]
     assert "SPARTA, Table 4" in good(*line, "--search-seats", "0,1").stderr
     assert "Table 4" not in good(*line, "--search-seats", "0").stderr
-    line[-2:] = ["--uncertainty", 0.1, "--json", "-"]
-    both = json.loads(good(*line, "--search-seats", "0,1").stdout)
-    assert both["searched_share"] == 1.0 and both["policies"][0]["uncertainty"] == 0.1
+    line += ["--uncertainty", 0.1, "--json", "-"]
+    both = good(*line, "--search-seats", "0,1")
+    assert "Table 4" not in both.stderr  # a belief that doubts its model of the partner
+    content = json.loads(both.stdout)
+    assert content["searched_share"] == 1.0 and content["policies"][0]["uncertainty"] == 0.1
+
+
+def test_all_seats_search_by_what_is_sound() -> None:
+    line = ["evaluate", *QUICK, "--search", "sparta", "--games", 1, "--json", "-"]
+    together = good(*line, "--search-seats", "all")
+    assert "warning: all seats search: JointSparta(" in together.stderr
+    assert "Table 4" not in together.stderr
+    assert {one["type"] for one in json.loads(together.stdout)["policies"]} == {"JointAgent"}
+    doubting = good(*line, "--search-seats", "all", "--candidates", 3, "--policy", "random")
+    (policy, _) = json.loads(doubting.stdout)["policies"]
+    assert (policy["uncertainty"], policy["search"]["threshold"]) == (0.05, 0.2)
+    refused = run(*line[:-2], "--search-seats", "all", "--belief", "grounded")
+    assert refused.exit_code == 2 and "search-seats must be one seat" in refused.stderr
 
 
 def test_seats_may_search_together() -> None:
@@ -120,7 +135,7 @@ def test_seats_may_search_together() -> None:
     assert 0.5 <= content["searched_share"] <= 1.0
 
 
-@pytest.mark.parametrize("search", ["mo-ismcts", "ris-mcts"])
+@pytest.mark.parametrize("search", ["so-ismcts", "mo-ismcts", "ris-mcts"])
 def test_tree_searches_by_all_seats(search: str) -> None:
     line = ["evaluate", *SMALL, "--policy", "vdb", "--search", search, "--search-seats", "all"]
     result = good(*line, "--iterations", 30, "--games", 2, "--rules", "table-2",
@@ -320,6 +335,7 @@ def test_list_names_what_can_be_named() -> None:
         "vdb",
         "random",
         "sparta",
+        "so-ismcts",
         "mo-ismcts",
         "ris-mcts",
         "none",
@@ -353,7 +369,7 @@ def test_list_names_what_can_be_named() -> None:
         ("evaluate --search sparta --uncertainty -1", "uncertainty must be from 0 to 1"),
         (
             "evaluate --search mcts",
-            "search must be sparta, joint-sparta, lbs, mo-ismcts, ris-mcts, predictor or",
+            "search must be sparta, joint-sparta, lbs, so-ismcts, mo-ismcts, ris-mcts, predictor",
         ),
         ("evaluate --search ris-mcts --iterations 0", "iterations must be an integer of at least"),
         ("evaluate --search ris-mcts --rules 99", "rule numbers must be from 1 to 18"),

@@ -59,6 +59,28 @@ def test_a_game_a_policy_and_a_search_are_played_by_name(installed: Path) -> Non
     assert content["requested_games"] == content["games"] == 40
 
 
+def test_the_template_is_installed_and_passes_its_own_tests(tmp_path: Path) -> None:
+    """examples/plugin as one copies it: built, found by its names, and checked."""
+    source = shutil.copytree(ROOT / "examples" / "plugin", tmp_path / "copy")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    offline = ["--no-deps", "--no-build-isolation", "--no-index", "--target", tmp_path / "site"]
+    done = subprocess.run([*pip, *offline, source], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    site = tmp_path / "site"
+    own = python(site, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(source / "tests"))
+    assert own.returncode == 0 and " passed" in own.stdout, own.stdout
+    readme = (source / "README.md").read_text(encoding="utf-8")
+    lines = [line for line in readme.splitlines() if line.startswith("hanabi-search evaluate")]
+    assert len(lines) == 2
+    for line in lines:  # as the README has them, with fewer games
+        short = line.removeprefix("hanabi-search ").rpartition(" --games")[0] + " --games 2"
+        done = command(site, short + " --json -")
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["policies"][1]["search"]["type"] == "Flat"
+    listed = command(site, "list").stdout
+    assert all(re.search(rf"^{name} ", listed, re.M) for name in ("two-numbers", "mumbler", "flat"))
+
+
 def test_a_policy_plays_native_hanabi(installed: Path) -> None:
     code = (
         "from hanabi_search_plugin import HanabiGame, load_policy\n"

@@ -15,7 +15,7 @@ import pyspiel
 import pytest
 from rich.console import Console
 
-from hanabi_search_plugin.algorithms.ismcts import SoIsmcts
+from hanabi_search_plugin.algorithms.ismcts import RisMcts, SoIsmcts
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.sparta import Sparta
@@ -31,8 +31,11 @@ from hanabi_search_plugin.core.errors import (
     RecordError,
     UnsupportedError,
 )
-from hanabi_search_plugin.core.policy import UniformPolicy
+from hanabi_search_plugin.core.game import BoolArray, IntArray, View
+from hanabi_search_plugin.core.plain_game import PlainGame
+from hanabi_search_plugin.core.policy import Memory, Policy, UniformPolicy
 from hanabi_search_plugin.core.result import SearchResult
+from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.evaluate import evaluate, without_search
 from hanabi_search_plugin.evaluation.match import GameResult, deal_block, deal_game
 from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb
@@ -69,6 +72,42 @@ class LastMove:
             belief_size=belief.size,
             likelihoods=belief.likelihoods,
         )
+
+
+class Lowest(Policy):
+    """The lowest legal action."""
+
+    def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
+        return legal.argmax(axis=1)
+
+
+class Coin(PlainGame):
+    """One player calls a coin that it does not see."""
+
+    name = "coin"
+    num_players = 1
+    num_actions = 2
+    return_range = (0.0, 1.0)
+    max_length = 1
+    public_actions = True
+
+    def initial_states(self):
+        return [(0.5, (0, None)), (0.5, (1, None))]
+
+    def current_player(self, state):
+        return None if state[1] is not None else 0
+
+    def legal_actions(self, state):
+        return [0, 1]
+
+    def next_states(self, state, action):
+        return [(1.0, (state[0], action))]
+
+    def returns(self, state):
+        return [float(state[0] == state[1])]
+
+    def observation(self, state, player):
+        return [0.0]
 
 
 def searching(spread: int = 2) -> BeliefAgent:
@@ -175,11 +214,80 @@ def test_without_search_gives_each_seat_its_blueprint() -> None:
 
 
 def test_several_searching_seats_are_warned_of(caplog: pytest.LogCaptureFixture) -> None:
-    evaluate(GAME, searching(), games=1, seed=3)
+    evaluate(GAME, (searching(), searching()), games=1, seed=3)
     assert "SPARTA, Table 4" in caplog.text and "seats 0, 1" in caplog.text
+    assert "for_all_seats()" in caplog.text
     caplog.clear()
     evaluate(GAME, line_up(), games=1, seed=3)
+    doubting = dataclasses.replace(searching(), uncertainty=0.1)
+    evaluate(GAME, (doubting, doubting), games=1, seed=3)
     assert caplog.text == ""
+
+
+def test_one_agent_at_all_seats_plays_what_is_sound(caplog: pytest.LogCaptureFixture) -> None:
+    game = HanabiGame(players=2, colors=2, ranks=2, hand_size=2)
+    agent = upgrade("smartbot", game, Sparta(rollouts=60, min_rollouts=5))
+    found = evaluate(game, agent, games=2, seed=3)
+    (name,) = found.names
+    assert name.startswith("JointSparta(rollouts=60, max_range=80, min_rollouts=5) over SmartBot")
+    assert caplog.text.count("all seats search: JointSparta(") == 1
+    assert "Table 4" not in caplog.text
+    caplog.clear()
+    by_hand = evaluate(game, agent.for_all_seats(), games=2, seed=3)
+    np.testing.assert_array_equal(by_hand.scores, found.scores)
+    assert "all seats search" not in caplog.text
+    # One seat searches where one seat is named.
+    assert evaluate(game, [agent, "smartbot"], games=1).names[0] == repr(agent)
+
+
+def test_seats_that_cannot_search_together_doubt_each_other() -> None:
+    def made(search: Any, policy: Any = "random", game: Any = GAME, **options: Any) -> Any:
+        return upgrade(policy, game, search, **options).for_all_seats()
+
+    for agent in (
+        made(Sparta(candidates=2)),  # an option that joint search has not
+        made(Sparta(), policy=Lowest()),  # no compiled rollouts
+        made(Lbs(depth=None)),
+        made(Sparta(), game=OpenSpielGame("kuhn_poker")),  # no team
+    ):
+        assert (agent.uncertainty, agent.search.threshold) == (0.05, 0.2)
+        assert not agent.assumes_blueprint
+    assert made(Sparta(threshold=0.5, seconds=1.0)).search.threshold == 0.5
+    assert made(LastMove()).uncertainty == 0.05
+    own = made(Sparta(), epsilon=0.1)
+    assert (own.epsilon, own.uncertainty) == (0.1, 0.0)  # as its owner wants it
+    assert made(RisMcts()).uncertainty == 0.0  # to which moves are no evidence
+    with pytest.raises(ConfigError, match=r"let one seat search.*or all together, by upgrade\("):
+        made(Sparta(), belief=Particles(20))
+    agent = upgrade("random", GAME, Sparta(), belief=Particles(20))
+    with pytest.raises(ConfigError, match="cannot sit at every seat"):
+        evaluate(GAME, agent, games=1)
+    with pytest.raises(ConfigError, match="cannot sit at every seat"):
+        evaluate(GAME, UniformPolicy(), baseline=agent, games=1)
+
+
+def test_a_search_by_itself_has_nobody_to_doubt() -> None:
+    alone = upgrade(UniformPolicy(), Coin(), LastMove())
+    assert alone.assumes_blueprint
+    assert alone.for_all_seats() is alone
+
+
+def test_a_partner_that_breaks_its_policy_is_warned_of_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    game = HanabiGame(players=2, colors=2, ranks=3, hand_size=2)
+    agent = upgrade("smartbot", game, Sparta(rollouts=60, min_rollouts=5))
+    fallen: list[str] = []
+
+    def hear(result: GameResult) -> None:
+        fallen.extend(d.note for _, _, d in result.decisions if "had to recover" in d.note)
+
+    evaluate(game, ("random", agent), games=6, seed=1, on_game=hear)
+    assert len(fallen) > 5
+    warned = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert len([text for text in warned if "rules out" in text]) == 1
+    assert len(warned) < 5  # nothing a fall, whoever says it
+    assert "of seat 1 made a move" in caplog.text and "uncertainty of 0.05" in caplog.text
 
 
 def test_resuming_plays_what_is_missing(tmp_path: Path) -> None:
@@ -300,6 +408,72 @@ class InFloats(UniformPolicy):
 class InRows(UniformPolicy):
     def act(self, view: Any, legal: Any, memory: Any, rng: Any) -> Any:
         return super().act(view, legal, memory, rng)[:, None]
+
+
+class Illegal(UniformPolicy):
+    def act(self, view: Any, legal: Any, memory: Any, rng: Any) -> Any:
+        return legal.argmin(axis=1)  # at first no card can be discarded
+
+
+def test_an_illegal_action_names_its_policy() -> None:
+    says = r"Illegal must play one of the legal actions \[.*\], which act is given as legal, got 0"
+    for policies in (Illegal(), (Illegal(), searching())):
+        with pytest.raises(IllegalActionError, match=says):
+            evaluate(GAME, policies, games=2, baseline=UniformPolicy())
+    view = GAME.deal(np.random.default_rng(0), 2).view(0)
+    for search in (Sparta(rollouts=20), SoIsmcts(iterations=5), RisMcts(), JointSparta()):
+        seats = (upgrade(Illegal(), GAME, search), UniformPolicy())
+        with pytest.raises(IllegalActionError, match=says):
+            evaluate(GAME, seats, games=1, baseline=UniformPolicy())
+    wrong = Illegal()
+    wrong.deterministic = True
+    with pytest.raises(IllegalActionError, match=says):
+        Policy.probabilities(wrong, view, view.legal, None)
+    floats = InFloats()
+    floats.deterministic = True
+    with pytest.raises(ContractError, match="must act in integers, one for each of 2 worlds"):
+        Policy.probabilities(floats, view, view.legal, None)
+
+
+@dataclass(frozen=True)
+class Returning:
+    """A search that returns LastMove's result with other fields, or something else."""
+
+    instead: Any
+
+    def __call__(self, rng: np.random.Generator, belief: Belief) -> Any:
+        if not isinstance(self.instead, dict):
+            return self.instead
+        return dataclasses.replace(LastMove()(rng, belief), **self.instead)
+
+
+@pytest.mark.parametrize(
+    ("instead", "says"),
+    [
+        (3, r"Returning\(instead=3\) must return a SearchResult, got int: SearchResult\(action="),
+        (None, "must return a SearchResult, got NoneType"),
+        ({"action": 0}, r"must return one of the legal actions \[.*\] as action, got 0"),
+        ({"action": 2.0}, "must return an integer as action, got float"),
+        ({"blueprint_action": 99}, "legal actions .* as blueprint_action, got 99"),
+        ({"actions": np.arange(8)}, r"must return the legal actions \[.*\] as actions, got \[0,"),
+        ({"mean": np.zeros(3)}, r"one mean for each of \d+ legal actions, got the shape \(3,\)"),
+        ({"count": 5}, r"one count for each of \d+ legal actions, got the shape \(\)"),
+        ({"reason": "because"}, "one of improved, .* as reason, got 'because'"),
+    ],
+)
+def test_what_is_no_result_of_a_search_is_refused(instead: Any, says: str) -> None:
+    agent = upgrade(UniformPolicy(), GAME, Returning(instead))
+    with pytest.raises(ContractError, match=says):
+        evaluate(GAME, (agent, UniformPolicy()), games=1)
+
+
+def test_what_is_left_out_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"game must be given.* HanabiGame\(players=2\)"):
+        upgrade("smartbot")
+    with pytest.raises(ConfigError, match=r"got 2: parameters have names, as in HanabiGame\(pla"):
+        HanabiGame(2)  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedError, match=r"got a str: HanabiGame\(players=2\) is one"):
+        evaluate("smartbot", GAME, games=1)  # type: ignore[arg-type]
 
 
 def test_what_is_no_action_is_refused() -> None:

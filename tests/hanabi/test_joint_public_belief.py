@@ -273,6 +273,7 @@ def test_what_is_cached_does_not_matter(kept, monkeypatch):
 
 def test_recovers_from_strangers(caplog):
     """A move that no infostate explains is no evidence, nor is any other from then on."""
+    caplog.set_level("INFO")
     game = HanabiGame(players=3, colors=2, ranks=3, hand_size=2)
     blueprint, rng = as_blueprint(SmartBot(), 3), np.random.default_rng(4)
     recovered = 0

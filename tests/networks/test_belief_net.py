@@ -21,6 +21,7 @@ from hanabi_search_plugin.cli import app
 from hanabi_search_plugin.core.errors import CheckpointError, UnsupportedError
 from hanabi_search_plugin.core.policy import UniformPolicy
 from hanabi_search_plugin.core.rollout import start_memories
+from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
 from hanabi_search_plugin.networks.belief_files import (
     NetworkBelief,
     load_belief,
@@ -275,6 +276,18 @@ def test_options_are_checked() -> None:
             SMALL, (UniformPolicy(),) * 2, BeliefSettings(), Path("nowhere"), options={"width": 3}
         )
     assert Grounded(SMALL).game is SMALL
+
+
+def test_one_policy_plays_every_seat_of_a_training(tmp_path: Path) -> None:
+    settings = BeliefSettings(iterations=1, games=4, steps=1, batch=4)
+    rows: list[Any] = []
+    for number, given in enumerate((SmartBot(), "smartbot", (SmartBot(), "smartbot"))):
+        run = BeliefRun(SMALL, given, settings, tmp_path / str(number), options={"hidden": 8})
+        assert [repr(policy) for policy in run.blueprint] == ["SmartBot", "SmartBot"]
+        rows.append({name: value for name, value in run.iterate().items() if name != "seconds"})
+    assert rows[0] == rows[1] == rows[2]
+    with pytest.raises(UnsupportedError, match="expected 2 policies, one a seat, got 3"):
+        BeliefRun(SMALL, ("smartbot",) * 3, settings, tmp_path / "wrong")
 
 
 def test_the_command_trains_and_its_belief_is_searched_with(tmp_path: Path) -> None:

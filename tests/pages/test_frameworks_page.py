@@ -23,8 +23,7 @@ MODULES = {
 
 
 def snippet(section: str) -> str:
-    (code,) = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
-    return str(code)
+    return "\n".join(re.findall(r"```python\n(.*?)```", section, re.DOTALL))
 
 
 SNIPPETS = {section.partition("\n")[0]: snippet(section) for section in SECTIONS}

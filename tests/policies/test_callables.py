@@ -11,13 +11,19 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import Event, History
-from hanabi_search_plugin.core.policy import as_blueprint, join, memory_from, take
-from hanabi_search_plugin.core.rollout import rollout, start_memories
+from hanabi_search_plugin.core.policy import Value, as_blueprint, join, memory_from, take
+from hanabi_search_plugin.core.rollout import (
+    observe_all,
+    remaining_return,
+    rollout,
+    start_memories,
+)
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.evaluate import evaluate
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
@@ -826,3 +832,141 @@ def test_a_module_needs_numbers(torch):
     policy = from_callable(torch.nn.Identity(), returns="logits", encoding="string")
     with pytest.raises(UnsupportedError, match="an encoding in numbers, got 'string'"):
         policy.probabilities(view, view.legal, None)
+
+
+# Values
+
+
+def worth(obs, mask):
+    """What is still to come, as a network would guess it."""
+    return flat(obs) @ weights(flat(obs).shape[1])
+
+
+def one_worth(obs, mask):
+    return worth(obs[None], mask[None])[0]
+
+
+def remembered_worth(obs, mask, state):
+    return worth(obs, mask) + np.asarray(state)[..., 0].reshape(len(obs), -1)[:, 0]
+
+
+def one_remembered_worth(obs, mask, state):
+    return worth(obs[None], mask[None])[0] + state[0]
+
+
+VALUED = {
+    "plain": from_callable(logits, returns="logits", values=worth),
+    "column": from_callable(
+        logits, returns="logits", values=lambda obs, mask: worth(obs, mask)[:, None]
+    ),
+    "one by one": from_callable(
+        one_action, returns="actions", batched=False, values=one_worth, combine="mean"
+    ),
+    "recurrent": from_callable(
+        remembering, returns="logits", initial_state=NOTHING, values=remembered_worth
+    ),
+    "recurrent, own turns": from_callable(
+        remembering, returns="logits", initial_state=NOTHING, values=remembered_worth,
+        sees="own turns",
+    ),
+    "recurrent, one by one": from_callable(
+        one_remembering, returns="logits", initial_state=NOTHING, batched=False,
+        values=one_remembered_worth,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", VALUED)
+def test_values_are_those_of_the_function(name):
+    policy, game = VALUED[name], SMALL
+    check_policy(game, policy, games=2)
+    rng = np.random.default_rng(2)
+    worlds = game.deal(rng, 5)
+    memories = start_memories(worlds, (policy,) * 2)
+    states = [np.zeros((5, WIDTH))] * 2
+    for _ in range(4):
+        for seat in (0, 1):
+            view = worlds.view(seat)
+            obs = view.observation(game.encodings[0])
+            mine = bool((view.current_player == seat).all())
+            expected = worth(obs, view.legal)
+            if "recurrent" in name:
+                expected = expected + states[seat][:, 0]
+            if mine or "own turns" not in name:
+                found = policy.value(view, memories[seat])
+                np.testing.assert_allclose(found, expected)
+                one = np.array([3])
+                alone = policy.value(view.select(one), take(memories[seat], one))
+                np.testing.assert_allclose(alone, expected[one])
+                states[seat] = remembering(obs, view.legal, states[seat])[1]
+        move = np.array([rng.choice(np.flatnonzero(row)) for row in worlds.legal])
+        actors = worlds.current_player
+        worlds.step(move)
+        assert not worlds.terminal.any()
+        memories = observe_all(worlds, actors, move, (policy,) * 2, memories)
+
+
+def test_rollouts_are_cut_by_the_value_of_the_player_to_move():
+    policy, other = VALUED["plain"], from_callable(logits, returns="logits", values=one_and_more)
+    worlds = THREE.deal(np.random.default_rng(0), 6)  # anybody may begin
+    blueprint = (policy, other, policy)
+    found = remaining_return(worlds, blueprint, (None,) * 3, 0)
+    assert len(set(worlds.current_player.tolist())) == 3
+    for b, p in enumerate(worlds.current_player.tolist()):
+        view = worlds.view(p).select(np.array([b]))
+        assert found[b] == pytest.approx(blueprint[p].value(view, None)[0])
+    bets = OpenSpielGame("leduc_poker").deal(np.random.default_rng(0), 1)
+    with pytest.raises(UnsupportedError, match="need identical rewards, got zero_sum"):
+        remaining_return(bets, (policy,) * 2, (None,) * 2, 0)
+
+
+def one_and_more(obs, mask):
+    return 1 + worth(obs, mask)
+
+
+def test_values_of_the_searching_seat_need_none_of_the_others():
+    central = from_callable(logits, returns="logits", values=worth, combine="central")
+    plain = from_callable(logits, returns="logits")
+    worlds = SMALL.deal(np.random.default_rng(0), 4)
+    found = remaining_return(worlds, (plain, central), (None, None), 1)
+    np.testing.assert_array_equal(found, central.value(worlds.view(1), None))
+    with pytest.raises(UnsupportedError, match="where the blueprint has values"):
+        remaining_return(worlds, (plain, central), (None, None), 0)
+
+
+def test_lbs_over_a_function_with_values():
+    """Any values serve, and what they say of worlds that are over is never asked."""
+    policy = from_callable(logits, returns="logits", values=worth, combine="mean")
+    short, long = (
+        upgrade(policy, SMALL, Lbs(depth=depth, rollouts=80, min_rollouts=8)) for depth in (2, None)
+    )
+    check_agent(SMALL, short)
+    whole, cut = (evaluate(SMALL, (policy, agent), games=3) for agent in (long, short))
+    assert len(whole.games) == len(cut.games) == 3
+    # At the end of the game nothing is left to value: a depth beyond it changes nothing.
+    beyond = upgrade(policy, SMALL, Lbs(depth=100, rollouts=80, min_rollouts=8))
+    again = evaluate(SMALL, (policy, beyond), games=3)
+    assert [g.actions for g in again.games] == [g.actions for g in whole.games]
+
+
+def test_values_that_are_wrong_are_refused():
+    view = SMALL.deal(np.random.default_rng(0), 3).view(0)
+
+    def valued(values):
+        return from_callable(logits, returns="logits", values=values).value(view, None)
+
+    with pytest.raises(ContractError, match=r"must return values \[B\] of shape \(3,\)"):
+        valued(logits)
+    with pytest.raises(ContractError, match="must return finite values"):
+        valued(lambda obs, mask: np.full(len(obs), np.nan))
+    with pytest.raises(ConfigError, match="values must be callable, got float"):
+        valued(1.0)
+    with pytest.raises(ConfigError, match="combine must be one of 'sum', 'mean', 'central', 'mo"):
+        from_callable(logits, returns="logits", values=worth, combine="all")
+    with pytest.raises(ConfigError, match="combine must be 'mover' where a state sees own turns"):
+        from_callable(
+            remembering, returns="logits", initial_state=NOTHING, sees="own turns",
+            values=remembered_worth, combine="mean",
+        )  # fmt: skip
+    assert not isinstance(from_callable(logits, returns="logits"), Value)
+    assert "with the values of worth" in repr(VALUED["plain"])

@@ -14,6 +14,7 @@ torch = pytest.importorskip("torch")
 
 from hanabi_search_plugin import (
     HanabiGame,
+    Lbs,
     Sparta,
     evaluate,
     load_policy,
@@ -21,7 +22,7 @@ from hanabi_search_plugin import (
 )
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import History, View
-from hanabi_search_plugin.core.policy import Policy, memory_from
+from hanabi_search_plugin.core.policy import Policy, Value, memory_from
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.policies.callables import from_callable
 from hanabi_search_plugin.testing import check_agent, check_policy
@@ -98,6 +99,24 @@ def require_remembers(policy: Policy, stepped: Callable[[list[Any]], Any]) -> No
             np.testing.assert_allclose(ours, said / said.sum(), atol=1e-5)
         event = worlds.step(rng.choice(np.flatnonzero(worlds.legal[0]), size=1))
         history = history.append(event.seen_by(0, GAME), worlds.view(0))
+
+
+def require_values(policy: Policy, said: Any) -> None:
+    """Its values at ``positions()`` are what the library says, and LBS cuts rollouts by them."""
+    _, _, view = positions()
+    assert isinstance(policy, Value) and policy.combine == "mover"
+    np.testing.assert_allclose(policy.value(view, policy.start(view)), said, atol=1e-5)
+    assert policy.value(view.select(np.arange(0)), None).shape == (0,)
+    require_cuts(policy)
+
+
+def require_cuts(policy: Policy) -> None:
+    """LBS cuts rollouts by the policy's values."""
+    search = Lbs(depth=3, rollouts=60, min_rollouts=3, threshold=0.0)
+    agent = upgrade(policy, GAME, search, epsilon=0.1)
+    found = evaluate(GAME, (agent, policy), games=2, seed=2).to_dict()
+    assert found["rollouts_per_game"] > 100
+    check_policy(GAME, policy, games=2)
 
 
 # ------------------------------------------------------------------------- Stable-Baselines3
@@ -219,6 +238,58 @@ def test_what_stable_baselines3_cannot_play() -> None:
         as_policy(sb3.PPO("MultiInputPolicy", env, n_steps=64), GAME)
 
 
+def test_critics_of_stable_baselines3() -> None:
+    sb3 = pytest.importorskip("stable_baselines3", reason="stable-baselines3 is not installed")
+    contrib = pytest.importorskip("sb3_contrib", reason="sb3-contrib is not installed")
+    from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+    from hanabi_search_plugin.wrappers.stable_baselines3 import as_policy
+
+    obs, mask, _ = positions()
+    env = VecNormalize(DummyVecEnv([make_env]))
+    model = sb3.PPO("MlpPolicy", env, n_steps=64, seed=0)
+    model.learn(64)
+    given, _ = model.policy.obs_to_tensor(env.normalize_obs(obs))
+    said = model.policy.predict_values(given).detach().numpy()[:, 0]
+    spread = np.sqrt(env.ret_rms.var + env.epsilon)  # rewards were divided by it
+    require_values(as_policy(model, GAME, normalize=env), said * spread)
+    masked = contrib.MaskablePPO("MlpPolicy", make_env(), n_steps=64, seed=0)
+    given, _ = masked.policy.obs_to_tensor(obs)
+    said = masked.policy.predict_values(given).detach().numpy()[:, 0]
+    require_values(as_policy(masked, GAME), said)
+    # As it is trained: with a partner that has no values.
+    mixed = (as_policy(masked, GAME, combine="central"), PARTNER)
+    agent = upgrade(mixed, GAME, Lbs(depth=2, rollouts=60, min_rollouts=3), epsilon=0.1)
+    assert evaluate(GAME, (agent, PARTNER), games=1).to_dict()["rollouts_per_game"] > 50
+    mixed = (as_policy(masked, GAME), PARTNER)
+    agent = upgrade(mixed, GAME, Lbs(depth=2, rollouts=60, min_rollouts=3), epsilon=0.1)
+    with pytest.raises(UnsupportedError, match="where the blueprint has values"):
+        evaluate(GAME, (agent, PARTNER), games=1)
+    dqn = sb3.DQN("MlpPolicy", make_env(), seed=0, buffer_size=100)
+    worth = dqn.q_net(torch.from_numpy(obs)).detach().numpy()
+    require_values(as_policy(dqn, GAME), np.where(mask, worth, -np.inf).max(axis=1))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_critics_of_recurrent_ppo(shared: bool) -> None:
+    sb3 = pytest.importorskip("sb3_contrib", reason="sb3-contrib is not installed")
+    from hanabi_search_plugin.wrappers.stable_baselines3 import as_policy
+
+    size = {"lstm_hidden_size": 16, "shared_lstm": shared, "enable_critic_lstm": False}
+    model = sb3.RecurrentPPO("MlpLstmPolicy", make_env(), n_steps=64, seed=0, policy_kwargs=size)
+    policy = as_policy(model, GAME)
+    assert isinstance(policy, Value)
+    obs, _, view = positions()
+    blank = torch.zeros(1, len(obs), 16)
+    running = torch.zeros(len(obs))
+    said = model.policy.predict_values(torch.from_numpy(obs), (blank, blank), running)
+    ours = policy.value(view, policy.start(view))
+    np.testing.assert_allclose(ours, said.detach().numpy()[:, 0], atol=1e-5)
+    require_cuts(policy)
+    own = sb3.RecurrentPPO("MlpLstmPolicy", make_env(), n_steps=64)  # a state that nobody keeps
+    assert not isinstance(as_policy(own, GAME), Value)
+
+
 # -------------------------------------------------------------------------------------- RLlib
 
 
@@ -299,6 +370,51 @@ def test_rllib_modules_by_themselves() -> None:
     np.testing.assert_array_equal(ours, np.where(mask, said, -np.inf).argmax(axis=1))
     with pytest.raises(UnsupportedError, match="expected an RLModule in PyTorch"):
         as_policy(torch.nn.Linear(SIZE, ACTIONS), GAME)
+
+
+def test_critics_of_rllib() -> None:
+    pytest.importorskip("ray.rllib", reason="ray[rllib] is not installed")
+    from ray.rllib.algorithms.dqn import DQNConfig
+    from ray.rllib.algorithms.dqn.torch.default_dqn_torch_rl_module import DefaultDQNTorchRLModule
+    from ray.rllib.algorithms.ppo.torch.default_ppo_torch_rl_module import DefaultPPOTorchRLModule
+    from ray.rllib.examples.rl_modules.classes.action_masking_rlm import (
+        ActionMaskingTorchRLModule,
+    )
+
+    from hanabi_search_plugin.wrappers.rllib import as_policy
+
+    obs, mask, view = positions()
+    given = torch.from_numpy(obs)
+    env = make_env()
+    spaces = {"observation_space": env.observation_space, "action_space": env.action_space}
+    for shared in (True, False):
+        settings = {"fcnet_hiddens": [16], "vf_share_layers": shared}
+        module = DefaultPPOTorchRLModule(**spaces, model_config=settings)
+        said = module.compute_values({"obs": given}).detach().numpy()
+        require_values(as_policy(module, GAME), said)
+
+        lstm = {"use_lstm": True, "lstm_cell_size": 16, "max_seq_len": 20}
+        module = DefaultPPOTorchRLModule(**spaces, model_config=lstm | {"vf_share_layers": shared})
+        policy = as_policy(module, GAME)
+        state = torch.utils._pytree.tree_map(
+            lambda leaf: torch.as_tensor(leaf).expand(len(obs), *leaf.shape),
+            module.get_initial_state(),
+        )
+        said = module.compute_values({"obs": given[:, None], "state_in": state})[:, 0]
+        assert isinstance(policy, Value)
+        ours = policy.value(view, policy.start(view))
+        np.testing.assert_allclose(ours, said.detach().numpy(), atol=1e-5)
+        require_cuts(policy)
+    values = DefaultDQNTorchRLModule(**spaces, model_config=DQNConfig().model_config)
+    worth = values.compute_q_values({"obs": given})["qf_preds"].detach().numpy()
+    require_values(as_policy(values, GAME), np.where(mask, worth, -np.inf).max(axis=1))
+
+    env = make_env(("observations", "action_mask"))
+    spaces = {"observation_space": env.observation_space, "action_space": env.action_space}
+    module = ActionMaskingTorchRLModule(**spaces, model_config={"fcnet_hiddens": [16]})
+    seen = {"observations": given, "action_mask": torch.from_numpy(mask).float()}
+    said = module.compute_values({"obs": seen}).detach().numpy()
+    require_values(as_policy(module, GAME), said)
 
 
 # ----------------------------------------------------------------------------------- Tianshou
@@ -396,6 +512,33 @@ def test_tianshou_policies_by_themselves() -> None:
     require_remembers(as_policy(recurrent, GAME), stepped)
     with pytest.raises(UnsupportedError, match="expected a Policy of Tianshou"):
         as_policy(lstm, GAME)
+
+
+def test_critics_of_tianshou() -> None:
+    pytest.importorskip("tianshou", reason="tianshou is not installed")
+    from tianshou.algorithm import PPO
+    from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
+    from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
+    from tianshou.algorithm.optim import AdamOptimizerFactory
+    from tianshou.utils.net.common import Net
+    from tianshou.utils.net.discrete import DiscreteActor, DiscreteCritic
+
+    from hanabi_search_plugin.wrappers.tianshou import as_policy
+
+    obs, mask, _ = positions()
+    space = make_env().action_space
+    net = Net(state_shape=(SIZE,), hidden_sizes=[16])
+    actor = DiscreteActor(preprocess_net=net, action_shape=ACTIONS, softmax_output=False)
+    critic = DiscreteCritic(preprocess_net=Net(state_shape=(SIZE,), hidden_sizes=[16]))
+    policy = DiscreteActorPolicy(actor=actor, action_space=space)
+    algorithm = PPO(policy=policy, critic=critic, optim=AdamOptimizerFactory(lr=1e-3))
+    said = critic(torch.from_numpy(obs)).detach().numpy().flatten()
+    require_values(as_policy(algorithm, GAME), said)
+    assert not isinstance(as_policy(policy, GAME), Value)  # it has none of its own
+    net = Net(state_shape=(SIZE,), action_shape=ACTIONS, hidden_sizes=[16])
+    values = DiscreteQLearningPolicy(model=net, action_space=space)
+    worth = net(obs)[0].detach().numpy()
+    require_values(as_policy(values, GAME), np.where(mask, worth, -np.inf).max(axis=1))
 
 
 # ------------------------------------------------------------------------------ a plain module

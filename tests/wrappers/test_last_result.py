@@ -134,3 +134,50 @@ def test_a_bare_agent_gives_its_results_by_decide() -> None:
     assert played.tolist() == [result.action for result in results]
     alone = agent.decide(memory[1], np.random.default_rng(int(rng.state[1])))
     assert alone.to_dict() == results[1].to_dict()
+
+
+def pettingzoo_games(agent: SearchAgent) -> list[str]:
+    """Notes of the decisions of two games with ``agent`` at every seat."""
+    table, notes = env(colors=2, ranks=3, hand_size=2), []
+    for seed in (1, 2):
+        table.reset(seed=seed)
+        seats = {name: SeatAgent(agent, table, name) for name in table.possible_agents}
+        for name in table.agent_iter():
+            observation, _, termination, truncation, _ = table.last()
+            over = termination or truncation
+            table.step(None if over else seats[name].act(observation))
+            if not over:
+                notes.append(seats[name].last_result.note)
+    return notes
+
+
+def rl_environment_games(agent: SearchAgent) -> list[str]:
+    environment, notes = rl_environment.Environment(spiel_of(GAME)), []
+    environment.seed(2)
+    seats = [as_rl_agent(agent, GAME, player_id=p) for p in range(2)]
+    for _ in range(2):
+        step = environment.reset()
+        while not step.last():
+            seat = seats[step.observations["current_player"]]
+            step = environment.step([seat.step(step).action])
+            notes.append(seat.last_result.note)
+        for seat in seats:
+            seat.step(step)
+    return notes
+
+
+@pytest.mark.parametrize("loop", [pettingzoo_games, rl_environment_games])
+def test_loops_hear_once_of_partners_that_leave_their_policy(
+    loop: Callable[[SearchAgent], list[str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Two seats that each take the other to play SmartBot, which neither does."""
+    agent = upgrade(SmartBot(), GAME, Sparta(rollouts=300, min_rollouts=10, threshold=0.0))
+    notes = loop(agent)
+    assert sum("had to recover" in note for note in notes) > 5
+    heard = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
+    said = [text for text in heard if "rules out" in text]
+    assert len(said) == 1 and "agent.for_all_seats()" in said[0]
+    caplog.clear()
+    notes = loop(agent.for_all_seats())
+    assert not any("rules out" in r.getMessage() for r in caplog.records)
+    assert not any("had to recover" in note for note in notes)

@@ -18,7 +18,7 @@ from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiW
 from hanabi_search_plugin.hanabi.engine.hands import pick_hands
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HandBelief(HandRange, ExplicitBelief):
     """Belief of one seat over its own hand. Made by ``beliefs.exact.private_belief``.
 

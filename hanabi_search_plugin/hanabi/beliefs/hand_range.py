@@ -101,7 +101,7 @@ class Partners(ABC):
         """Each seat's memory under the hands at ``pick``; for the belief's own seat, anything."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HandRange:
     """The distribution over one seat's hand, given what an observer sees (``view``).
 
@@ -269,12 +269,12 @@ class HandRange:
         return self if count == len(self.hands) else self.select(possible)
 
     def recover(self, before: HandRange) -> Self:
-        """Fall back to every hand that hints and visible cards allow, and log a warning.
+        """Fall back to every hand that hints and visible cards allow, and log it.
 
         The evidence of all moves is dropped. The others' memories are those under the likeliest
         hand of ``before``, the range before the event.
         """
-        logger.warning(
+        logger.info(
             "no hand%s explains the partners' moves: seat %d falls back to the hints and the "
             "visible cards at move %d",
             "" if self.exact else " of those kept",

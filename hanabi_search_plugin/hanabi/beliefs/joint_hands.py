@@ -44,7 +44,7 @@ logger = logging.getLogger("hanabi_search_plugin")
 MAX_LISTED = 1 << 20  # information states that ``infostates`` lists
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class JointHands(PublicBelief):
     """The public belief of three players and more. Made by ``beliefs.exact.public_belief``.
 
@@ -113,7 +113,7 @@ class JointHands(PublicBelief):
         steps, ids = self.history.steps, self.history.as_ids(ids)
         listed = self.ancestors(player, turn, len(ids))
         if listed is not None and np.isin(listed, ids).all():
-            logger.warning(
+            logger.info(
                 "no hands of the others explain player %d's move %d: the public belief drops all "
                 "evidence", player, turn,
             )  # fmt: skip

@@ -35,7 +35,7 @@ from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiV
 from hanabi_search_plugin.hanabi.engine.layout import NO_CARD
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HandRanges(PublicBelief):
     """The public belief of two players. Made by ``beliefs.exact.public_belief``."""
 

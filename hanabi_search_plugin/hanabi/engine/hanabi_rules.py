@@ -70,6 +70,11 @@ class HanabiRules(PrivateTokens, Redeterminizes, Replays):
     def __init__(self, config: HanabiConfig | None = None, **parameters: Any) -> None:
         if config is not None and parameters:
             raise ConfigError("expected a config or parameters, got both")
+        if not (config is None or isinstance(config, HanabiConfig)):
+            raise ConfigError(
+                f"config must be a HanabiConfig, got {config!r}: parameters have names, as in "
+                "HanabiGame(players=2)"
+            )
         known = {field.name for field in fields(HanabiConfig)}
         if unknown := sorted(set(parameters) - known):
             raise ConfigError(f"parameters must be from {', '.join(sorted(known))}, got {unknown}")
@@ -316,9 +321,6 @@ class HanabiWorlds(Worlds):
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __repr__(self) -> str:
-        return f"<{len(self)} worlds of {self.game!r}>"
-
     @property
     def current_player(self) -> IntArray:
         return self.rows[:, TURN].astype(np.int64)
@@ -383,9 +385,6 @@ class HanabiView(View):
 
     def __len__(self) -> int:
         return len(self.rows)
-
-    def __repr__(self) -> str:
-        return f"<view of P{self.player} on {len(self)} worlds of {self.game!r}>"
 
     def select(self, index: IntArray | BoolArray) -> HanabiView:
         return HanabiView(self.game, self.player, self.rows[index])

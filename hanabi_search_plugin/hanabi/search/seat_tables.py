@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
-from hanabi_search_plugin.core.policy import Memory, Policy, join, take
+from hanabi_search_plugin.core.policy import Memory, Policy, join, moves_of, take
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.engine import row_kernels
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
@@ -90,7 +90,7 @@ class LockstepTables(Tables):
                     view = self.worlds.select(mine).view(p)
                     streams = Streams(self.streams[mine])
                     memory = take(self._memories[p], mine)
-                    actions = policy.act(view, view.legal, memory, streams)
+                    actions = moves_of(policy, view, memory, streams)
                     self.streams[mine] = streams.state
                     self._step(mine, actions)
 

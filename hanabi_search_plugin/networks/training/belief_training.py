@@ -30,6 +30,7 @@ from hanabi_search_plugin.networks.training.belief_games import (
 )
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
 from hanabi_search_plugin.networks.training.training_settings import BeliefSettings
+from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
 
 Tensor = Any  # torch.Tensor
 
@@ -41,8 +42,9 @@ AT_ONCE = 100  # games measured at a time
 class BeliefRun(TrainingRun):
     """A training of a belief model for ``game`` in a folder; see ``TrainingRun``.
 
-    ``blueprint`` is what everybody plays, ``name`` what it is called, ``options`` those of
-    ``BeliefNet``. Raises UnsupportedError for a game without private tokens.
+    ``blueprint`` is what everybody plays, one policy or one a seat, or names; ``name`` what it is
+    called, ``options`` those of ``BeliefNet``. Raises UnsupportedError for a game without private
+    tokens and for what are no policies.
     """
 
     form = "hanabi-search-plugin belief training 1"
@@ -51,7 +53,7 @@ class BeliefRun(TrainingRun):
     def __init__(
         self,
         game: Game,
-        blueprint: Blueprint,
+        blueprint: AnyBlueprint,
         settings: BeliefSettings,
         folder: str | Path,
         *,
@@ -59,11 +61,12 @@ class BeliefRun(TrainingRun):
         options: dict[str, Any] | None = None,
         device: str = "cpu",
     ) -> None:
-        self.game, self.blueprint, self.settings = require_tokens(game), blueprint, settings
+        self.game, self.settings = require_tokens(game), settings
+        self.blueprint = blueprint_of(blueprint, game)
         require_options("a belief network", BeliefNet, options or {})
         with seeded(settings.seed):
             network = BeliefNet(self.game, **(options or {}))
-        about = {"game": describe_game(self.game), "policy": name or describe(blueprint[0])}
+        about = {"game": describe_game(self.game), "policy": name or describe(self.blueprint[0])}
         super().__init__(
             network, folder, settings=about | {"options": network.options} | asdict(settings),
             rounds=settings.iterations, rate=settings.rate, seed=settings.seed, device=device,

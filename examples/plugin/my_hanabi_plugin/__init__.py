@@ -1,0 +1,1 @@
+"""A game, a policy and a search of one's own, by name in hanabi-search-plugin."""

@@ -224,5 +224,12 @@ def list_names() -> Command:
 
 
 def main() -> None:
-    """The console script."""
-    app()
+    """The console script. Interrupted, it leaves at once, whatever its threads still play."""
+    try:
+        app()
+    except SystemExit as end:
+        if end.code != INTERRUPTED:
+            raise
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)

@@ -131,18 +131,12 @@ def evaluate(
     if save is not None:
         who.hanabi()  # raises now, not after the games
     terminal.show_warnings(console, who.policies)
-    finished = 0
     with ExitStack() as stack:
         going_on = resume is not None and resume.exists()
         lines = stack.enter_context(trace.open("ab" if going_on else "wb")) if trace else None
-        total = games * (2 if who.searching else 1)
-        show = stack.enter_context(terminal.progress_bar(console, "games", total))
         stack.enter_context(compile_progress(console))
 
         def on_game(result: GameResult) -> None:
-            nonlocal finished
-            finished += 1
-            show(finished)
             if lines is not None:
                 lines.writelines(result_files.trace_lines(who.game, result))
                 lines.flush()
@@ -155,6 +149,7 @@ def evaluate(
             threads=threads,
             on_game=on_game,
             resume=resume,
+            progress=console,
         )
     console.print(evaluation_table(evaluation, who.names))
     if save is not None:
@@ -162,6 +157,8 @@ def evaluate(
     content = {"command": "evaluate", "parameters": result_files.parameters(context)}
     result_files.write_json(json_file, content | evaluation.to_dict())
     if evaluation.interrupted:
+        if resume is not None:
+            terminal.say(f"stopped: the same command goes on after the games in {resume}")
         raise typer.Exit(terminal.INTERRUPTED)
 
 

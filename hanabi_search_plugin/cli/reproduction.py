@@ -20,6 +20,7 @@ from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.journal import difference
+from hanabi_search_plugin.evaluation.progress import progress_bar
 from hanabi_search_plugin.evaluation.provenance import describe, versions
 from hanabi_search_plugin.jit import compile_progress
 from hanabi_search_plugin.reproduce import (
@@ -218,7 +219,7 @@ def _trained(console: Console, run: Run, effort: Effort) -> Run:
     from hanabi_search_plugin.reproduce.trained_rows import trained
 
     def finish(name: str, begun: TrainingRun, rounds: int) -> None:
-        with terminal.progress_bar(console, name, rounds) as show:
+        with progress_bar(name, rounds, console=console) as show:
             begun.finish(lambda row: show(begun.done))
 
     return trained(run, effort.folder.parent / "networks", finish)
@@ -229,7 +230,7 @@ def _progress(
     console: Console, run: Run, effort: Effort, *, predictions: bool = False
 ) -> Iterator[Callable[[], None]]:
     games = total(run, effort, predictions=predictions)
-    with terminal.progress_bar(console, run.name, games) as show:
+    with progress_bar(run.name, games, console=console) as show:
         count = itertools.count(1)
         yield lambda: show(next(count))
 

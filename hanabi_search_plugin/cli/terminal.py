@@ -1,13 +1,10 @@
-"""What the commands show on a terminal: the console, warnings and progress."""
+"""What the commands show on a terminal: the console and warnings."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.evaluation.evaluate import warn_of_independent_searches
@@ -18,6 +15,11 @@ INTERRUPTED = 130  # the exit code
 def open_console(json_file: str | None) -> Console:
     """The standard output, or the standard error where the former carries JSON."""
     return Console(stderr=json_file == "-", highlight=False)
+
+
+def say(text: str) -> None:
+    """A line about the run, no result, on the standard error."""
+    Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
 
 
 def show_warnings(console: Console, policies: Blueprint | None = None) -> None:
@@ -36,15 +38,3 @@ def show_warnings(console: Console, policies: Blueprint | None = None) -> None:
     logger.propagate = False
     if policies is not None:
         warn_of_independent_searches(policies)
-
-
-@contextmanager
-def progress_bar(console: Console, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A function that takes how much is done, shown as a bar on a terminal and not elsewhere."""
-    if not console.is_terminal:
-        yield lambda done: None
-        return
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done: bar.update(task, completed=done)

@@ -59,10 +59,10 @@ def to_the_end(
 ) -> R:
     """The run that ``begun`` gives, finished; ``line`` says what a round's metrics and its wall
     seconds look like. TensorBoard gets the metrics where it is installed."""
-    from hanabi_search_plugin.cli.terminal import progress_bar
+    from hanabi_search_plugin.evaluation.progress import progress_bar
     from hanabi_search_plugin.jit import compile_progress
 
-    with compile_progress(console), progress_bar(console, "rounds", rounds) as show:
+    with compile_progress(console), progress_bar("rounds", rounds, console=console) as show:
         run = begun()
         log = _tensorboard(run.folder, run.done)
         show(run.done)

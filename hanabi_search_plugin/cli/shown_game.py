@@ -13,6 +13,7 @@ from hanabi_search_plugin.cli.human import HumanPolicy
 from hanabi_search_plugin.cli.line_ups import HUMAN, LineUp
 from hanabi_search_plugin.core.policy import Policy
 from hanabi_search_plugin.core.result import SearchResult
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.evaluate import without_search
 from hanabi_search_plugin.evaluation.match import SEARCHES, GameResult, deal_game, finished_game
 from hanabi_search_plugin.evaluation.playing import Turn, play_game, self_play
@@ -93,7 +94,7 @@ def print_ending(console: Console, who: LineUp, shown: Shown) -> None:
     """The score, beside the blueprint's on the same deck."""
     best = who.hanabi().config.max_score
     if not shown.finished:
-        score = f"left after {len(shown.result.actions)} moves"
+        score = f"left after {counted(len(shown.result.actions), 'move')}"
     else:
         score = f"score {shown.result.score:g} of {best}"
         if shown.result.lives_left == 0:
@@ -102,7 +103,8 @@ def print_ending(console: Console, who: LineUp, shown: Shown) -> None:
     if shown.blueprint_score is not None and shown.finished:
         console.print(
             f"without the search, on the same deck: {shown.blueprint_score:g}\n"
-            f"{shown.result.changed_moves} moves changed, {shown.result.rollouts:,} rollouts"
+            f"{counted(shown.result.changed_moves, 'move')} changed, "
+            f"{counted(shown.result.rollouts, 'rollout')}"
         )
 
 

@@ -93,7 +93,7 @@ def partners(
     for part in ("learned_from", "held_out"):
         found = record[part]
         console.print(
-            f"{part.replace('_', ' ')}: {found['moves']:,} moves, log loss "
+            f"{part.replace('_', ' ')}: {counted(found['moves'], 'move')}, log loss "
             f"{found['log_loss']:.3f}, the likeliest policy is the true one for "
             f"{100 * found['likeliest_is_true']:.0f} %"
         )

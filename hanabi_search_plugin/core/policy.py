@@ -29,6 +29,7 @@ from hanabi_search_plugin.core.game import (
 )
 from hanabi_search_plugin.core.require import class_given
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.words import counted
 
 # None, an array with one row per world, a list with one entry per world, or a tuple or dict of
 # memories.
@@ -179,7 +180,10 @@ def as_blueprint(policy: Policy | tuple[Policy, ...], num_players: int) -> Bluep
     for each in policies:
         require_policy(each, f"a Policy, or {num_players} of them, one a seat")
     if len(policies) != num_players:
-        raise UnsupportedError(f"expected {num_players} policies, one a seat, got {len(policies)}")
+        raise UnsupportedError(
+            f"expected {counted(num_players, 'policy', 'policies')}, one a seat, "
+            f"got {len(policies)}"
+        )
     return policies
 
 

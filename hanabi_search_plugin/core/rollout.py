@@ -20,6 +20,7 @@ from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import SKIP, Event, FloatArray, IntArray, View, Worlds
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy, Value, take
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.words import counted
 
 LOCKSTEP = 1_000  # worlds stepped together; more where the worlds of one action are more
 
@@ -221,7 +222,7 @@ def moves_of(policy: Policy, view: View, memory: Memory, rng: Streams) -> IntArr
     actions = np.asarray(policy.act(view, view.legal, memory, rng))
     if actions.dtype.kind not in "iu" or actions.shape != (len(view),):
         raise ContractError(
-            f"{policy!r} must act in integers, one for each of {len(view)} worlds, got "
+            f"{policy!r} must act in integers, one for each of {counted(len(view), 'world')}, got "
             f"{actions.dtype} of shape {actions.shape}"
         )
     return actions

@@ -34,6 +34,7 @@ from hanabi_search_plugin.core.game import (
     as_actions,
 )
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.engine import row_kernels
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.encoding import ENCODINGS, encode
@@ -317,7 +318,7 @@ class HanabiWorlds(Worlds):
         return len(self.rows)
 
     def __repr__(self) -> str:
-        return f"<{len(self)} worlds of {self.game!r}>"
+        return f"<{counted(len(self), 'world')} of {self.game!r}>"
 
     @property
     def current_player(self) -> IntArray:
@@ -385,7 +386,7 @@ class HanabiView(View):
         return len(self.rows)
 
     def __repr__(self) -> str:
-        return f"<view of P{self.player} on {len(self)} worlds of {self.game!r}>"
+        return f"<view of P{self.player} on {counted(len(self), 'world')} of {self.game!r}>"
 
     def select(self, index: IntArray | BoolArray) -> HanabiView:
         return HanabiView(self.game, self.player, self.rows[index])

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.cli import options as option
+from hanabi_search_plugin.cli.fitted_table import FittedTable
 from hanabi_search_plugin.cli.option_groups import Fields
 from hanabi_search_plugin.cli.searches import ChosenSearch, SearchOptions
 from hanabi_search_plugin.cli.table_options import (
@@ -162,14 +162,13 @@ def evaluate(
         raise typer.Exit(terminal.INTERRUPTED)
 
 
-def evaluation_table(evaluation: Evaluation, names: tuple[str, ...]) -> Table:
+def evaluation_table(evaluation: Evaluation, names: tuple[str, ...]) -> FittedTable:
     """What ``print(evaluation)`` shows, with the names that the command line was given."""
     figures = evaluation.to_dict()
-    table = Table(
-        title=summary.title(figures, names), box=None, padding=(0, 2, 0, 0), title_justify="left"
+    rows = summary.rows(figures)
+    return FittedTable(
+        summary.HEADINGS,
+        [(row.title, *row.cells) for row in rows],
+        title=summary.title(figures, names),
+        strong=frozenset(number for number, row in enumerate(rows) if row.strong),
     )
-    for heading in summary.HEADINGS:
-        table.add_column(heading, justify="right" if heading else "left")
-    for row in summary.rows(figures):
-        table.add_row(row.title, *row.cells, style="bold" if row.strong else None)
-    return table

@@ -123,7 +123,7 @@ class ProgressLines:
             return
         each = seconds / new
         text += f", {1 / each:,.1f} a second" if each < 1 else f", {duration(each)} each"
-        if self._total is not None:
+        if self._total is not None and self._done < self._total:
             text += f", about {duration(each * (self._total - self._done))} left"
         self._write(text)
 

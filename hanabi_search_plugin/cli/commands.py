@@ -159,6 +159,8 @@ def evaluate(
     if evaluation.interrupted:
         if resume is not None:
             terminal.say(f"stopped: the same command goes on after the games in {resume}")
+        else:
+            terminal.say("stopped: with --resume FILE the same command would go on from here")
         raise typer.Exit(terminal.INTERRUPTED)
 
 

@@ -37,7 +37,6 @@ def record(
     """Play, and say how it went."""
     from hanabi_search_plugin.cli import terminal
     from hanabi_search_plugin.cli.line_ups import line_up
-    from hanabi_search_plugin.evaluation.progress import progress_bar
     from hanabi_search_plugin.hanabi.files.searched_games import record_games
     from hanabi_search_plugin.jit import compile_progress
 
@@ -49,7 +48,7 @@ def record(
     scores: list[float] = []
     seconds = 0.0
     try:
-        with progress_bar("games", games, console=console) as show:
+        with terminal.progress_bar(console, "games", games) as show:
 
             def on_game(result: GameResult) -> None:
                 nonlocal seconds

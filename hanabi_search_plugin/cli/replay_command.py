@@ -13,7 +13,6 @@ from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli import render, result_files, terminal
 from hanabi_search_plugin.cli.line_ups import per_seat
 from hanabi_search_plugin.core.words import counted
-from hanabi_search_plugin.evaluation.progress import progress_bar
 from hanabi_search_plugin.evaluation.provenance import versions
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.files import replay as engine
@@ -54,7 +53,7 @@ def replay(
         assert policy is not None
         return blueprint_of(per_seat(policy, config.players, "policy"), HanabiGame(config))
 
-    with progress_bar("games", None, console=console) as show, compile_progress(console):
+    with terminal.progress_bar(console, "games", None) as show, compile_progress(console):
         report = engine.replay(
             read_games(file),
             None if policy is None else blueprint,

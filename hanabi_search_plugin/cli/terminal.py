@@ -1,8 +1,10 @@
-"""What the commands show on a terminal: the console and warnings."""
+"""What the commands show on a terminal: the console, warnings and progress."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from rich.console import Console
 
@@ -38,3 +40,12 @@ def show_warnings(console: Console, policies: Blueprint | None = None) -> None:
     logger.propagate = False
     if policies is not None:
         warn_of_independent_searches(policies)
+
+
+def progress_bar(
+    console: Console, what: str, total: int | None, *, done: int = 0
+) -> AbstractContextManager[Callable[[int], None]]:
+    """As ``evaluation.progress.progress_bar``, which is imported now."""
+    from hanabi_search_plugin.evaluation.progress import progress_bar
+
+    return progress_bar(what, total, done=done, console=console)

@@ -28,7 +28,7 @@ def progress_bar(
     """A function that takes how many of ``total`` (None: not known) are done, shown as ``what``.
 
     ``done`` of them are done before, which the rate leaves out. ``console`` shows the bar (True:
-    the standard error; False: nothing is shown).
+    the standard error; False, or a quiet one: nothing is shown).
     """
     if console is False:
         yield lambda done: None
@@ -36,6 +36,9 @@ def progress_bar(
     from rich.console import Console
 
     screen = Console(stderr=True) if console is True else console
+    if screen.quiet:
+        yield lambda done: None
+        return
     if screen.is_terminal or screen.is_jupyter:
         with _bar(what, total, done, screen) as show:
             yield show

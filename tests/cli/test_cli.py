@@ -412,6 +412,7 @@ def test_an_interrupt_prints_and_writes_what_is_finished(tmp_path: Path) -> None
     assert 3 <= content["games"] < content["requested_games"] == 2000
     assert len(content["scores"]) == len(content["blueprint_scores"]) == content["games"]
     assert f"{content['games']} games of 2,000, interrupted" in " ".join(stdout.split())
+    assert f"stopped: the same command goes on after the games in {kept}\n" in stderr
 
 
 def test_a_closed_pipe_is_no_error() -> None:

@@ -91,8 +91,9 @@ def test_a_bar_on_a_terminal_and_nothing_where_it_is_off(capsys: Any) -> None:
         show(3)
     assert isinstance(screen.file, io.StringIO)
     assert "games" in screen.file.getvalue() and "3/7" in screen.file.getvalue()
-    with progress_bar("games", 7, console=False) as show:
-        show(3)
+    for console in (False, Console(force_terminal=True, quiet=True)):
+        with progress_bar("games", 7, console=console) as show:
+            show(3)
     assert capsys.readouterr() == ("", "")
 
 

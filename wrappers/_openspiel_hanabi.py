@@ -18,6 +18,7 @@ import pyspiel
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import NOBODY, UNSEEN, History, View
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView, HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.layout import (
@@ -181,7 +182,8 @@ class HistoryRecord:
         row = _row(view)
         if row[MOVES] != 0:
             raise UnsupportedError(
-                f"a history must begin before the first move, got one after {row[MOVES]} moves"
+                "a history must begin before the first move, got one after "
+                f"{counted(int(row[MOVES]), 'move')}"
             )
         game, seat = view.game, view.player
         assert isinstance(game, HanabiGame)

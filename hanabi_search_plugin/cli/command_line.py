@@ -176,6 +176,14 @@ def evaluate() -> Command:
 
 
 @app.command()
+def compare() -> Command:
+    """Result files beside each other: what was gained, game by game on the same decks."""
+    from hanabi_search_plugin.cli.compare_command import compare
+
+    return compare
+
+
+@app.command()
 def record() -> Command:
     """Searched games, and what every move was worth, in files to learn from (train clone)."""
     from hanabi_search_plugin.cli.record import record
@@ -224,5 +232,12 @@ def list_names() -> Command:
 
 
 def main() -> None:
-    """The console script."""
-    app()
+    """The console script. Interrupted, it leaves at once, whatever its threads still play."""
+    try:
+        app()
+    except SystemExit as end:
+        if end.code != INTERRUPTED:
+            raise
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.cli import options as option
+from hanabi_search_plugin.cli.fitted_table import FittedTable
 from hanabi_search_plugin.cli.option_groups import Fields
 from hanabi_search_plugin.cli.searches import ChosenSearch, SearchOptions
 from hanabi_search_plugin.cli.table_options import (
@@ -195,18 +195,12 @@ def evaluate(
     if save is not None:
         who.hanabi()  # raises now, not after the games
     terminal.show_warnings(console, who.policies)
-    finished = 0
     with ExitStack() as stack:
         going_on = resume is not None and resume.exists()
         lines = stack.enter_context(trace.open("ab" if going_on else "wb")) if trace else None
-        total = games * (2 if who.searching else 1)
-        show = stack.enter_context(terminal.progress_bar(console, "games", total))
         stack.enter_context(compile_progress(console))
 
         def on_game(result: GameResult) -> None:
-            nonlocal finished
-            finished += 1
-            show(finished)
             if lines is not None:
                 lines.writelines(result_files.trace_lines(who.game, result))
                 lines.flush()
@@ -219,6 +213,7 @@ def evaluate(
             threads=threads,
             on_game=on_game,
             resume=resume,
+            progress=console,
         )
     console.print(evaluation_table(evaluation, who.names))
     if save is not None:
@@ -226,17 +221,20 @@ def evaluate(
     content = {"command": "evaluate", "parameters": result_files.parameters(context)}
     result_files.write_json(json_file, content | evaluation.to_dict())
     if evaluation.interrupted:
+        if resume is not None:
+            terminal.say(f"stopped: the same command goes on after the games in {resume}")
+        else:
+            terminal.say("stopped: with --resume FILE the same command would go on from here")
         raise typer.Exit(terminal.INTERRUPTED)
 
 
-def evaluation_table(evaluation: Evaluation, names: tuple[str, ...]) -> Table:
+def evaluation_table(evaluation: Evaluation, names: tuple[str, ...]) -> FittedTable:
     """What ``print(evaluation)`` shows, with the names that the command line was given."""
     figures = evaluation.to_dict()
-    table = Table(
-        title=summary.title(figures, names), box=None, padding=(0, 2, 0, 0), title_justify="left"
+    rows = summary.rows(figures)
+    return FittedTable(
+        summary.HEADINGS,
+        [(row.title, *row.cells) for row in rows],
+        title=summary.title(figures, names),
+        strong=frozenset(number for number, row in enumerate(rows) if row.strong),
     )
-    for heading in summary.HEADINGS:
-        table.add_column(heading, justify="right" if heading else "left")
-    for row in summary.rows(figures):
-        table.add_row(row.title, *row.cells, style="bold" if row.strong else None)
-    return table

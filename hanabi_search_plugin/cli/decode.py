@@ -17,6 +17,7 @@ from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli import result_files, terminal
 from hanabi_search_plugin.cli.option_groups import Given
 from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.files.observation import SeenGame, configuration_of, rows_of, seen
 from hanabi_search_plugin.jit import compile_progress
@@ -51,7 +52,8 @@ def decode(
         rows = rows_of(config, vectors, seat=seat, encoding=encoding)
     views = [seen(config, row, seat) for row in rows]
     console.print(
-        f"{config.players} players, {config.colors} colours, {config.ranks} ranks, "
+        f"{config.players} players, {counted(config.colors, 'colour')}, "
+        f"{counted(config.ranks, 'rank')}, "
         f"{config.observation_type} as {encoding}, seen by P{seat}"
     )
     for number, (row, view) in enumerate(zip(rows, views, strict=True)):

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hanabi_search_plugin import plugins
+from hanabi_search_plugin.cli.fitted_table import FittedTable
 from hanabi_search_plugin.cli.searches import NONE, SEARCHES
 from hanabi_search_plugin.cli.table_options import HANABI
 from hanabi_search_plugin.cli.terminal import show_warnings
@@ -60,7 +61,7 @@ def list_names() -> None:
 def _names_table(kind: str) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in (kind, "what it is", "source"):
-        table.add_column(heading)
+        table.add_column(heading, overflow="fold")  # addresses are longer than narrow columns
     return table
 
 
@@ -85,20 +86,16 @@ def _networks_table() -> Table:
     return table
 
 
-def _self_play_table() -> Table:
+def _self_play_table() -> FittedTable:
     """Means of the policies by themselves, both conventions of the last life."""
-    table = Table(
-        title="mean scores in self-play: a lost game counts nothing / keeps its points",
-        title_justify="left",
-        box=None,
-        padding=(0, 2, 0, 0),
-    )
-    table.add_column("policy")
     scores = self_play_scores()
-    for players in ("2", "3", "4", "5"):
-        table.add_column(f"{players} players", justify="right")
+    rows = []
     for entry in policies():
-        rows = scores.get(entry.name, {})
-        cells = [f"{rows[p]['zero'][0]:.2f} / {rows[p]['keep'][0]:.2f}" for p in sorted(rows)]
-        table.add_row(entry.name, *cells)
-    return table
+        found = scores.get(entry.name, {})
+        cells = [f"{found[p]['zero'][0]:.2f} / {found[p]['keep'][0]:.2f}" for p in sorted(found)]
+        rows.append((entry.name, *cells))
+    return FittedTable(
+        ("policy", *(f"{players} players" for players in (2, 3, 4, 5))),
+        rows,
+        title="mean scores in self-play: a lost game counts nothing / keeps its points",
+    )

@@ -17,6 +17,7 @@ from hanabi_search_plugin.cli.table_options import (
 )
 from hanabi_search_plugin.core.agent import TeamSearch
 from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.words import counted
 
 if TYPE_CHECKING:
     from hanabi_search_plugin.evaluation.match import GameResult
@@ -70,9 +71,12 @@ def record(
     finally:
         if scores:
             mean, cost = sum(scores) / len(scores), seconds / len(scores)
-            text = f"{len(scores)} games played: mean {mean:.2f}, {cost:.2f} CPU seconds each"
+            played = counted(len(scores), "game")
+            text = f"{played} played: mean {mean:.2f}, {cost:.2f} CPU seconds each"
             console.print(text, soft_wrap=True)
-    console.print(f"{games} games are in {out}", soft_wrap=True)
+    console.print(
+        f"{counted(games, 'game')} {'is' if games == 1 else 'are'} in {out}", soft_wrap=True
+    )
 
 
 def _by_game(table: Seating, search: ChosenSearch, players: int) -> list[Seating]:

@@ -12,6 +12,7 @@ from rich.table import Table
 from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli import result_files, terminal
 from hanabi_search_plugin.cli.line_ups import per_seat
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.provenance import versions
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.files import replay as engine
@@ -75,7 +76,7 @@ def _print_replay(console: Console, report: Any) -> None:
         rule = report.bomb or "no single rule fits"
         table.add_row("bombed games", f"{report.bombed}, recorded score: {rule}")
     if report.agreement is not None:
-        share = f"{100 * report.agreement:.2f} % of {report.decisions:,} decisions"
+        share = f"{100 * report.agreement:.2f} % of {counted(report.decisions, 'decision')}"
         table.add_row("agreement", share)
     console.print(table)
     for problem in report.problems:

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table as RichTable
 
 from hanabi_search_plugin.cli import options as option
-from hanabi_search_plugin.cli import result_files, terminal, training_runs
-from hanabi_search_plugin.core.errors import ConfigError, RecordError
+from hanabi_search_plugin.cli import result_files, terminal
+from hanabi_search_plugin.cli.fitted_table import FittedTable
+from hanabi_search_plugin.cli.measuring import (
+    Measured,
+    Part,
+    measure_parts,
+    obstacles_of,
+    parts_of,
+    table_of,
+)
+from hanabi_search_plugin.core.errors import ConfigError, RecordError, UnsupportedError
 from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.journal import difference
 from hanabi_search_plugin.evaluation.provenance import describe, versions
@@ -29,24 +37,12 @@ from hanabi_search_plugin.reproduce import (
     ris_mcts_paper,
     sparta_paper,
 )
-from hanabi_search_plugin.reproduce.measure import (
-    Effort,
-    average,
-    by_turn,
-    measure,
-    paired,
-    predictions,
-    total,
-    unmeasured,
-)
-from hanabi_search_plugin.reproduce.plan import Curve, Figure, Plan, Run, Table
+from hanabi_search_plugin.reproduce.measure import Effort, average, by_turn, paired, unmeasured
+from hanabi_search_plugin.reproduce.plan import Curve, Figure, Plan, Table
 from hanabi_search_plugin.reproduce.plot import plot
 
-if TYPE_CHECKING:
-    from hanabi_search_plugin.networks.training.training_run import TrainingRun
-
 PLANS: tuple[Plan, ...] = (*sparta_paper.PLANS, *ris_mcts_paper.PLANS, *lbs_paper.PLANS)
-_WIDE = 200  # columns where the output is no terminal
+_WIDE = 1_000  # columns where the output is no terminal
 
 
 def reproduce(
@@ -65,37 +61,63 @@ def reproduce(
     ] = "",
     seed: option.Seed = 7,
     threads: option.Threads = 1,
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run", help="Say what would be played, what it costs and needs; play nothing."
+        ),
+    ] = False,
     out: option.Out = Path("runs"),
 ) -> None:
-    """Measure what is missing, print it beside the paper's, and write DIR/NAME.json (and .png)."""
+    """Measure what is missing, print it beside the paper's, and write DIR/NAME.json (and .png).
+
+    The cheapest rows come first. Ctrl-C prints what there is, and writes DIR/NAME.partial.json.
+    """
     plan = _plan(what)
     wanted = _wanted(plan, only)
     require_integer("games", games, 1)
     require_integer("threads", threads, 1)
     require_integer("seed", seed, 0)
-    if isinstance(plan, Figure):
-        require_extra("plots", "a figure", "matplotlib")  # before any game is played
     effort = Effort(games, seed, threads, out / "games")
-    effort.folder.mkdir(parents=True, exist_ok=True)
-    result_files.check_files(out=out / f"{plan.name}.json")
+    parts = parts_of(plan, wanted, effort)
     console = terminal.open_console(None)
     if not console.is_terminal:
         console.width = _WIDE
+    if dry_run:
+        console.print(table_of(parts, threads))
+        return
+    _require_something(parts, only)
+    effort.folder.mkdir(parents=True, exist_ok=True)
+    whole, partial = out / f"{plan.name}.json", out / f"{plan.name}.partial.json"
+    result_files.check_files(out=whole)
     terminal.show_warnings(console)
+    drawn = isinstance(plan, Figure) and _can_draw()
+    before = _before(whole, effort) if only else {}
+    with compile_progress(console):
+        found = measure_parts(console, parts, effort)
     content: dict[str, Any] = {"command": "reproduce", "what": plan.name}
     content |= {"title": plan.title, "note": plan.note}
     content |= {"games": effort.games, "seed": effort.seed, "threads": effort.threads}
     content |= {"versions": versions()}
-    before = _before(out / f"{plan.name}.json", effort) if only else {}
-    with compile_progress(console):
-        if isinstance(plan, Figure):
-            content |= {"kind": plan.kind, "ticks": list(plan.ticks), "axis": plan.axis}
-            content["curves"] = list(_curves(console, plan, effort, wanted, before))
-        else:
-            content["hidden"] = list(plan.hidden)
-            content["rows"] = _rows(console, plan, effort, wanted, before)
+    if isinstance(plan, Figure):
+        content |= {"kind": plan.kind, "ticks": list(plan.ticks), "axis": plan.axis}
+        content["curves"] = list(_curves(plan, found, wanted, before))
+    else:
+        content["hidden"] = list(plan.hidden)
+        content["rows"] = _rows(plan, found, effort, obstacles_of(parts), before)
     _print(console, content)
-    _write(out, plan, content)
+    for why, labels in _by_reason(obstacles_of(parts)).items():
+        console.print(f"not measured: {'; '.join(labels)}: {why}", markup=False, soft_wrap=True)
+    if found.interrupted:
+        _write(partial, content | {"interrupted": True})
+        terminal.say(f"stopped: what there is stands in {partial}; this goes on:")
+        terminal.say(_command(plan, effort, only, out))
+        raise typer.Exit(terminal.INTERRUPTED)
+    _write(whole, content)
+    partial.unlink(missing_ok=True)
+    if drawn:
+        with atomic_write(out / f"{plan.name}.png") as file:
+            plot(content, file)
 
 
 def names() -> str:
@@ -130,13 +152,51 @@ def _before(path: Path, effort: Effort) -> dict[str, dict[str, Any]]:
     return {part["label"]: part for part in content.get("rows", []) + content.get("curves", [])}
 
 
+def _require_something(parts: Sequence[Part], only: str) -> None:
+    """Raises UnsupportedError where what was asked for, or all that there is, cannot be played."""
+    obstacles = obstacles_of(parts)
+    if obstacles and (only or len(obstacles) == len(parts)):
+        label, why = next(iter(obstacles.items()))
+        raise UnsupportedError(f"{label}: {why}")
+
+
+def _can_draw() -> bool:
+    try:
+        require_extra("plots", "a figure", "matplotlib")
+    except UnsupportedError as error:
+        terminal.say(f"numbers alone, since {error}")
+        return False
+    return True
+
+
+def _by_reason(obstacles: Mapping[str, str]) -> dict[str, list[str]]:
+    out: dict[str, list[str]] = {}
+    for label, why in obstacles.items():
+        out.setdefault(why, []).append(label)
+    return out
+
+
+def _command(plan: Plan, effort: Effort, only: str, out: Path) -> str:
+    """The command line that goes on."""
+    words = ["hanabi-search", "reproduce", plan.name, "--games", str(effort.games)]
+    words += ["--only", only] if only else []
+    words += ["--seed", str(effort.seed), "--threads", str(effort.threads), "--out", str(out)]
+    return shlex.join(words)
+
+
 def _rows(
-    console: Console, table: Table, effort: Effort, wanted: set[str], before: Mapping[str, Any]
+    table: Table,
+    found: Measured,
+    effort: Effort,
+    obstacles: Mapping[str, str],
+    before: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     rows = {row.label: (row, unmeasured(row)) for row in table.rows}
-    for label, (row, told) in rows.items():
-        if row.run is not None and label in wanted:
-            told["measured"] = _measured(console, row.run, effort)
+    for place, (label, (row, told)) in enumerate(rows.items()):
+        if (place, 0) in found.figures:
+            told["measured"] = found.figures[place, 0]
+        elif label in obstacles:
+            told["obstacle"] = obstacles[label]
         elif label in before and _same(before[label]["run"], told["run"]):
             told["measured"] = before[label]["measured"]
         if row.run is not None and told["measured"] is None:
@@ -156,51 +216,39 @@ def _same(before: Any, now: Any) -> bool:
     return difference(before, now) is None
 
 
-def _measured(console: Console, run: Run, effort: Effort) -> dict[str, Any]:
-    with _progress(console, run, effort) as on_game:
-        measured = measure(run, effort, on_game)
-    if measured.pop("interrupted"):
-        raise typer.Exit(terminal.INTERRUPTED)
-    return measured
-
-
-def _curves(
-    console: Console, figure: Figure, effort: Effort, wanted: set[str], before: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
-    parts = {"turns": _by_turn, "beliefs": _by_belief}.get(figure.kind, _by_run)
-    for curve in figure.curves:
-        told = {"label": curve.label, "runs": describe(curve.runs)}
-        if curve.label in wanted:
-            yield told | parts(console, figure, curve, effort)
-        elif curve.label in before and _same(before[curve.label]["runs"], told["runs"]):
-            yield before[curve.label]
-
-
 Parts = dict[str, list[dict[str, Any]]]  # of a curve: its points, and what else its rows need
 
 
-def _by_turn(console: Console, _: Figure, curve: Curve, effort: Effort) -> Parts:
-    (run,) = curve.runs
-    with _progress(console, run, effort, predictions=True) as on_game:
-        lines = predictions(run, effort, on_game)
-    turns = enumerate(by_turn(lines), start=1)
-    return {"points": [{"x": turn, **average(values)} for turn, values in turns if values]}
+def _curves(
+    figure: Figure, found: Measured, wanted: set[str], before: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    for place, curve in enumerate(figure.curves):
+        told = {"label": curve.label, "runs": describe(curve.runs)}
+        figures = [found.figures.get((place, one)) for one in range(len(curve.runs))]
+        if any(figures):
+            yield told | _points(figure, curve, figures)
+        elif (
+            curve.label in before
+            and curve.label not in wanted
+            and _same(before[curve.label]["runs"], told["runs"])
+        ):
+            yield before[curve.label]
 
 
-def _by_belief(console: Console, _: Figure, curve: Curve, effort: Effort) -> Parts:
-    (run,) = curve.runs
-    with _progress(console, run, effort, predictions=True) as on_game:
-        lines = measured_beliefs.qualities(run, effort, on_game)
-    return {
-        "points": list(measured_beliefs.by_turn(lines, curve.label)),
-        "ranges": list(measured_beliefs.by_range(lines, curve.label)),
-    }
-
-
-def _by_run(console: Console, figure: Figure, curve: Curve, effort: Effort) -> Parts:
+def _points(figure: Figure, curve: Curve, figures: Sequence[Any]) -> Parts:
+    """``figures`` of its runs: lines of games, or a measurement; None where there is none."""
+    if figure.kind == "turns":
+        turns = enumerate(by_turn(figures[0]), start=1)
+        return {"points": [{"x": turn, **average(values)} for turn, values in turns if values]}
+    if figure.kind == "beliefs":
+        return {
+            "points": list(measured_beliefs.by_turn(figures[0], curve.label)),
+            "ranges": list(measured_beliefs.by_range(figures[0], curve.label)),
+        }
     points = []
-    for place, run in enumerate(curve.runs):
-        measured = _measured(console, _trained(console, run, effort), effort)
+    for place, (run, measured) in enumerate(zip(curve.runs, figures, strict=True)):
+        if measured is None:
+            continue
         x = place
         if figure.kind == "costs":
             x = measured["cpu_seconds_per_game"]
@@ -210,43 +258,10 @@ def _by_run(console: Console, figure: Figure, curve: Curve, effort: Effort) -> P
     return {"points": points}
 
 
-def _trained(console: Console, run: Run, effort: Effort) -> Run:
-    """The run with its networks, which are trained now where they are not finished."""
-    if run.training is None:
-        return run
-    training_runs.begin(threads=1, evaluation_games=0)
-    from hanabi_search_plugin.reproduce.trained_rows import trained
-
-    def finish(name: str, begun: TrainingRun, rounds: int) -> None:
-        with terminal.progress_bar(console, name, rounds) as show:
-            begun.finish(lambda row: show(begun.done))
-
-    return trained(run, effort.folder.parent / "networks", finish)
-
-
-@contextmanager
-def _progress(
-    console: Console, run: Run, effort: Effort, *, predictions: bool = False
-) -> Iterator[Callable[[], None]]:
-    games = total(run, effort, predictions=predictions)
-    with terminal.progress_bar(console, run.name, games) as show:
-        count = itertools.count(1)
-        yield lambda: show(next(count))
-
-
 def _print(console: Console, content: dict[str, Any]) -> None:
-    table = RichTable(
-        title=f"{content['title']}; {content['games']} games a searched row, "
-        f"seed {content['seed']}",
-        title_justify="left",
-        box=None,
-        padding=(0, 2, 0, 0),
-    )
-    for number, name in enumerate(report.headings(content)):
-        table.add_column(name, justify="right" if number else "left", no_wrap=number < 4)
-    for cells in report.rows(content):
-        table.add_row(*cells)
-    console.print(table)
+    games = f"{counted(content['games'], 'game')} a searched row, seed {content['seed']}"
+    title = f"{content['title']}; {games}"
+    console.print(FittedTable(report.headings(content), report.rows(content), title=title))
     if "rows" in content:
         console.print(
             "CPU s, rollouts (of a tree: iterations) and likelihoods (policy evaluations of "
@@ -256,12 +271,9 @@ def _print(console: Console, content: dict[str, Any]) -> None:
         console.print(content["note"], markup=False)
 
 
-def _write(out: Path, plan: Plan, content: dict[str, Any]) -> None:
-    with atomic_write(out / f"{plan.name}.json") as file:
+def _write(path: Path, content: dict[str, Any]) -> None:
+    with atomic_write(path) as file:
         file.write(text(content).encode())
-    if isinstance(plan, Figure):
-        with atomic_write(out / f"{plan.name}.png") as file:
-            plot(content, file)
 
 
 def text(content: Mapping[str, Any]) -> str:

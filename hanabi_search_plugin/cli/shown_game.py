@@ -14,6 +14,7 @@ from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.game import History
 from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.core.result import SearchResult
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.evaluate import without_search
 from hanabi_search_plugin.evaluation.match import SEARCHES, GameResult, deal_game, finished_game
 from hanabi_search_plugin.evaluation.playing import RunningGame, Turn, self_play
@@ -149,7 +150,7 @@ def print_ending(console: Console, who: LineUp, shown: Shown, seed: int) -> None
     """The score, beside the blueprint's on the same deck; to people the seed, too."""
     best = who.hanabi().config.max_score
     if not shown.finished:
-        score = f"left after {len(shown.result.actions)} moves"
+        score = f"left after {counted(len(shown.result.actions), 'move')}"
     else:
         score = f"score {shown.result.score:g} of {best}"
         if shown.result.lives_left == 0:
@@ -162,7 +163,8 @@ def print_ending(console: Console, who: LineUp, shown: Shown, seed: int) -> None
     if shown.blueprint_score is not None and shown.finished:
         console.print(
             f"without the search, on the same deck: {shown.blueprint_score:g}\n"
-            f"{shown.result.changed_moves} moves changed, {shown.result.rollouts:,} rollouts"
+            f"{counted(shown.result.changed_moves, 'move')} changed, "
+            f"{counted(shown.result.rollouts, 'rollout')}"
         )
 
 

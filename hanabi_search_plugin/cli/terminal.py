@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.evaluation.evaluate import warn_of_independent_searches
@@ -18,6 +17,11 @@ INTERRUPTED = 130  # the exit code
 def open_console(json_file: str | None) -> Console:
     """The standard output, or the standard error where the former carries JSON."""
     return Console(stderr=json_file == "-", highlight=False)
+
+
+def say(text: str) -> None:
+    """A line about the run, no result, on the standard error."""
+    Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
 
 
 def show_warnings(console: Console, policies: Blueprint | None = None) -> None:
@@ -38,13 +42,10 @@ def show_warnings(console: Console, policies: Blueprint | None = None) -> None:
         warn_of_independent_searches(policies)
 
 
-@contextmanager
-def progress_bar(console: Console, what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """A function that takes how much is done, shown as a bar on a terminal and not elsewhere."""
-    if not console.is_terminal:
-        yield lambda done: None
-        return
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done: bar.update(task, completed=done)
+def progress_bar(
+    console: Console, what: str, total: int | None, *, done: int = 0
+) -> AbstractContextManager[Callable[[int], None]]:
+    """As ``evaluation.progress.progress_bar``, which is imported now."""
+    from hanabi_search_plugin.evaluation.progress import progress_bar
+
+    return progress_bar(what, total, done=done, console=console)

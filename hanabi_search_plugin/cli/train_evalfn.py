@@ -15,6 +15,7 @@ from hanabi_search_plugin.cli.option_groups import Fields
 from hanabi_search_plugin.cli.terminal import open_console, show_warnings
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.settings import settings_of
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.jit import compile_progress
 from hanabi_search_plugin.learning import evalfn_training, partner_training
@@ -88,11 +89,11 @@ def partners(
     training = replace(settings, partners=policy_names(partners), configs=_configs(players))
     console = open_console(None)
     with compile_progress(console):
-        record = partner_training.train(training, out)
+        record = partner_training.train(training, out, progress=console)
     for part in ("learned_from", "held_out"):
         found = record[part]
         console.print(
-            f"{part.replace('_', ' ')}: {found['moves']:,} moves, log loss "
+            f"{part.replace('_', ' ')}: {counted(found['moves'], 'move')}, log loss "
             f"{found['log_loss']:.3f}, the likeliest policy is the true one for "
             f"{100 * found['likeliest_is_true']:.0f} %"
         )
@@ -119,8 +120,8 @@ class _Printer:
 
     def on_stage(self, number: int, stage: Stage) -> None:
         self.console.print(
-            f"stage {number}: {stage.games} games, {stage.iterations:,} iterations a decision, "
-            f"C = {stage.exploration:g}"
+            f"stage {number}: {counted(stage.games, 'game')}, "
+            f"{counted(stage.iterations, 'iteration')} a decision, C = {stage.exploration:g}"
         )
 
     def on_game(self, number: int, game: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -62,10 +63,12 @@ def to_the_end(
     from hanabi_search_plugin.cli.terminal import progress_bar
     from hanabi_search_plugin.jit import compile_progress
 
-    with compile_progress(console), progress_bar(console, "rounds", rounds) as show:
+    with ExitStack() as stack:
+        stack.enter_context(compile_progress(console))
         run = begun()
         log = _tensorboard(run.folder, run.done)
-        show(run.done)
+        bar = progress_bar(console, "rounds", rounds, done=run.done)
+        show = stack.enter_context(bar)
         while not run.finished:
             began = time.perf_counter()
             try:

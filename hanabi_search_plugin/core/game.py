@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.require import class_given
+from hanabi_search_plugin.core.words import counted
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -67,7 +68,7 @@ class View(ABC):
     player: int
 
     def __repr__(self) -> str:
-        return f"<view of P{self.player} on {len(self)} worlds of {self.game!r}>"
+        return f"<view of P{self.player} on {counted(len(self), 'world')} of {self.game!r}>"
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -108,7 +109,7 @@ class Worlds(ABC):
     game: Game
 
     def __repr__(self) -> str:
-        return f"<{len(self)} worlds of {self.game!r}>"
+        return f"<{counted(len(self), 'world')} of {self.game!r}>"
 
     @abstractmethod
     def __len__(self) -> int: ...
@@ -195,7 +196,7 @@ def as_actions(actions: object, worlds: int) -> IntArray:
     """A copy of ``actions``, [worlds] int64. Raises IllegalActionError for other things."""
     given = np.array(actions)
     if given.shape != (worlds,):
-        raise IllegalActionError(f"expected {worlds} actions, got shape {given.shape}")
+        raise IllegalActionError(f"expected {counted(worlds, 'action')}, got shape {given.shape}")
     if worlds and given.dtype.kind not in "iu":
         raise IllegalActionError(f"expected actions in integers, got {given.dtype}")
     return given.astype(np.int64)

@@ -29,6 +29,7 @@ from hanabi_search_plugin.core.game import (
 )
 from hanabi_search_plugin.core.require import class_given
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.words import counted
 
 # None, an array with one row per world, a list with one entry per world, or a tuple or dict of
 # memories.
@@ -180,8 +181,8 @@ def require_moves(policy: Policy, given: object, legal: BoolArray) -> IntArray:
     actions, size = np.asarray(given), len(legal)
     if actions.dtype.kind not in "iu" or actions.shape != (size,):
         raise ContractError(
-            f"{policy!r} must act in integers, one for each of {size} worlds, got {actions.dtype} "
-            f"of shape {actions.shape}"
+            f"{policy!r} must act in integers, one for each of {counted(size, 'world')}, got "
+            f"{actions.dtype} of shape {actions.shape}"
         )
     known = (actions >= 0) & (actions < legal.shape[1])
     right = known & legal[np.arange(size), np.where(known, actions, 0)]
@@ -208,7 +209,10 @@ def as_blueprint(policy: Policy | tuple[Policy, ...], num_players: int) -> Bluep
     for each in policies:
         require_policy(each, f"a Policy, or {num_players} of them, one a seat")
     if len(policies) != num_players:
-        raise UnsupportedError(f"expected {num_players} policies, one a seat, got {len(policies)}")
+        raise UnsupportedError(
+            f"expected {counted(num_players, 'policy', 'policies')}, one a seat, "
+            f"got {len(policies)}"
+        )
     return policies
 
 

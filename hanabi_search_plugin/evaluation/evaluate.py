@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,14 +18,24 @@ from hanabi_search_plugin.core.errors import RecordError
 from hanabi_search_plugin.core.game import FloatArray, Game, require_game
 from hanabi_search_plugin.core.policy import Blueprint, Value
 from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.core.words import counted
+from hanabi_search_plugin.evaluation.frame import frame_of
 from hanabi_search_plugin.evaluation.journal import Checkpoint
 from hanabi_search_plugin.evaluation.match import GameResult, Match, Side, searching_seats
+from hanabi_search_plugin.evaluation.progress import progress_bar
 from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb, versions
 from hanabi_search_plugin.evaluation.summary import as_text
 from hanabi_search_plugin.jit import compile_seconds
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 _logger = logging.getLogger("hanabi_search_plugin")
+
+
+RESULTS = "hanabi-search-plugin results 1"
+"""The form of ``Evaluation.to_dict``: docs/results.md."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,11 +115,26 @@ class Evaluation:
         return as_text(self.to_dict(), self.names)
 
     def __repr__(self) -> str:
-        return f"<Evaluation of {', '.join(self.names)}: {len(self.games)} games, mean {self.mean}>"
+        games = counted(len(self.games), "game")
+        return f"<Evaluation of {', '.join(self.names)}: {games}, mean {self.mean}>"
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with a row a game: docs/results.md names its columns.
+
+        Raises UnsupportedError without pandas.
+        """
+        return frame_of(
+            self.games,
+            self.baseline,
+            seed=self.parameters["seed"],
+            best=self.best,
+            searched=self.searched,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types; a mean of nothing, or a standard error of one game, is None."""
-        out: dict[str, Any] = {"games": len(self.games), "requested_games": self.requested}
+        out: dict[str, Any] = {"format": RESULTS}
+        out |= {"games": len(self.games), "requested_games": self.requested}
         out |= _summary(self.games, self.best)
         if self.baseline is not None:
             reference = _summary(self.baseline, self.best)
@@ -126,7 +151,7 @@ class Evaluation:
             out["fallback_share"] = sum(fallbacks) / searched if searched else None
             out["fallback_games"] = _mean([moves > 0 for moves in fallbacks])
             out["depth"] = _mean([game.depth for game in self.games if game.depth is not None])
-        out |= {"scores": self.scores.tolist()}
+        out |= {"numbers": [game.game for game in self.games], "scores": self.scores.tolist()}
         if self.baseline is not None:
             out["blueprint_scores"] = self.baseline_scores.tolist()
         out |= {"peak_rss_mb": self.peak_rss_mb, "compile_seconds": self.compile_seconds}
@@ -143,6 +168,7 @@ def evaluate(
     threads: int = 1,
     on_game: Callable[[GameResult], None] | None = None,
     resume: str | Path | None = None,
+    progress: bool | Console = False,
 ) -> Evaluation:
     """Play ``games`` games of ``policies`` (one, or one a seat; names, too) and report on them.
 
@@ -154,6 +180,9 @@ def evaluate(
     streams; where it is None and a seat searches, it is the policies with each search agent
     replaced by its blueprint. ``on_game`` hears of every game as it finishes, in order of number,
     the baseline's first. ``resume`` names a checkpoint file: games in it are not played again.
+    ``progress`` shows how far it is: the baseline's games first, which cost next to nothing, then
+    the others; on a terminal and in a notebook as a bar (of the console given), else as a line on
+    the standard error now and then.
 
     Searched games are played one at a time on each of ``threads`` threads. Their CPU seconds are
     those of that thread without compilation, so a search should not use threads of its own here.
@@ -202,7 +231,10 @@ def evaluate(
         try:
             for side, blueprint in sides:
                 todo = [i for i in range(games) if (side, i) not in finished]
-                Match(game, blueprint, side, seat, seed).play(todo, threads, keep)
+                match = Match(game, blueprint, side, seat, seed)
+                before = games - len(todo)
+                with progress_bar(_SHOWN[side], games, done=before, console=progress) as show:
+                    match.play(todo, threads, _counting(keep, show, before))
         except KeyboardInterrupt:
             _logger.warning("interrupted: the games finished so far are kept")
     done = [i for i in range(games) if all((side, i) in finished for side, _ in sides)]
@@ -220,6 +252,22 @@ def evaluate(
         compile_seconds=compile_seconds(),
     )
 
+
+def _counting(
+    keep: Callable[[GameResult], None], show: Callable[[int], None], done: int
+) -> Callable[[GameResult], None]:
+    """``keep``, which also shows how many results there are with those ``done`` before."""
+
+    def keep_and_show(result: GameResult) -> None:
+        nonlocal done
+        keep(result)
+        done += 1
+        show(done)
+
+    return keep_and_show
+
+
+_SHOWN: Mapping[Side, str] = {"baseline": "baseline games", "policies": "games"}
 
 _COSTS = ("cpu_seconds", "rollouts", "likelihoods", "searched_moves", "changed_moves")
 

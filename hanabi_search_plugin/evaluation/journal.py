@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
 
-_FORMAT = "hanabi-search-plugin evaluation 1"
+FORMAT = "hanabi-search-plugin evaluation 1"
 
 
 class Checkpoint:
@@ -22,7 +22,7 @@ class Checkpoint:
 
     def __init__(self, path: str | Path, parameters: dict[str, Any]) -> None:
         path = Path(path)
-        header = {"format": _FORMAT, "parameters": json.loads(json.dumps(parameters))}
+        header = {"format": FORMAT, "parameters": json.loads(json.dumps(parameters))}
         self.lines: list[dict[str, Any]] = []  # what earlier runs finished
         self._file = path.open("ab")
         try:
@@ -31,7 +31,7 @@ class Checkpoint:
             whole = content[: content.rfind(b"\n") + 1]
             if whole:
                 self.lines = _read(whole, path, header)
-            elif content and _FORMAT.encode() not in content:
+            elif content and FORMAT.encode() not in content:
                 raise RecordError(f"{path}:1: expected a file of this program to resume from")
             self._file.truncate(len(whole))
             if not whole:
@@ -76,7 +76,7 @@ def _read(content: bytes, path: Path, header: dict[str, Any]) -> list[dict[str, 
         if not isinstance(line, dict):
             raise RecordError(f"{path}:{number}: expected a JSON object, got {text[:40]!r}")
         lines.append(line)
-    if lines[0].get("format") != _FORMAT:
+    if lines[0].get("format") != FORMAT:
         raise RecordError(f"{path}:1: expected a file of this program to resume from")
     other = difference(lines[0].get("parameters"), header["parameters"])
     if other is not None:

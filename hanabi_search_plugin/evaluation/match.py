@@ -10,7 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from dataclasses import dataclass
 from typing import Literal
 
@@ -21,6 +21,7 @@ from hanabi_search_plugin.core.game import PAD, Game, IntArray, Worlds
 from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.daemon_pool import DaemonPool
 from hanabi_search_plugin.evaluation.playing import play_game, self_play
 from hanabi_search_plugin.jit import compile_seconds
 
@@ -122,37 +123,33 @@ class Match:
             return
         numbers = np.array(todo)
         parts = np.split(numbers, np.flatnonzero(np.diff(numbers // BLOCK)) + 1)
-        with ThreadPoolExecutor(threads) as pool:
-            try:
-                for results in pool.map(self._batch, parts):
-                    for result in results:
-                        keep(result)
-            finally:
-                pool.shutdown(cancel_futures=True)
+        with DaemonPool(threads) as pool:
+            for future in [pool.submit(self._batch, part) for part in parts]:
+                for result in future.result():
+                    keep(result)
 
     def _play_singly(
         self, todo: list[int], threads: int, keep: Callable[[GameResult], None]
     ) -> None:
         stop = threading.Event()
-        with ThreadPoolExecutor(threads) as pool:
+        with DaemonPool(threads) as pool:
             # The first alone, so that compiling can be told apart from playing.
             futures = deque([pool.submit(self._single, todo[0], stop, True)])
             try:
                 wait(futures)
                 futures.extend(pool.submit(self._single, i, stop, threads == 1) for i in todo[1:])
                 while futures:
-                    keep(futures[0].result())
+                    result = futures[0].result()
                     futures.popleft()  # what is kept of a long run is what ``keep`` keeps
+                    keep(result)
             except KeyboardInterrupt:
                 stop.set()
-                pool.shutdown(cancel_futures=True)
                 for future in futures:
-                    if not future.cancelled() and future.exception() is None:
+                    if future.done() and not future.cancelled() and future.exception() is None:
                         keep(future.result())
                 raise
             finally:
                 stop.set()
-                pool.shutdown(cancel_futures=True)
 
     def _batch(self, games: IntArray) -> list[GameResult]:
         """Games [N] of one block in lockstep."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from hanabi_search_plugin.core.words import counted
+
 HEADINGS = ("", "mean", "perfect", "bombs")
 GAP = "  "  # between columns
 
@@ -29,8 +31,8 @@ class SummaryRow:
 def title(figures: Mapping[str, Any], names: Sequence[str]) -> str:
     """Who played how many games. ``figures`` are those of ``Evaluation.to_dict``."""
     games, requested = figures["games"], figures["requested_games"]
-    asked = f" of {requested}, interrupted" if games < requested else ""
-    return f"{', '.join(names)}: {games} games{asked}, seed {figures['seed']}"
+    asked = f" of {requested:,}, interrupted" if games < requested else ""
+    return f"{', '.join(names)}: {counted(games, 'game')}{asked}, seed {figures['seed']}"
 
 
 def rows(figures: Mapping[str, Any]) -> list[SummaryRow]:

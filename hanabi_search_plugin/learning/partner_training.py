@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.settings import SEED, setting
 from hanabi_search_plugin.evaluation.match import deal_game
 from hanabi_search_plugin.evaluation.playing import play_game
+from hanabi_search_plugin.evaluation.progress import progress_bar
 from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.hanabi.beliefs.learned_partners import READER, Recogniser
 from hanabi_search_plugin.hanabi.bots.evalfn import ValueNetwork, move_features
@@ -34,6 +35,9 @@ from hanabi_search_plugin.learning.training_record import (
 )
 from hanabi_search_plugin.learning.tree_examples import Numbers, watched
 from hanabi_search_plugin.registry import MIXED_TRACK, load_policies
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 TABLES = 4  # use number of a SeedSequence([seed, use, game]), beside those of ``evaluation.match``
 HELD_OUT = 5  # one game in so many is held out, to measure on
@@ -67,17 +71,24 @@ class Moves:
     makers: IntArray  # [M] which policy made it
 
 
-def train(training: PartnerTraining, out: Path) -> dict[str, Any]:
+def train(
+    training: PartnerTraining, out: Path, *, progress: bool | Console = False
+) -> dict[str, Any]:
     """Train and write ``partners.safetensors`` and ``partners.json``, and return the latter.
 
-    Raises UnsupportedError without PyTorch, ConfigError for a name that is none of a policy.
+    ``progress`` shows how many games have been played, as in ``evaluate``. Raises UnsupportedError
+    without PyTorch, ConfigError for a name that is none of a policy.
     """
     about = versions_with_torch()
     names = ",".join(training.partners)
     candidates = tuple(load_policies(names, HanabiGame(config)) for config in training.configs)
     out.mkdir(parents=True, exist_ok=True)
     began = time.process_time()
-    games = [play(training, candidates, index) for index in range(training.games)]
+    games = []
+    with progress_bar("games", training.games, console=progress) as show:
+        for index in range(training.games):
+            games.append(play(training, candidates, index))
+            show(len(games))
     played = time.process_time()
     held_out, others = games[::HELD_OUT], [g for i, g in enumerate(games) if i % HELD_OUT]
     seen = gathered(others)

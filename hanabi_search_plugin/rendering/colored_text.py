@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from hanabi_search_plugin.core.result import Reason, SearchResult
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.layout import (
     DECK_NEXT,
@@ -126,7 +127,9 @@ def decision(config: HanabiConfig, row: Any, seat: int, result: SearchResult) ->
         out.append_text(move(config, row, seat, result.action)).append("\n")
         label(out, "gain")
         out.append(f"{result.gain:+.2f} +- {result.gain_stderr:.2f}", "bold")
-    out.append(f"   {result.rollouts:,} rollouts, {result.belief_size:,} hands\n", "dim")
+    out.append(
+        f"   {counted(result.rollouts, 'rollout')}, {counted(result.belief_size, 'hand')}\n", "dim"
+    )
     if result.note:
         label(out, "note")
         out.append(result.note + "\n")

@@ -5,21 +5,34 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from hanabi_search_plugin.core.errors import RecordError
 from hanabi_search_plugin.evaluation.evaluate import evaluate
 from hanabi_search_plugin.evaluation.journal import Checkpoint
 from hanabi_search_plugin.evaluation.match import GameResult, Match
+from hanabi_search_plugin.evaluation.progress import progress_bar
 from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.reproduce.plan import Row, Run
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 UNSEARCHED_FACTOR = 100  # times as many games where nobody searches: they cost next to nothing
 TURNS = 40  # of a "turns" figure (the paper's)
 
-OnGame = Callable[[], None]
+Measures = Literal["scores", "predictions", "beliefs"]
+"""What is kept of a run's games, each in a file of its own."""
+
+_KINDS: dict[Measures, str] = {
+    "scores": "", "predictions": "-predictions", "beliefs": "-beliefs"
+}  # fmt: skip
+
+Lines = list[dict[str, Any]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,32 +44,35 @@ class Effort:
     threads: int
     folder: Path  # of finished games
 
-    def journal(self, run: Run, kind: str) -> Path:
-        """The file of a run's finished games; ``kind`` tells several of one run apart."""
-        return self.folder / f"{run.name}-seed{self.seed}{kind}.jsonl"
+    def journal(self, run: Run, measures: Measures) -> Path:
+        """The file of a run's finished games."""
+        return self.folder / f"{run.name}-seed{self.seed}{_KINDS[measures]}.jsonl"
+
+    def kept(self, run: Run, measures: Measures = "scores") -> Lines:
+        """Lines of those of its games that are finished. Raises RecordError where they are none."""
+        path = self.journal(run, measures)
+        lines = path.read_bytes().split(b"\n")[1:-1] if path.exists() else []  # whole ones
+        try:
+            return [game for game in map(json.loads, lines) if game["game"] < self.games]
+        except (ValueError, KeyError, TypeError) as error:
+            raise RecordError(f"{path}: expected finished games, a line each: {error}") from None
 
 
-def total(run: Run, effort: Effort, *, predictions: bool = False) -> int:
-    """The number of games of a measurement, with those of the baseline."""
-    if run.search is None:
-        return UNSEARCHED_FACTOR * effort.games
-    return effort.games if predictions else 2 * effort.games
-
-
-def measure(run: Run, effort: Effort, on_game: OnGame) -> dict[str, Any]:
+def measure(run: Run, effort: Effort, progress: bool | Console = False) -> dict[str, Any]:
     """The figures of a run, as ``Evaluation.to_dict`` names them, without the games' own.
 
     Where a lost game does not count 0, "lost_as_zero" is what the same games come to if it does.
+    After a KeyboardInterrupt they are those of the finished games, and "interrupted" is True.
     """
     game, policies = run.line_up()
     evaluation = evaluate(
         game,
         policies,
-        games=total(run, effort) if run.search is None else effort.games,
+        games=effort.games * (UNSEARCHED_FACTOR if run.search is None else 1),
         seed=effort.seed,
         threads=effort.threads,
-        on_game=lambda result: on_game(),
-        resume=None if run.search is None else effort.journal(run, ""),
+        resume=None if run.search is None else effort.journal(run, "scores"),
+        progress=progress,
     )
     figures = evaluation.to_dict()
     plain: dict[str, Any] = {
@@ -85,14 +101,7 @@ def paired(run: Run, other: Run, effort: Effort) -> dict[str, Any] | None:
 
 def _kept_scores(run: Run, effort: Effort) -> dict[int, float]:
     """Scores by number of those of the effort's games that ``measure`` has finished."""
-    path = effort.journal(run, "")
-    lines = path.read_bytes().splitlines()[1:] if path.exists() else []
-    games = (json.loads(line) for line in lines)
-    return {
-        game["game"]: game["score"]
-        for game in games
-        if game["side"] == "policies" and game["game"] < effort.games
-    }
+    return {game["game"]: game["score"] for game in effort.kept(run) if game["side"] == "policies"}
 
 
 def unmeasured(row: Row) -> dict[str, Any]:
@@ -105,8 +114,11 @@ def unmeasured(row: Row) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------ predictions
 
 
-def predictions(run: Run, effort: Effort, on_game: OnGame) -> list[dict[str, Any]]:
-    """The search's predictions in each game: lines of "game", "score", "moves", "predicted"."""
+def predictions(run: Run, effort: Effort, progress: bool | Console = False) -> tuple[Lines, bool]:
+    """The search's predictions in each game: lines of "game", "score", "moves", "predicted".
+
+    And whether a KeyboardInterrupt ended it early.
+    """
     game, policies = run.line_up()
     parameters = {
         "game": describe(game),
@@ -114,24 +126,61 @@ def predictions(run: Run, effort: Effort, on_game: OnGame) -> list[dict[str, Any
         "kept": "predictions",
         "seed": effort.seed,
     }
-    with Checkpoint(effort.journal(run, "-predictions"), parameters) as checkpoint:
-        lines = {line["game"]: line for line in checkpoint.lines}
+    with kept_games(effort, run, "predictions", parameters, progress) as kept:
 
         def keep(result: GameResult) -> None:
-            line = {
-                "game": result.game,
-                "score": result.score,
-                "moves": len(result.actions),
-                "predicted": list(_predicted(result)),
-            }
-            lines[result.game] = line
-            checkpoint.append(line)
-            on_game()
+            kept.add(
+                {
+                    "game": result.game,
+                    "score": result.score,
+                    "moves": len(result.actions),
+                    "predicted": list(_predicted(result)),
+                    "cpu_seconds": result.cpu_seconds,
+                }
+            )
 
-        todo = [i for i in range(effort.games) if i not in lines]
         match = Match(game, policies, "policies", run.seats[0], effort.seed)
-        match.play(todo, effort.threads, keep)
-    return [lines[i] for i in range(effort.games)]
+        match.play(kept.todo, effort.threads, keep)
+    return kept.lines, kept.interrupted
+
+
+class KeptGames:
+    """Lines of finished games, in order, while more of them are played."""
+
+    def __init__(self, effort: Effort, checkpoint: Checkpoint, show: Callable[[int], None]) -> None:
+        self._checkpoint, self._show = checkpoint, show
+        self._lines = {line["game"]: line for line in checkpoint.lines}
+        self._games = range(effort.games)
+        self.interrupted = False
+
+    @property
+    def lines(self) -> Lines:
+        return [self._lines[i] for i in self._games if i in self._lines]
+
+    @property
+    def todo(self) -> list[int]:
+        return [i for i in self._games if i not in self._lines]
+
+    def add(self, line: dict[str, Any]) -> None:
+        self._lines[line["game"]] = line
+        self._checkpoint.append(line)
+        self._show(len(self.lines))
+
+
+@contextmanager
+def kept_games(
+    effort: Effort, run: Run, measures: Measures, parameters: dict[str, Any],
+    progress: bool | Console,
+) -> Iterator[KeptGames]:  # fmt: skip
+    """The run's finished games of a file; a KeyboardInterrupt ends the block."""
+    with Checkpoint(effort.journal(run, measures), parameters) as checkpoint:
+        done = sum(line["game"] < effort.games for line in checkpoint.lines)
+        with progress_bar("games", effort.games, done=done, console=progress) as show:
+            kept = KeptGames(effort, checkpoint, show)
+            try:
+                yield kept
+            except KeyboardInterrupt:
+                kept.interrupted = True
 
 
 def _predicted(result: GameResult) -> Iterator[tuple[int, float]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.game import PAD, Event, IntArray
 from hanabi_search_plugin.core.policy import Policy
-from hanabi_search_plugin.evaluation.journal import Checkpoint
+from hanabi_search_plugin.evaluation.daemon_pool import DaemonPool
 from hanabi_search_plugin.evaluation.match import deal_game
 from hanabi_search_plugin.evaluation.playing import play_game
 from hanabi_search_plugin.evaluation.provenance import describe
@@ -20,15 +20,18 @@ from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.catalogue import load_belief_model
 from hanabi_search_plugin.registry import load_policy
-from hanabi_search_plugin.reproduce.measure import Effort, OnGame, average
+from hanabi_search_plugin.reproduce.measure import Effort, Lines, average, kept_games
 from hanabi_search_plugin.reproduce.plan import Run
 
+if TYPE_CHECKING:
+    from rich.console import Console
 
-def qualities(run: Run, effort: Effort, on_game: OnGame) -> list[dict[str, Any]]:
+
+def qualities(run: Run, effort: Effort, progress: bool | Console = False) -> tuple[Lines, bool]:
     """Cross entropies, nats a card, at the turns of the run's seat in games of its blueprint.
 
     Lines of "game" and "turns": a list of {"turn", "learned", "grounded", "exact"}, None where the
-    exact belief was too large to hold.
+    exact belief was too large to hold. And whether a KeyboardInterrupt ended it early.
     """
     game = HanabiGame(run.config)
     policy = load_policy(run.policy, HanabiGame(run.config))
@@ -40,15 +43,14 @@ def qualities(run: Run, effort: Effort, on_game: OnGame) -> list[dict[str, Any]]
         "kept": "beliefs",
         "seed": effort.seed,
     }
-    with Checkpoint(effort.journal(run, "-beliefs"), parameters) as checkpoint:
-        lines = {line["game"]: line for line in checkpoint.lines}
-        for index in range(effort.games):
-            if index not in lines:
-                turns = list(_turns(game, policy, model, run.seats[0], effort.seed, index))
-                lines[index] = {"game": index, "turns": turns}
-                checkpoint.append(lines[index])
-                on_game()
-    return [lines[index] for index in range(effort.games)]
+    with (
+        kept_games(effort, run, "beliefs", parameters, progress) as kept,
+        DaemonPool(1) as pool,  # whose work does not hold an interrupt
+    ):
+        for index in kept.todo:
+            turns = pool.submit(_turns, game, policy, model, run.seats[0], effort.seed, index)
+            kept.add({"game": index, "turns": turns.result()})
+    return kept.lines, kept.interrupted
 
 
 def by_turn(lines: list[dict[str, Any]], name: str) -> Iterator[dict[str, Any]]:
@@ -91,7 +93,9 @@ def by_range(lines: list[dict[str, Any]], name: str) -> Iterator[dict[str, Any]]
 
 def _turns(
     game: HanabiGame, policy: Policy, model: BeliefModel, seat: int, seed: int, index: int
-) -> Iterator[dict[str, Any]]:
+) -> list[dict[str, Any]]:
+    """A line for each turn of ``seat``."""
+    lines: list[dict[str, Any]] = []
     worlds, stream = deal_game(game, seed, index)
     blueprint = (policy,) * game.num_players
     view = worlds.view(seat)
@@ -111,11 +115,15 @@ def _turns(
                 "exact": _surprise(exact, hand[0]),
             }
             cards = int((hand != PAD).sum())
-            yield {"turn": turn.number} | {
-                name: None if value is None else float(value / cards)
-                for name, value in told.items()
-            }
+            lines.append(
+                {"turn": turn.number}
+                | {
+                    name: None if value is None else float(value / cards)
+                    for name, value in told.items()
+                }
+            )
         move = Event(np.array([turn.seat]), np.array([turn.action]))
+    return lines
 
 
 def _surprise(belief: Belief, hand: IntArray) -> float | None:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from hanabi_search_plugin.core.words import counted
+
 ABSENT = "not in this package"  # the blueprint or the search
 
 
@@ -96,6 +98,12 @@ def _points(content: dict[str, Any]) -> list[list[str]]:
     ]  # fmt: skip
 
 
+def score(measured: dict[str, Any]) -> str:
+    """The mean of a measurement, its standard error and its games."""
+    mean = _error(measured["mean"], measured["sem"])
+    return f"{mean} in {counted(measured['games'], 'game')}"
+
+
 def _of(row: dict[str, Any], name: str) -> float | None:
     value = None if row["measured"] is None else row["measured"].get(name)
     return None if value is None else float(value)
@@ -116,6 +124,8 @@ def _paper(name: str, form: str) -> Cell:
 
 def _ours(row: dict[str, Any]) -> str:
     if row["measured"] is None:
+        if "obstacle" in row:
+            return str(row["obstacle"]).partition(":")[0]  # without how to install it
         return ABSENT if row["run"] is None else "not measured"
     return _error(_of(row, "mean"), _of(row, "sem"))
 

@@ -13,6 +13,7 @@ from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.game import Event, FloatArray, Game, View, Worlds, require_game
 from hanabi_search_plugin.core.policy import Blueprint, Memory, take
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
 from hanabi_search_plugin.testing.check_tools import (
     FREQUENCY_SAMPLES,
@@ -92,7 +93,8 @@ def _check_support(
         exact = bayes.distribution()
         require(
             not isinstance(belief, ExplicitBelief) or close_to(weights, exact),
-            f"a belief differs from Bayes' rule: {len(weights)} worlds, exactly {len(exact)}",
+            f"a belief differs from Bayes' rule: {counted(len(weights), 'world')}, "
+            f"exactly {len(exact)}",
         )
         weights = exact
     worlds, memories = belief.sample(rng, FREQUENCY_SAMPLES)

@@ -345,6 +345,24 @@ def test_list_names_what_can_be_named() -> None:
     assert re.search(r"^hatbot +20\.\d\d / 20\.\d\d +24\.\d\d / ", text, re.MULTILINE)
 
 
+@pytest.mark.parametrize("width", [60, 80])
+def test_narrow_terminals_lose_nothing(width: int) -> None:
+    line = ["evaluate", *QUICK, "--search", "sparta", "--games", "2"]
+    narrow = {"COLUMNS": str(width), "TTY_COMPATIBLE": "1", "NO_COLOR": "1"}
+    for arguments in (["list"], line):
+        result = CliRunner().invoke(app, arguments, env=narrow)
+        shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", result.stdout)
+        rows = [row for row in shown.replace("\r", "\n").splitlines() if "━" not in row]
+        assert max(map(len, rows)) <= width and "…" not in shown
+        joined = " ".join(shown.split())
+        if arguments is line:
+            for words in ("mean perfect bombs", "share of moves searched", "2 games, seed 0"):
+                assert words in joined
+            assert re.search(r"^with search +\d\.\d+ \+- \d\.\d+ +\d+\.\d\d % +\d", shown, re.M)
+        else:
+            assert re.search(r"^hatbot +\d+\.\d\d / \d+\.\d\d +\d+\.\d\d / ", shown, re.MULTILINE)
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
@@ -510,7 +528,8 @@ def test_an_interrupt_prints_and_writes_what_is_finished(tmp_path: Path) -> None
     content = json.loads(out.read_text())
     assert 3 <= content["games"] < content["requested_games"] == 2000
     assert len(content["scores"]) == len(content["blueprint_scores"]) == content["games"]
-    assert f"{content['games']} games of 2000, interrupted" in " ".join(stdout.split())
+    assert f"{content['games']} games of 2,000, interrupted" in " ".join(stdout.split())
+    assert f"stopped: the same command goes on after the games in {kept}\n" in stderr
 
 
 def test_a_closed_pipe_is_no_error() -> None:

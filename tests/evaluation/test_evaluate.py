@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
+import signal
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -388,6 +389,33 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path, threads: int) -> No
     assert not resumed.interrupted
     whole = evaluate(GAME, line_up(), games=4, seed=3)
     assert [same(game) for game in resumed.games] == [same(game) for game in whole.games]
+
+
+def test_an_interrupt_does_not_wait_for_a_decision() -> None:
+    """Some decisions of a joint search take minutes."""
+    decided, released = 0, threading.Event()
+
+    @dataclass(frozen=True)
+    class Slow(LastMove):
+        def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult:
+            nonlocal decided
+            decided += 1
+            if decided == 30:  # some games are finished
+                main = threading.main_thread().ident
+                assert main is not None
+                signal.pthread_kill(main, signal.SIGINT)
+                released.wait()
+            return super().__call__(rng, belief)
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        agent = upgrade(UniformPolicy(), GAME, Slow())
+        evaluation = evaluate(GAME, (UniformPolicy(), agent), games=50, seed=3)
+        assert not released.is_set() and decided == 30
+    finally:
+        signal.signal(signal.SIGINT, before)
+        released.set()
+    assert 0 < len(evaluation.games) < 50
 
 
 def test_an_error_in_a_policy_is_raised() -> None:

@@ -364,7 +364,7 @@ def test_three_players_learn_too(tmp_path: Path) -> None:
         config=config, options={"hidden": 16, "encoding": "v0-1"}, iterations=1, games=8, moves=9
     )
     rows: list[dict[str, float]] = []
-    learn_by_self_play(settings, tmp_path, on_iteration=rows.append)
+    learn_by_self_play(settings, tmp_path, on_iteration=rows.append, progress=True)
     assert np.isfinite(list(rows[0].values())).all() and 0 <= rows[0]["greedy_score"] <= 4
 
 

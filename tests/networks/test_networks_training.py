@@ -167,6 +167,18 @@ def test_every_kind_of_network_learns(tmp_path: Path, architecture: str, policy:
     assert rows[-1]["policy_loss"] < 0.9 * rows[0]["policy_loss"]
 
 
+def test_a_training_shows_its_progress(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("hanabi_search_plugin.evaluation.progress.FIRST", 0.0)
+    settings = Distillation(config=TINY, options={"hidden": 8}, iterations=2, games=4, batch=8)
+    distill(settings, tmp_path / "shown", progress=True)
+    shown = capsys.readouterr().err
+    assert "rounds: 1 of 2 (50 %)" in shown and "rounds: 2 of 2 (100 %)" in shown
+    DistillationRun(settings, tmp_path / "not shown").finish()
+    assert "rounds" not in capsys.readouterr().err
+
+
 def test_an_lstm_is_told_what_everybody_knows(tmp_path: Path) -> None:
     """Where the bot keeps masks; the layer that says them is no part of a decision."""
     options = {"hidden": 32, "lstm_layers": 1, "auxiliary": "masks"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,20 +18,23 @@ from hanabi_search_plugin.algorithms.ismcts import RisMcts
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.cli import app, reproduction
+from hanabi_search_plugin.beliefs.belief_model import Grounded
+from hanabi_search_plugin.cli import app, measuring, reproduction
+from hanabi_search_plugin.evaluation.journal import Checkpoint
 from hanabi_search_plugin.hanabi.bots.evalfn import EvalFn, shipped
 from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
 from hanabi_search_plugin.hanabi.bots.rulebook import SHIPPED_EVALUATION, TABLE_II
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.registry import networks
 from hanabi_search_plugin.reproduce import (
+    forecast,
     lbs_paper,
     measured_beliefs,
     report,
     ris_mcts_paper,
     sparta_paper,
 )
-from hanabi_search_plugin.reproduce.measure import by_turn
+from hanabi_search_plugin.reproduce.measure import Effort, by_turn
 from hanabi_search_plugin.reproduce.plan import (
     Curve,
     Figure,
@@ -216,12 +220,194 @@ def test_a_table_grows_row_by_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "only must be a part of one of absent; alone; searched; both; " in refused.stderr
 
 
-def test_an_interrupted_table_is_not_written(
+def test_an_interrupt_shows_and_writes_what_there_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reproduction, "measure", lambda *arguments: {"interrupted": True})
+    content("tiny-table", tmp_path)
+    whole = (tmp_path / "tiny-table.json").read_text()
+    measured = measuring.measure
+
+    def stopped(run: Run, *arguments: Any) -> Any:
+        if run is JOINT:
+            raise KeyboardInterrupt
+        return measured(run, *arguments) | {"interrupted": run is SEARCHED}
+
+    costs = forecast._costs() | {"tiny": 1e-6, "tiny-both": 1.0, "tiny-joint": 2.0}
+    for last, seconds in ((SEARCHED, 1.5), (JOINT, 3.0)):
+        cost = {"tiny-single": seconds}
+        monkeypatch.setattr(forecast, "_costs", lambda cost=cost: costs | cost)
+        monkeypatch.setattr(measuring, "measure", stopped)
+        result = run("tiny-table", tmp_path / "new" / last.name)
+        assert result.exit_code == 130
+        folder = tmp_path / "new" / last.name
+        made = json.loads((folder / "tiny-table.partial.json").read_text())
+        assert made["interrupted"] and not (folder / "tiny-table.json").exists()
+        there = {row["label"] for row in made["rows"] if row["measured"]}
+        assert there == {"alone", "both"} | ({"searched"} if last is SEARCHED else set())
+        assert re.search(r"^as both +not measured", result.stdout, re.MULTILINE)
+        command = (
+            f"hanabi-search reproduce tiny-table --games 3 --seed 7 --threads 1 --out {folder}"
+        )
+        assert result.stderr.endswith(f"{command}\n")
+    # What the command then finishes takes the place of the part; a whole result is not lost to one.
+    monkeypatch.setattr(measuring, "measure", measured)
+    content("tiny-table", folder)
+    assert not (folder / "tiny-table.partial.json").exists()
+    monkeypatch.setattr(measuring, "measure", stopped)
     assert run("tiny-table", tmp_path).exit_code == 130
-    assert not (tmp_path / "tiny-table.json").exists()
+    assert (tmp_path / "tiny-table.json").read_text() == whole
+
+
+@pytest.mark.parametrize("kind", ["turns", "beliefs"])
+def test_an_interrupted_figure_has_its_finished_games(
+    kind: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C comes while the third game is written."""
+    append, written = Checkpoint.append, []
+
+    def appended(checkpoint: Checkpoint, line: dict[str, Any]) -> None:
+        append(checkpoint, line)
+        written.append(line)
+        if len(written) == 4:  # the header, too
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Checkpoint, "append", appended)
+    if kind == "beliefs":
+        pytest.importorskip("torch")
+        monkeypatch.setattr(
+            measured_beliefs, "load_belief_model", lambda name, game: Grounded(game)
+        )
+        monkeypatch.setattr(forecast, "lacking", lambda runs: {})
+        curve = Curve(label="grounded", runs=(dataclasses.replace(SEARCHED, belief="grounded"),))
+    else:
+        curve = TURNS.curves[0]
+    figure = Figure(name="tiny-stopped", title="", kind=kind, curves=(curve,))
+    monkeypatch.setattr(reproduction, "PLANS", (figure,))
+    result = run("tiny-stopped", tmp_path, 9)
+    assert result.exit_code == 130, (result.output, result.exception)
+    made = json.loads((tmp_path / "tiny-stopped.partial.json").read_text())
+    assert max(point["games"] for point in made["curves"][0]["points"]) == 3
+    assert "grounded" in result.stdout or "one" in result.stdout
+
+
+NETWORK = Run(name="net", policy="smartnet")
+
+
+def without_torch(monkeypatch: pytest.MonkeyPatch, *rows: Row) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    table = Table(name="mixed", title="Mixed", rows=(Row(label="net", run=NETWORK), *rows))
+    monkeypatch.setattr(reproduction, "PLANS", (table,))
+
+
+def test_rows_that_lack_something_are_marked_and_the_others_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = Run(name="tiny", config=TINY)
+    without_torch(monkeypatch, Row(label="alone", run=alone))
+    result = run("mixed", tmp_path)
+    assert result.exit_code == 0
+    assert re.search(r"^net +a network needs PyTorch *$", result.stdout, re.MULTILINE)
+    assert (
+        'not measured: net: a network needs PyTorch: pip install "hanabi-search-plugin[torch]"\n'
+    ) in result.stdout
+    lacking, measured = json.loads((tmp_path / "mixed.json").read_text())["rows"]
+    assert lacking["measured"] is None and "needs PyTorch" in lacking["obstacle"]
+    assert measured["measured"]["games"] == 300 and "obstacle" not in measured
+
+
+def test_what_is_asked_for_and_lacks_something_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    says = (
+        'hanabi-search: net: a network needs PyTorch: pip install "hanabi-search-plugin[torch]"\n'
+    )
+    without_torch(monkeypatch, Row(label="alone", run=Run(name="tiny", config=TINY)))
+    line = ["reproduce", "mixed", "--games", "3", "--out", str(tmp_path / "out"), "--only", "net"]
+    refused = CliRunner().invoke(app, line)
+    assert (refused.exit_code, refused.stderr, refused.stdout) == (2, says, "")
+    without_torch(monkeypatch, Row(label="absent", run=None))  # nothing that could be measured
+    refused = CliRunner().invoke(app, line[:-2])
+    assert (refused.exit_code, refused.stderr) == (2, says)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_missing_file_is_found_before_anything_is_measured(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    gone = Run(name="gone", policy=f"network:file={tmp_path / 'gone.safetensors'}")
+    found = forecast.lacking([gone, SEARCHED])
+    assert list(found) == ["gone"] and "gone.safetensors" in found["gone"]
+
+
+def test_the_cheapest_come_first_and_the_table_stays_the_papers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    costs = {"tiny": 1e-4, "tiny-single": 0.4, "tiny-joint": 0.2}  # of one nothing is known
+    monkeypatch.setattr(forecast, "_costs", lambda: costs)
+    result = run("tiny-table", tmp_path)
+    before = re.findall(r"^\d of 4: .* to play, .*$", result.stderr, re.MULTILINE)
+    assert before == [
+        "1 of 4: alone: 300 games to play, about 0.0 s of CPU time",
+        "2 of 4: as both: 3 games to play, about 0.6 s of CPU time",
+        "3 of 4: searched: 3 games to play, about 1.2 s of CPU time",
+        "4 of 4: both: 3 games to play, of unknown cost",
+    ]
+    assert len(re.findall(r"^\d of 4: \d\.\d\d .*in 3 games, ", result.stderr, re.MULTILINE)) == 3
+    labels = [line.split("  ")[0] for line in result.stdout.splitlines()[2:7]]
+    assert labels == ["absent", "alone", "searched", "both", "as both"]
+    again = run("tiny-table", tmp_path, 5).stderr
+    assert "searched: 2 games to play" in again
+    assert "searched: finished" in run("tiny-table", tmp_path, 5).stderr
+
+
+def test_a_dry_run_says_what_it_would_take(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_torch(
+        monkeypatch, Row(label="alone", run=Run(name="tiny")), Row(label="searched", run=SEARCHED)
+    )
+    costs = {"bot": 0.01, "network": 1.0, "tiny-single": 30.0}
+    monkeypatch.setattr(forecast, "_costs", lambda: costs)
+    line = ["reproduce", "mixed", "--games", "3", "--out", str(tmp_path / "out"), "--dry-run"]
+    result = CliRunner().invoke(app, line)
+    assert result.exit_code == 0 and not (tmp_path / "out").exists()
+    title, _, alone, searched, net = result.stdout.splitlines()
+    assert title == "2 measurements, about 93 s of CPU time in all"
+    assert alone.split() == ["alone", "300", "0.01", "3.0", "s"]
+    assert searched.split() == ["searched", "3", "30", "90", "s"]
+    assert net.startswith("net") and "needs PyTorch: pip install" in net
+
+
+def test_games_of_this_machine_say_what_one_costs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forecast, "_costs", lambda: {"tiny-single": 30.0, "bot": 0.0})
+    content("tiny-table", tmp_path, 6)
+    ahead = forecast.forecast(SEARCHED, Effort(10, 7, 1, tmp_path / "games"))
+    lines = (tmp_path / "games" / "tiny-single-seed7.jsonl").read_text().splitlines()[1:]
+    seconds = [g["cpu_seconds"] for g in map(json.loads, lines) if g["side"] == "policies"]
+    assert ahead.games == 4 and ahead.seconds == pytest.approx(np.mean(seconds))
+    few = forecast.forecast(SEARCHED, Effort(4, 7, 1, tmp_path / "games"))
+    assert (few.games, few.seconds) == (0, 30.0)
+
+
+def test_every_row_of_the_papers_has_a_cost() -> None:
+    costs = pytest.importorskip("benchmarks.reproduction_costs")
+    assert json.loads(costs.FILE.read_text()) == costs.all_costs()
+    for one in costs._searched():
+        assert costs.all_costs()[one.name] > 0
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_narrow_terminals_lose_no_column(tmp_path: Path, width: int) -> None:
+    line = ["reproduce", "tiny-table", "--games", "2", "--out", str(tmp_path)]
+    narrow = {"COLUMNS": str(width), "TTY_COMPATIBLE": "1", "NO_COLOR": "1"}
+    result = CliRunner().invoke(app, line, env=narrow)
+    assert result.exit_code == 0, result.exception
+    shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", result.stdout).replace("\r", "\n")
+    lines = [row.rstrip() for row in shown[shown.index("A table") :].splitlines()]
+    assert max(map(len, lines)) <= width
+    made = json.loads((tmp_path / "tiny-table.json").read_text())
+    for cell in (*report.headings(made), *(c for row in report.rows(made) for c in row)):
+        assert all(word in shown for word in cell.split()), cell
+    assert sum(row.startswith("searched ") and "3.20" in row for row in lines) == 1
 
 
 def test_figures(tmp_path: Path) -> None:
@@ -302,14 +488,21 @@ def test_a_figure_trains_its_networks_once(tmp_path: Path, monkeypatch: pytest.M
     assert again["curves"][1]["points"][0]["mean"] == searched[0]["mean"]
 
 
-def test_a_figure_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["tiny-turns", "tiny-budgets", "tiny-splits"])
+def test_a_figure_without_matplotlib(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    result = run("tiny-turns", tmp_path / "out")
-    assert result.exit_code == 2
-    assert result.stderr == (
-        'hanabi-search: a figure needs Matplotlib: pip install "hanabi-search-plugin[plots]"\n'
-    )
-    assert not (tmp_path / "out").exists()
+    result = run(name, tmp_path)
+    assert result.exit_code == 0
+    assert (
+        "numbers alone, since a figure needs Matplotlib: "
+        'pip install "hanabi-search-plugin[plots]"\n'
+    ) in result.stderr
+    made = json.loads((tmp_path / f"{name}.json").read_text())
+    for cells in report.rows(made):
+        assert re.search(" +".join(map(re.escape, cells)), result.stdout)
+    assert not (tmp_path / f"{name}.png").exists()
 
 
 def test_beliefs_by_turn_and_range() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.engine import row_kernels
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.encoding import encode, observation_size, sections
@@ -188,7 +189,8 @@ def between(config: HanabiConfig, previous: Row, action: int, observation: Any, 
         if gone.sum() != 1 or gone.min() < 0:
             raise RecordError(
                 f"player {seat}'s move {action} must take one card out of its hand, "
-                f"got {gone.sum()} cards: where another move was made, say so by acted()"
+                f"got {counted(int(gone.sum()), 'card')}: where another move was made, say so "
+                "by acted()"
             )
         stepped[own.start + action % h] = gone.argmax()
     if row_kernels.step_rows(dims_of(config), stepped[None], np.array([action])) >= 0:

@@ -16,6 +16,7 @@ import torch
 
 from hanabi_search_plugin.core.errors import IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import Worlds
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.layout import (
     ABOVE0,
@@ -118,7 +119,7 @@ class TensorWorlds:
         return int(self.words.shape[1])
 
     def __repr__(self) -> str:
-        return f"<{len(self)} worlds of {self.game!r} on {self.device}>"
+        return f"<{counted(len(self), 'world')} of {self.game!r} on {self.device}>"
 
     # ------------------------------------------------------------------------- what is on the table
 

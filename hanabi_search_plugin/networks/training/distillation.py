@@ -101,8 +101,13 @@ def distill(
     *,
     device: str = "cpu",
     on_iteration: Callable[[Row], None] | None = None,
+    progress: bool = False,
 ) -> Network:
-    """Run ``settings`` in ``folder`` to the end, from where it was stopped; the network."""
+    """Run ``settings`` in ``folder`` to the end, from where it was stopped; the network.
+
+    ``on_iteration`` gets each round's metrics, and ``progress`` shows how far it is, as in
+    ``evaluate``.
+    """
     run = DistillationRun(settings, folder, device=device)
-    run.finish(on_iteration)
+    run.finish(on_iteration, progress=progress)
     return run.network

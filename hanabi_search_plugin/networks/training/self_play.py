@@ -175,8 +175,13 @@ def learn_by_self_play(
     *,
     device: str = "cpu",
     on_iteration: Callable[[Row], None] | None = None,
+    progress: bool = False,
 ) -> Network:
-    """Run ``settings`` in ``folder`` to the end, from where it was stopped; the network."""
+    """Run ``settings`` in ``folder`` to the end, from where it was stopped; the network.
+
+    ``on_iteration`` gets each round's metrics, and ``progress`` shows how far it is, as in
+    ``evaluate``.
+    """
     run = SelfPlayRun(settings, folder, device=device)
-    run.finish(on_iteration)
+    run.finish(on_iteration, progress=progress)
     return run.network

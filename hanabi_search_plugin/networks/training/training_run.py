@@ -12,7 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -22,8 +22,12 @@ from torch import nn
 from hanabi_search_plugin.core.errors import CheckpointError, ConfigError
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.journal import difference
+from hanabi_search_plugin.evaluation.progress import progress_bar
 from hanabi_search_plugin.networks.checkpoint import read_file
 from hanabi_search_plugin.networks.modules import to_device
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 STATE, METRICS, MODEL = "state.safetensors", "metrics.jsonl", "model.safetensors"
 LAST_RATE = 0.03  # of the learning rate, at the end of its cosine
@@ -87,12 +91,19 @@ class TrainingRun(ABC):
     def finished(self) -> bool:
         return self.done >= self._rounds
 
-    def finish(self, on_round: Callable[[Row], None] | None = None) -> None:
-        """Run all rounds that are left; ``on_round`` gets each one's line of metrics."""
-        while not self.finished:
-            row = self.iterate()
-            if on_round is not None:
-                on_round(row)
+    def finish(
+        self, on_round: Callable[[Row], None] | None = None, *, progress: bool | Console = False
+    ) -> None:
+        """Run all rounds that are left; ``on_round`` gets each one's line of metrics.
+
+        ``progress`` shows how far it is, as in ``evaluate``.
+        """
+        with progress_bar("rounds", self._rounds, done=self.done, console=progress) as show:
+            while not self.finished:
+                row = self.iterate()
+                show(self.done)
+                if on_round is not None:
+                    on_round(row)
 
     def iterate(self) -> Row:
         """Run a round and write the state. Returns the line of metrics."""

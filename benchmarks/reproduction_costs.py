@@ -1,0 +1,108 @@
+"""Write what a game of each line-up of `hanabi-search reproduce` costs, as far as it is known.
+
+python -m benchmarks.reproduction_costs
+
+CPU seconds of a game, from docs/results; where a line-up was not measured, what docs/sparta.md and
+docs/lbs.md say of a few games of it, or a measured one of another budget, number of players or
+blueprint.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+from hanabi_search_plugin.reproduce import lbs_paper, ris_mcts_paper, sparta_paper
+from hanabi_search_plugin.reproduce.plan import Run, Table
+
+ROOT = Path(__file__).resolve().parents[1]
+FILE = ROOT / "hanabi_search_plugin" / "reproduce" / "costs.json"
+
+KINDS = {"bot": 0.0001, "network": 0.003, "beliefs": 4.0}
+"""A game of a bot or a network by itself, and one of a figure of beliefs."""
+
+OF_A_FEW_GAMES = {
+    "smartbot-2p-joint-400": 120.0,
+    "smartbot-2p-joint-2000": 174.0,
+    "smartbot-2p-joint-10000": 559.0,
+    "hatbot-3p-single": 9.0,
+    "clonebot-2p-single": 180.0,
+    "rlnet-2p-lbs-end": 30.0,
+    "rlnet-2p-lbs-32": 20.0,
+    "rlnet-2p-6-cards-sparta": 60.0,
+    "rlnet-2p-7-cards-sparta": 90.0,
+    "rlnet-2p-sparta-0.15": 37.0,
+}
+
+_OTHERS: tuple[tuple[str, str], ...] = (  # of names: what is as costly, but for the budget
+    (r"^smartnet-", "rlnet-"),
+    (r"-[67]-cards-lbs", "-lbs"),
+    (r"^smartbot-2p-independent-.*", "smartbot-2p-independent-u0.05-t0.2"),
+    (r"^(ris|mo)(-.*)-[235]p-", r"\1\2-4p-"),
+    (r"-rules-c-", "-rules-"),
+)
+
+
+def measured() -> dict[str, float]:
+    """By the names of runs, from the results of the pages."""
+    costs: dict[str, float] = {}
+    for path in sorted((ROOT / "docs" / "results").glob("*/*.json")):
+        content = json.loads(path.read_text())
+        if content.get("command") != "reproduce":
+            continue
+        found = [(row["run"], row["measured"]) for row in content.get("rows", ())]
+        for curve in content.get("curves", ()):
+            found += [(point.get("run"), point) for point in curve["points"]]
+        for run, figures in found:
+            name = run["name"] if isinstance(run, dict) else run
+            if figures and figures.get("cpu_seconds_per_game"):
+                costs[name] = figures["cpu_seconds_per_game"]
+    return costs
+
+
+def known(name: str, costs: dict[str, float]) -> float | None:
+    """The cost of a run, or of one like it, with as many iterations or rollouts."""
+    if name in costs:
+        return costs[name]
+    for pattern, other in _OTHERS:
+        like = re.sub(pattern, other, name)
+        if like != name and (cost := known(like, costs)) is not None:
+            return cost
+    stem, _, budget = name.rpartition("-")
+    if not budget.isdigit() or "mcts" not in name:
+        return None
+    nearest = [
+        (int(one.rpartition("-")[2]), cost)
+        for one, cost in costs.items()
+        if one.rpartition("-")[0] == stem and one.rpartition("-")[2].isdigit()
+    ]
+    iterations, cost = max(nearest, default=(0, 0.0))
+    return cost * int(budget) / iterations if iterations else None
+
+
+def all_costs() -> dict[str, float]:
+    """What ``FILE`` is to hold."""
+    costs = OF_A_FEW_GAMES | measured()
+    out = dict(KINDS)
+    for run in sorted(_searched(), key=lambda run: run.name):
+        cost = known(run.name, costs)
+        if cost is not None:
+            out[run.name] = float(f"{cost:.2g}")
+    return out
+
+
+def _searched() -> set[Run]:
+    runs = set()
+    for plan in (*sparta_paper.PLANS, *ris_mcts_paper.PLANS, *lbs_paper.PLANS):
+        if isinstance(plan, Table):
+            runs |= {row.run for row in plan.rows if row.run is not None}
+        else:
+            runs |= {run for curve in plan.curves for run in curve.runs}
+    return {run for run in runs if run.search is not None}
+
+
+if __name__ == "__main__":
+    with atomic_write(FILE) as file:
+        file.write((json.dumps(all_costs(), indent=1) + "\n").encode())

@@ -1,0 +1,102 @@
+"""``hanabi-search compare``: result files beside each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hanabi_search_plugin.cli import options as option
+from hanabi_search_plugin.cli import result_files, terminal
+from hanabi_search_plugin.cli.fitted_table import FittedTable
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.evaluation.comparison import (
+    Comparison,
+    ResultGames,
+    read_results,
+)
+from hanabi_search_plugin.evaluation.comparison import compare as compare_games
+from hanabi_search_plugin.evaluation.provenance import versions
+
+HEADINGS = ("", "games", "mean", "difference", "pairs", "better", "worse")
+
+
+def compare(
+    *,
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE FILE...",
+            help="Results of `evaluate --json` or `reproduce`, or games that --resume has kept. "
+            "The others are compared with the first.",
+        ),
+    ],
+    json_file: option.JsonFile = None,
+) -> None:
+    """Read the files, and print how much more the others score than the first."""
+    if len(files) < 2:
+        raise ConfigError(f"compare takes at least two files, got {files[0]}")
+    result_files.check_files(json=json_file)
+    console = terminal.open_console(json_file)
+    first, *others = (read_results(file) for file in files)
+    groups = [(base, _partners(base, first, others)) for base in first]
+    compared = [
+        (base, [compare_games(base, one) for one in found]) for base, found in groups if found
+    ]
+    if not compared:
+        raise ConfigError(f"files must have labels in common, got none of {files[0]} in the others")
+    rows = [row for base, found in compared for row in (_base(base), *map(_row, found))]
+    console.print(FittedTable(HEADINGS, rows))
+    for line in dict.fromkeys(
+        line for _, found in compared for one in found for line in _notes(one)
+    ):
+        console.print(line, markup=False, soft_wrap=True)
+    content = {
+        "command": "compare",
+        "files": [str(file) for file in files],
+        "comparisons": [one.to_dict() for _, found in compared for one in found],
+        "versions": versions(),
+    }
+    result_files.write_json(json_file, content)
+
+
+def _partners(
+    base: ResultGames, first: list[ResultGames], others: list[list[ResultGames]]
+) -> list[ResultGames]:
+    """What is compared with ``base``: of each file the only line-up, or that of the same label."""
+    found = []
+    for other in others:
+        if (len(first) == 1) != (len(other) == 1):
+            raise ConfigError(
+                f"files must hold as many line-ups, got {len(first)} in {base.path} and "
+                f"{len(other)} in another"
+            )
+        found += [one for one in other if len(other) == 1 or one.label == base.label]
+    return found
+
+
+def _base(base: ResultGames) -> tuple[str, ...]:
+    return (base.name, f"{base.games:,}", _with_error(base.mean, base.sem))
+
+
+def _row(one: Comparison) -> tuple[str, ...]:
+    difference = _with_error(one.difference, one.sem, "+")
+    pairs = f"{one.pairs:,}" if one.pairs else "none"
+    return (*_base(one.other), difference, pairs, _share(one.better), _share(one.worse))
+
+
+def _notes(one: Comparison) -> list[str]:
+    because = one.unpaired_because
+    notes = [] if because is None else [f"{one.other.path} is not paired: {because}"]
+    return notes if one.note is None else [*notes, f"the scores may count differently: {one.note}"]
+
+
+def _with_error(mean: float | None, sem: float | None, sign: str = "") -> str:
+    if mean is None:
+        return "-"
+    return f"{mean:{sign}.3f}" + ("" if sem is None else f" +- {sem:.3f}")
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"

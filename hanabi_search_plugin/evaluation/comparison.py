@@ -1,0 +1,203 @@
+"""Compare result files: game by game where they were played on the same decks."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.evaluation.evaluate import RESULTS
+from hanabi_search_plugin.evaluation.journal import FORMAT, difference
+
+FREE = ("bomb", "observation_type")
+"""Settings of Hanabi that have no say in what is dealt."""
+
+_EXPECTED = "expected results of `evaluate --json`, of `reproduce`, or games that --resume has kept"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultGames:
+    """Games of one line-up in a result file."""
+
+    path: str
+    label: str  # of a row or curve of ``reproduce``; else ""
+    games: int
+    mean: float | None
+    sem: float | None  # standard error of the mean
+    seed: int | None = None
+    game: Mapping[str, Any] | None = None  # its settings
+    scores: Mapping[int, float] | None = None  # by the number of a game; None: not in the file
+
+    @property
+    def name(self) -> str:
+        return f"{self.path}: {self.label}" if self.label else self.path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """How much more ``other`` scores than ``base``."""
+
+    base: ResultGames
+    other: ResultGames
+    difference: float | None  # score points a game
+    sem: float | None  # standard error of the difference; of paired games where there are pairs
+    pairs: int  # games on the same deck, which the difference is of; 0: it is of all, unpaired
+    better: float | None  # share of the pairs
+    worse: float | None
+    unpaired_because: str | None  # None: the games are paired
+    note: str | None = None  # what else tells the two apart
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types, without the games' own scores."""
+        sides = {}
+        for side in ("base", "other"):
+            games: ResultGames = getattr(self, side)
+            fields = ("path", "label", "games", "mean", "sem", "seed")
+            sides[side] = {name: getattr(games, name) for name in fields}
+        figures = {k: v for k, v in asdict(self).items() if k not in sides}
+        return sides | figures
+
+
+def read_results(path: str | Path) -> list[ResultGames]:
+    """The line-ups of a result file, those of ``reproduce`` by their labels.
+
+    Raises RecordError for a file that is none, OSError for one that cannot be read.
+    """
+    name, content = str(path), Path(path).read_bytes()
+    try:
+        first = json.loads(content.partition(b"\n")[0])
+        if isinstance(first, dict) and first.get("format") == FORMAT:
+            lines = content[: content.rfind(b"\n")].splitlines()[1:]  # whole ones
+            return [_journal(name, first["parameters"], [json.loads(line) for line in lines])]
+    except ValueError:
+        pass  # JSON of several lines
+    except (KeyError, TypeError) as error:
+        raise RecordError(f"{path}: {_EXPECTED}: {error!r}") from None
+    try:
+        results = json.loads(content)
+        if results.get("command") == "reproduce":
+            return _reproduced(name, results)
+        return [_evaluated(name, results)]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RecordError(f"{path}: {_EXPECTED}: {error}") from None
+
+
+def compare(base: ResultGames, other: ResultGames) -> Comparison:
+    """``other`` beside ``base``: by the games that both have, if they are of the same decks."""
+    why, note = _apart(base, other)
+    common = sorted((base.scores or {}).keys() & (other.scores or {}).keys()) if not why else []
+    if not (why or common):
+        why = "no game has the same number"
+    if why:
+        known = base.mean is not None and other.mean is not None
+        errors = None not in (base.sem, other.sem)
+        return Comparison(
+            base=base,
+            other=other,
+            difference=other.mean - base.mean if known else None,  # type: ignore[operator]
+            sem=math.hypot(base.sem, other.sem) if errors else None,  # type: ignore[arg-type]
+            pairs=0,
+            better=None,
+            worse=None,
+            unpaired_because=why,
+            note=note,
+        )
+    assert base.scores is not None and other.scores is not None
+    more = np.array([other.scores[i] - base.scores[i] for i in common])
+    return Comparison(
+        base=base,
+        other=other,
+        difference=float(more.mean()),
+        sem=_sem(more),
+        pairs=len(common),
+        better=float((more > 0).mean()),
+        worse=float((more < 0).mean()),
+        unpaired_because=None,
+        note=note,
+    )
+
+
+def _apart(base: ResultGames, other: ResultGames) -> tuple[str | None, str | None]:
+    """Why their games cannot be paired, and what else tells them apart."""
+    for side in (base, other):
+        if side.scores is None:
+            return f"{side.path} does not have the scores of numbered games", None
+    if base.seed != other.seed:
+        return f"seed is {base.seed} in {base.path}, {other.seed} in {other.path}", None
+    there, here = dict(base.game or {}), dict(other.game or {})
+    notes = []
+    for name in FREE:
+        if there.get(name) != here.get(name):
+            notes.append(
+                f"{name} is {there.get(name)} in {base.path}, {here.get(name)} in {other.path}"
+            )
+        there.pop(name, None), here.pop(name, None)
+    note = "; ".join(notes) or None
+    found = difference(there, here)
+    if found is not None:
+        name, first, second = found
+        return f"{name} of the game is {first} in {base.path}, {second} in {other.path}", note
+    return None, note
+
+
+def _journal(path: str, parameters: dict[str, Any], lines: list[dict[str, Any]]) -> ResultGames:
+    scores = {one["game"]: float(one["score"]) for one in lines if one["side"] == "policies"}
+    values = np.array([*scores.values()])
+    return ResultGames(
+        path=path,
+        label="",
+        games=len(scores),
+        mean=float(values.mean()) if scores else None,
+        sem=_sem(values),
+        seed=parameters["seed"],
+        game=parameters["game"],
+        scores=scores,
+    )
+
+
+def _evaluated(path: str, results: dict[str, Any]) -> ResultGames:
+    """Before their form was versioned, results had no numbers: all games, unless interrupted."""
+    form = results.get("format", RESULTS)
+    if form != RESULTS:
+        raise ValueError(f"format is {form!r}, this version reads {RESULTS!r}")
+    whole = results["games"] == results["requested_games"]
+    numbers = results.get("numbers", range(results["games"]) if whole else None)
+    scores = None if numbers is None else dict(zip(numbers, results["scores"], strict=True))
+    return ResultGames(
+        path=path,
+        label="",
+        games=results["games"],
+        mean=results["mean"],
+        sem=results["sem"],
+        seed=results["seed"],
+        game=results["game"],
+        scores=scores,
+    )
+
+
+def _reproduced(path: str, results: dict[str, Any]) -> list[ResultGames]:
+    found = [(row["label"], row["measured"]) for row in results.get("rows", ())]
+    for curve in results.get("curves", ()):
+        found += [(f"{curve['label']}, {one.get('run', one['x'])}", one) for one in curve["points"]]
+    return [
+        ResultGames(
+            path=path,
+            label=label,
+            games=figures["games"],
+            mean=figures["mean"],
+            sem=figures["sem"],
+            seed=results["seed"],
+        )
+        for label, figures in found
+        if figures
+    ]
+
+
+def _sem(values: Any) -> float | None:
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None

@@ -8,7 +8,8 @@ user left them.
 
 A source may hold compiled code if it imports Numba, or `inline`, `kernel` or `routine` from here,
 wherever in the package it lies. What a kernel calls, and every constant that it reads, has to come
-from such a source too.
+from such a source too. A source with kernels says in `COMPILES`, a few words, what they are for:
+news of compilation name that, and how many players they are compiled for.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import llvmlite
 import numba
@@ -363,8 +364,9 @@ def compile_seconds() -> float:
 def compile_progress(console: Console) -> Iterator[None]:
     """Show compilations on `console` while the context lasts, in place of the log record.
 
-    On a terminal a spinner names the kernel and counts seconds while it compiles. Elsewhere the
-    first compilation of the process writes one line to the standard error stream.
+    On a terminal a spinner says what compiles and counts seconds. Elsewhere a line is written to
+    the standard error stream for each thing that a process compiles first, such as "exact beliefs
+    for 3 players".
     """
     previous = _monitor.announcer
     announcer: _Announcer = _Spinner(console) if console.is_terminal else _Once(_to_stderr)
@@ -380,27 +382,42 @@ def _to_stderr(message: str) -> None:
     sys.stderr.write(f"{message}\n")
 
 
+def _subject(function: Callable[..., Any], arguments: Sequence[Any]) -> str:
+    """What a compilation is for, as "exact beliefs for 3 players"."""
+    what: str = function.__globals__.get("COMPILES", function.__qualname__)
+    dims = arguments[0] if arguments else None
+    if isinstance(dims, types.BaseTuple) and len(dims) and isinstance(dims[0], types.BaseTuple):
+        return f"{what} for {len(dims[0])} players"  # the ``dims`` of hanabi.engine.layout
+    return what
+
+
 class _Announcer(Protocol):
     """Says that a kernel compiles: `start` and `stop` surround each outermost compilation."""
 
-    def start(self, name: str, first: bool, kept: bool) -> None: ...
+    def start(self, subject: str, kept: bool) -> None: ...
 
     def stop(self) -> None: ...
 
 
 class _Once:
-    """Writes one message for the first compilation of the process and none for the others."""
+    """Writes one message for each subject of the process: most take several compilations."""
+
+    announced: ClassVar[set[str]] = set()
 
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write = write
 
-    def start(self, name: str, first: bool, kept: bool) -> None:
-        if first:
-            some = "first use takes some tens of seconds in all; cached afterwards"
-            self._write(f"compiling {name} ({some if kept else 'in every process: not cached'})")
+    def start(self, subject: str, kept: bool) -> None:
+        if subject not in self.announced:
+            self.announced.add(subject)
+            self._write(f"compiling {subject} ({_when(kept)})")
 
     def stop(self) -> None:
         pass
+
+
+def _when(kept: bool) -> str:
+    return "new here; kept for later runs" if kept else "in every process: cannot be kept"
 
 
 class _Spinner:
@@ -409,7 +426,7 @@ class _Spinner:
         self._shown = contextlib.ExitStack()
         self._lock = threading.Lock()  # the context may end while another thread compiles
 
-    def start(self, name: str, first: bool, kept: bool) -> None:
+    def start(self, subject: str, kept: bool) -> None:
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
         with self._lock:
@@ -417,8 +434,7 @@ class _Spinner:
             progress = Progress(
                 SpinnerColumn(), text, TimeElapsedColumn(), console=self._console, transient=True
             )
-            when = "first use, cached afterwards" if kept else "in every process: not cached"
-            progress.add_task(f"compiling {name} ({when})", total=None)
+            progress.add_task(f"compiling {subject} ({_when(kept)})", total=None)
             self._shown.enter_context(progress)
             progress.refresh()  # inside another display, the first turn would come too late
 
@@ -438,7 +454,6 @@ class _Monitor(event.Listener):  # type: ignore[misc]  # Numba is untyped
     def __init__(self) -> None:
         self.seconds = 0.0
         self.announcer: _Announcer = _Once(_logger.warning)
-        self._announced = False
         self._depth = 0
         self._began = 0.0
         self._current: _Announcer = self.announcer
@@ -450,10 +465,10 @@ class _Monitor(event.Listener):  # type: ignore[misc]  # Numba is untyped
         self._depth += 1
         if self._depth == 1:
             self._began = time.thread_time()
-            first, self._announced = not self._announced, True
             self._current = self.announcer
             kept = isinstance(dispatcher._cache, _KernelCache)
-            self._current.start(dispatcher.py_func.__qualname__, first, kept)
+            subject = _subject(dispatcher.py_func, compilation.data["args"])
+            self._current.start(subject, kept)
 
     def on_end(self, compilation: Any) -> None:
         if compilation.data["dispatcher"] not in _dispatchers:

@@ -223,6 +223,14 @@ def bench() -> Command:
     return bench
 
 
+@app.command(name="compile")
+def compile_kernels() -> Command:
+    """Compile now what the first use of each thing would compile, all or some."""
+    from hanabi_search_plugin.cli.compile_kernels import compile_kernels
+
+    return compile_kernels
+
+
 @app.command(name="list")
 def list_names() -> Command:
     """What can be named: policies, searches and games, those of plugins, too."""

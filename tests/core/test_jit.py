@@ -331,6 +331,22 @@ def test_elsewhere_one_line_replaces_the_log_record(package: Package) -> None:
         "results ="
     )
     _, errors = package.run(REPORT.format(players=(2, 3)).replace("results =", progress))
+    assert errors.splitlines() == ["compiling total (new here; kept for later runs)"]
+
+
+def test_news_says_what_is_compiled_and_for_how_many_players(package: Package) -> None:
+    loops = package.callee.with_name("loops.py")
+    text = KERNELS.replace("def total(values, players)", "def total(players, values)")
+    text = text.replace("len(players)", "len(players[0])")
+    loops.write_text(text.replace("@kernel", 'COMPILES = "sums"\n\n@kernel'))
+    code = REPORT.format(players=(2, 3, 2))
+    code = code.replace(
+        "total(np.arange(9), (0,) * players)", "total(((0,) * players,), np.arange(9))"
+    )
+    output, errors = package.run(code)
+    assert output.startswith("3 6 3 ")
     assert errors.splitlines() == [
-        "compiling total (first use takes some tens of seconds in all; cached afterwards)"
+        "compiling sums for 2 players (new here; kept for later runs)",
+        "compiling sums for 3 players (new here; kept for later runs)",
     ]
+    assert package.run(code)[1] == ""

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.hanabi.bots import smartbot
 from hanabi_search_plugin.hanabi.bots.game_loops import decide_as, observe_as
-from hanabi_search_plugin.hanabi.bots.script import KIND, NO_BOT, SMARTBOT, chance_of_code
+from hanabi_search_plugin.hanabi.bots.script import KIND, NO_BOT, chance_of_code
 from hanabi_search_plugin.hanabi.engine.hands import kept, load_hand, next_hand
 from hanabi_search_plugin.hanabi.engine.layout import (
     colors,
+    copy_words,
     hand_at,
     players,
     popcount,
@@ -26,6 +26,8 @@ from hanabi_search_plugin.hanabi.engine.layout import (
 )
 from hanabi_search_plugin.hanabi.engine.rules import legal_mask
 from hanabi_search_plugin.jit import inline, kernel
+
+COMPILES = "exact beliefs"
 
 PARENT, DEPTH, EVALUATED = 0, 1, 2  # words of an enumeration's cursor
 TOO_MANY, DEPENDS_ON_PENDING = -1, -2  # answers of ``regroup``
@@ -39,16 +41,12 @@ def chance_of(
     uncertainty: float,
     row: Any,
     mem: Any,
-    board: Any,
     action: int,
 ) -> float:
     """P(the player to move plays ``action``), which is legal; see ``beliefs.exact``."""
     if script[KIND] == NO_BOT:
         return 1.0
-    due = -1
-    if script[KIND] == SMARTBOT:
-        due = smartbot.expected_discard(dims, row, mem, board)
-    code = decide_as(dims, script, row, mem, board, due)
+    code = decide_as(dims, script, row, mem)
     if code >= 0 and epsilon == 0.0:
         chance = 1.0 if code == action else 0.0
     else:
@@ -96,7 +94,6 @@ def filter_hands(
     """
     kinds = colors(dims) * ranks(dims)
     mine = hand_at(dims, seat)
-    board = smartbot.planes(row)
     n = 0
     parent, depth = cursor[PARENT], cursor[DEPTH]
     while parent < len(hands) and n < len(out_hands):
@@ -125,9 +122,7 @@ def filter_hands(
         like = likelihood[parent] if len(likelihood) > 0 else 1.0
         if thin == 0 or kept(packed, thin, salt):
             cursor[EVALUATED] += np.int64(script[KIND] != NO_BOT)
-            like *= chance_of(
-                dims, script, epsilon, uncertainty, row, memories[group], board, action
-            )
+            like *= chance_of(dims, script, epsilon, uncertainty, row, memories[group], action)
             if like > 0.0:
                 out_hands[n] = packed
                 if len(out_parents) > 0:
@@ -178,7 +173,8 @@ def regroup(
             continue
         for i in range(known):
             row[mine + i] = (np.int64(hands[n]) >> (5 * i)) & 31
-        scratch[:] = memories[old]
+        for other in range(p):
+            copy_words(memories[old, other], scratch[other])
         for other in range(p):
             if other != seat:
                 hidden[old] |= observe_as(dims, scripts[other], row, other, scratch[other])
@@ -196,7 +192,8 @@ def regroup(
         if found < 0:
             if size == len(new_memories):
                 return TOO_MANY
-            new_memories[size] = scratch
+            for other in range(p):
+                copy_words(scratch[other], new_memories[size, other])
             parents[size] = old
             found = size
             size += 1

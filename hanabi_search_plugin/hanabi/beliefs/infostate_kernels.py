@@ -16,6 +16,8 @@ from hanabi_search_plugin.hanabi.engine.layout import NO_CARD, hand_at, hand_siz
 from hanabi_search_plugin.hanabi.engine.rules import next_uniform
 from hanabi_search_plugin.jit import inline, kernel
 
+COMPILES = "beliefs of joint search"
+
 # A range of at most LISTED hands is weighed anew for every information state. From longer ranges
 # hands are drawn by their public weights and accepted with the ratio of the two weights; after
 # TRIES rejections the range is weighed after all.

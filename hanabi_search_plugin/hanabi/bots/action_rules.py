@@ -68,6 +68,8 @@ from hanabi_search_plugin.hanabi.engine.layout import (
 from hanabi_search_plugin.hanabi.engine.rules import hint_action, hint_of, legal_mask
 from hanabi_search_plugin.jit import inline, kernel, routine
 
+COMPILES = "rule agents"
+
 # ------------------------------------------------------------------------------- words of a script
 
 RULES = PARAMS  # how many rules the list has

@@ -22,7 +22,7 @@ from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View
 from hanabi_search_plugin.core.policy import Memory, Policy, UniformPolicy
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.hanabi.bots import game_loops
+from hanabi_search_plugin.hanabi.bots import game_loops, smartbot
 from hanabi_search_plugin.hanabi.bots.routines import address_of
 from hanabi_search_plugin.hanabi.bots.script import (
     COMMON,
@@ -113,8 +113,7 @@ class CompiledBot(Policy):
         """int64 [SCRIPT], what the loops read. Compiles the routines where they are new."""
         script = np.zeros(SCRIPT, dtype=np.int64)
         script[KIND] = self.kind
-        if self.kind == ROUTINES:
-            script[DECIDE], script[OBSERVE], script[COMMON] = _addresses(self.routines, game.dims)
+        script[DECIDE], script[OBSERVE], script[COMMON] = _addresses(self.routines, game.dims)
         script[WORDS] = self.words(game)
         script[STOCHASTIC] = not self.deterministic
         script[PARAMS : PARAMS + len(self.parameters)] = self.parameters
@@ -184,7 +183,7 @@ class SmartBot(MaskBot):
     kind = SMARTBOT
 
     def __init__(self) -> None:
-        super().__init__("smartbot", Routines(decide=None))
+        super().__init__("smartbot", Routines(smartbot.choose, smartbot.observe_alone))
 
 
 def _native(view: View) -> HanabiView:

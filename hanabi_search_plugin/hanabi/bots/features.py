@@ -74,6 +74,8 @@ from hanabi_search_plugin.hanabi.engine.layout import (
 from hanabi_search_plugin.hanabi.engine.rules import hint_of, score, step
 from hanabi_search_plugin.jit import inline, kernel
 
+COMPILES = "evaluation functions"
+
 SCORE, INFORMATION, LIVES_LEFT, DECK, PLAYERS = 0, 1, 2, 3, 4
 PLAYABLE_BY, ALMOST_BY, USELESS_BY, KNOWN_BY = 0, 1, 2, 3  # added to PLAYERS + 4 k
 PLAYS, PLAYS_PLAYABLE, PLAYS_COMPLETES = 24, 25, 26

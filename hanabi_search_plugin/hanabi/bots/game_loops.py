@@ -25,24 +25,19 @@ from hanabi_search_plugin.hanabi.bots.script import (
     chance_of_code,
     settle,
 )
-from hanabi_search_plugin.hanabi.engine.layout import INFO, LAST_CARD, TURN, players
+from hanabi_search_plugin.hanabi.engine.layout import INFO, LAST_CARD, TURN, copy_words, players
 from hanabi_search_plugin.hanabi.engine.rules import final_return, legal_mask, step
 from hanabi_search_plugin.jit import inline, kernel
+
+COMPILES = "games of bots"
 
 NOT_TRIED, NO_MOVE = -1, -2  # as first moves
 
 
 @inline
-def decide_as(
-    dims: Any, script: Any, row: Any, memory: Any, board: tuple[int, int, int], due: int
-) -> int:
-    """The decision of the player to move: an action, or the code of a random choice.
-
-    ``board`` and ``due`` serve SmartBot: ``smartbot.planes`` and ``expected_discard``.
-    """
-    if script[KIND] == SMARTBOT:
-        return smartbot.decide(dims, row, memory, board, due)
-    if script[KIND] == ROUTINES:
+def decide_as(dims: Any, script: Any, row: Any, memory: Any) -> int:
+    """The decision of the player to move: an action, or the code of a random choice."""
+    if script[DECIDE] != 0:
         return call_decide(script[DECIDE], dims, row, memory, script)
     return LEGAL_ANY
 
@@ -50,9 +45,7 @@ def decide_as(
 @inline
 def observe_as(dims: Any, script: Any, row: Any, seat: int, memory: Any) -> bool:
     """Update a seat's memory with the last move. True: it may depend on cards others do not see."""
-    if script[KIND] == SMARTBOT:
-        return smartbot.observe_alone(dims, row, seat, memory)
-    if script[KIND] == ROUTINES and script[OBSERVE] != 0:
+    if script[OBSERVE] != 0:
         return call_observe(script[OBSERVE], dims, row, seat, memory, script)
     return False
 
@@ -63,11 +56,7 @@ def act_rows(dims: Any, script: Any, rows: Any, memory: Any, streams: Any, out: 
     state = np.empty(1, np.uint64)
     for b in range(len(rows)):
         mem = memory[b if len(memory) > 1 else 0]
-        board = smartbot.planes(rows[b])
-        due = -1
-        if script[KIND] == SMARTBOT:
-            due = smartbot.expected_discard(dims, rows[b], mem, board)
-        code = decide_as(dims, script, rows[b], mem, board, due)
+        code = decide_as(dims, script, rows[b], mem)
         state[0] = streams[b]
         out[b] = settle(dims, rows[b], code, legal_mask(dims, rows[b]), state)
         streams[b] = state[0]
@@ -75,12 +64,10 @@ def act_rows(dims: Any, script: Any, rows: Any, memory: Any, streams: Any, out: 
 
 @kernel
 def chance_rows(dims: Any, script: Any, rows: Any, memory: Any, out: Any) -> None:
-    """out[b, a] = the probability that the player to move in row b plays a. No SmartBots."""
+    """out[b, a] = the probability that the player to move in row b plays a."""
     for b in range(len(rows)):
         mem = memory[b if len(memory) > 1 else 0]
-        code = np.int64(LEGAL_ANY)
-        if script[KIND] == ROUTINES:
-            code = call_decide(script[DECIDE], dims, rows[b], mem, script)
+        code = decide_as(dims, script, rows[b], mem)
         legal = legal_mask(dims, rows[b])
         for a in range(out.shape[1]):
             out[b, a] = 0.0
@@ -106,6 +93,41 @@ def common_finesse(dims: Any, row: Any, mem: Any, seat: int, play: int) -> int:
             if smartbot.finesse_target(dims, row, other, seat, card) != common:
                 common = -2
     return common
+
+
+@inline
+def play_by_routines(
+    dims: Any,
+    row: Any,
+    first: int,
+    scripts: Any,
+    mem: Any,
+    one_mind: bool,
+    resign: bool,
+    keep_hints: bool,
+    state: Any,
+) -> None:
+    """``play_on`` without what is SmartBot's own, which is most of what there is to compile."""
+    while row[TURN] >= 0:
+        seat = np.int64(row[TURN]) & 7
+        action = np.int64(first)
+        if first < 0:
+            code = decide_as(dims, scripts[seat], row, mem[0 if one_mind else seat])
+            if resign and code == SILENT:
+                break
+            action = settle(dims, row, code, legal_mask(dims, row), state)
+        first = -1
+        step(dims, row, action, keep_hints)
+        if row[TURN] < 0:
+            break
+        if one_mind:
+            one_mind = call_common(scripts[seat, COMMON], dims, row, mem[0], scripts[seat])
+            if not one_mind:
+                for other in range(1, players(dims)):
+                    copy_words(mem[0], mem[other])
+        if not one_mind:
+            for other in range(players(dims)):
+                observe_as(dims, scripts[other], row, other, mem[other])
 
 
 @inline
@@ -139,7 +161,10 @@ def play_on(
             action = np.int64(first)
             first = -1
         else:
-            code = decide_as(dims, script, row, mine, board, due)
+            if script[KIND] == SMARTBOT:
+                code = smartbot.decide(dims, row, mine, board, due)
+            else:
+                code = decide_as(dims, script, row, mine)
             if resign and code == SILENT:
                 break
             action = code
@@ -158,8 +183,7 @@ def play_on(
                 one_mind = call_common(script[COMMON], dims, row, mem[0], script)
             if not one_mind:
                 for other in range(1, p):
-                    for j in range(mem.shape[1]):
-                        mem[other, j] = mem[0, j]
+                    copy_words(mem[0], mem[other])
         after = seat + 1 if seat + 1 < p else 0
         for other in range(1 if one_mind else p):
             hers = scripts[other]
@@ -175,8 +199,8 @@ def play_on(
                         card = np.int64(row[LAST_CARD]) & 31
                         pointed = smartbot.finesse_target(dims, row, other, seat, card)
                 smartbot.observe(dims, row, mem[other], board, due, pointed)
-            elif hers[KIND] == ROUTINES and not one_mind and hers[OBSERVE] != 0:
-                call_observe(hers[OBSERVE], dims, row, other, mem[other], hers)
+            elif not one_mind:
+                observe_as(dims, hers, row, other, mem[other])
         board = smartbot.planes(row)
 
 
@@ -201,6 +225,7 @@ def play_rows(
     scripts: Any,
     memories: Any,
     resign: bool,
+    smart: Any,
     streams: Any,
     values: Any,
     final: Any,
@@ -209,7 +234,8 @@ def play_rows(
 
     ``actions`` int64 [M, B], or [M, 1] where they are the same in every row. NOT_TRIED has
     the value nan; NO_MOVE plays no first move. ``scripts`` int64 [B or 1, P, SCRIPT].
-    ``resign`` as in ``play_on``. ``final`` int32 [B * M or 0, W] receives the last rows.
+    ``resign`` as in ``play_on``. ``smart`` is True if somebody may be SmartBot, and None if nobody
+    is: the type decides what is compiled. ``final`` int32 [B * M or 0, W] receives the last rows.
     ``streams`` is left as it was: every action meets the same randomness.
     """
     row = np.empty_like(rows[0])
@@ -227,10 +253,14 @@ def play_rows(
             if first == NOT_TRIED:
                 values[b, m] = np.nan
                 continue
-            row[:] = rows[b]
-            mem[:] = memories[at]
+            copy_words(rows[b], row)
+            for seat in range(len(mem)):
+                copy_words(memories[at, seat], mem[seat])
             state[0] = streams[b]
-            play_on(dims, row, first, table, mem, same, resign, keep_hints, state)
+            if smart is None:
+                play_by_routines(dims, row, first, table, mem, same, resign, keep_hints, state)
+            else:
+                play_on(dims, row, first, table, mem, same, resign, keep_hints, state)
             values[b, m] = final_return(row)
             if len(final) > 0:
-                final[b * len(actions) + m] = row
+                copy_words(row, final[b * len(actions) + m])

@@ -72,6 +72,8 @@ from hanabi_search_plugin.hanabi.engine.layout import (
 from hanabi_search_plugin.hanabi.engine.rules import hint_action, hint_of
 from hanabi_search_plugin.jit import inline, routine
 
+COMPILES = "the hat bot"
+
 Board = tuple[int, int, int, int, int]
 Sight = tuple[int, int, int, int, int, int]
 

@@ -60,6 +60,8 @@ from hanabi_search_plugin.hanabi.engine.layout import (
 from hanabi_search_plugin.hanabi.engine.rules import hint_action
 from hanabi_search_plugin.jit import inline, routine
 
+COMPILES = "the hat bot of 2023"
+
 HINT_ABOVE = 4  # tokens from which a hint that nobody needs beats a discard
 
 

@@ -11,6 +11,8 @@ from hanabi_search_plugin.hanabi.engine.layout import hand_size, plausible
 from hanabi_search_plugin.hanabi.engine.redeterminize import collect_pool, redraw_hands
 from hanabi_search_plugin.jit import inline, kernel
 
+COMPILES = "determinisations by a convention"
+
 
 @inline
 def conventional(

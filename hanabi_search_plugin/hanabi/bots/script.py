@@ -1,7 +1,9 @@
 """How a compiled bot is told to the compiled loops: a script, int64 [SCRIPT], one row a seat.
 
-KIND says how the seat's moves are found: written into the loops (RANDOM, SMARTBOT) or by routines
-that are called by address (ROUTINES). From PARAMS on a script holds whatever the bot wants to read.
+A seat's moves are found by routines that are called by address. KIND says what the loops know of
+them besides: RANDOM has none and plays any legal move; SMARTBOT's are written into the loops of
+whole games, too, where the seats share what they have in common. From PARAMS on a script holds
+whatever the bot wants to read.
 
 A bot answers with an action, or with a *choice* it leaves to chance, a code below 0:
 

@@ -55,7 +55,9 @@ from hanabi_search_plugin.hanabi.engine.layout import (
     ranks,
 )
 from hanabi_search_plugin.hanabi.engine.rules import hint_action, legal_mask
-from hanabi_search_plugin.jit import inline
+from hanabi_search_plugin.jit import inline, routine
+
+COMPILES = "SmartBot"
 
 ABSENT = 1 << 25  # the mask of a slot without a card: known, and in no plane
 
@@ -435,6 +437,13 @@ def decide(dims: Any, row: Any, mem: Any, board: tuple[int, int, int], due: int)
     return lowest_bit(legal_mask(dims, row))  # an empty hand somewhere: any legal move
 
 
+@routine
+def choose(dims: Any, row: Any, mem: Any, script: Any) -> int:
+    """``decide``, all that it needs worked out from the row."""
+    board = planes(row)
+    return decide(dims, row, mem, board, expected_discard(dims, row, mem, board))
+
+
 @inline
 def find_finesse(dims: Any, row: Any, mem: Any, me: int, wanted: int) -> int:
     """Rule 2: my oldest slot known to be of ``wanted`` that one other player holds newest."""
@@ -539,8 +548,8 @@ def tokens_before(row: Any) -> int:
     return np.int64(row[INFO]) + np.int64(hinted) - np.int64((flags & GAINED_INFO) != 0)
 
 
-@inline
-def observe_alone(dims: Any, row: Any, seat: int, mem: Any) -> bool:
+@routine
+def observe_alone(dims: Any, row: Any, seat: int, mem: Any, script: Any) -> bool:
     """``observe`` for one seat, all that it needs worked out from the row after the move.
 
     True where the memory depends on more than everybody sees: at a finesse.

@@ -27,6 +27,8 @@ from hanabi_search_plugin.hanabi.engine.layout import ALL, lowest_bit, popcount
 from hanabi_search_plugin.hanabi.engine.rules import legal_mask, score
 from hanabi_search_plugin.jit import inline, kernel, routine
 
+COMPILES = "evaluation functions"
+
 HIDDEN = 30  # (paper, VI)
 BIASES = FEATURES * HIDDEN
 OUTPUTS = BIASES + HIDDEN

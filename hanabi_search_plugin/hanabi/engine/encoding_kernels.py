@@ -43,6 +43,8 @@ from hanabi_search_plugin.hanabi.engine.layout import (
 )
 from hanabi_search_plugin.jit import inline, kernel
 
+COMPILES = "observations"
+
 
 @inline
 def read(row: Any, at: int) -> int:

@@ -27,6 +27,8 @@ from hanabi_search_plugin.hanabi.engine.layout import (
 from hanabi_search_plugin.hanabi.engine.rules import shuffle
 from hanabi_search_plugin.jit import inline, kernel
 
+COMPILES = "exact beliefs"
+
 BLOCK = 64  # hands whose weights are kept as a sum alone
 
 

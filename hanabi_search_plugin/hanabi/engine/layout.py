@@ -87,6 +87,13 @@ def _extent(entry):  # type: ignore[no-untyped-def]  # Numba compares the signat
 
 
 @inline
+def copy_words(source: Any, target: Any) -> None:
+    """``target[:] = source`` for two rows; written out, it compiles in a tenth of the time."""
+    for j in range(len(source)):
+        target[j] = source[j]
+
+
+@inline
 def players(dims: Any) -> int:
     return extent(dims[0])
 

@@ -31,6 +31,8 @@ from hanabi_search_plugin.hanabi.engine.layout import (
 from hanabi_search_plugin.hanabi.engine.rules import next_below, shuffle
 from hanabi_search_plugin.jit import inline, kernel
 
+COMPILES = "determinisations"
+
 RETRIES = 64  # of a hand whose slots drew the same card, before what narrows it is dropped
 
 

@@ -15,6 +15,7 @@ from hanabi_search_plugin.hanabi.engine.layout import (
     NO_CARD,
     TURN,
     colors,
+    copy_words,
     deck_at,
     hand_at,
     hand_size,
@@ -34,6 +35,8 @@ from hanabi_search_plugin.hanabi.engine.rules import (
     step,
 )
 from hanabi_search_plugin.jit import inline, kernel
+
+COMPILES = "the rules"
 
 
 @inline
@@ -102,8 +105,8 @@ def deal_decks(dims: Any, template: Any, decks: Any, first: Any, rows: Any) -> N
     deck = deck_at(dims)
     for b in range(len(rows)):
         row = rows[b]
-        row[:] = template
-        row[deck:] = decks[b]
+        copy_words(template, row)
+        copy_words(decks[b], row[deck:])
         deal_hands(dims, row)
         row[TURN] = first[b]
 

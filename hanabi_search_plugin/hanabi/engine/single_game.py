@@ -20,6 +20,8 @@ from hanabi_search_plugin.hanabi.engine.row_kernels import num_actions
 from hanabi_search_plugin.hanabi.engine.rules import final_return, legal_mask, step
 from hanabi_search_plugin.jit import inline, kernel
 
+COMPILES = "the rules, one game at a time"
+
 REWARD_SHIFT = 64  # makes rewards positive in the number that ``advance`` returns
 
 # A setup is int64 [6, 32]. Its first row: the four entries of ``dims``, then

@@ -17,6 +17,8 @@ from hanabi_search_plugin.hanabi.engine.layout import (
 )
 from hanabi_search_plugin.jit import kernel
 
+COMPILES = "beliefs as tokens"
+
 
 @kernel
 def weigh_tokens(dims: Any, rows: Any, seat: int, before: Any, weights: Any) -> None:

@@ -17,6 +17,7 @@ from hanabi_search_plugin.core.policy import Memory
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.bots import game_loops
 from hanabi_search_plugin.hanabi.bots.compiled import pack_memories
+from hanabi_search_plugin.hanabi.bots.script import KIND, SMARTBOT
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
 
 WORTH_A_THREAD = 256  # games; handing fewer over costs more than it saves
@@ -76,6 +77,7 @@ def _play(
     rows, first = worlds.rows, actions.reshape(len(actions), -1)
     packed = pack_memories(memories)
     tables = scripts.reshape(-1, *scripts.shape[-2:])
+    smart = True if (tables[..., KIND] == SMARTBOT).any() else None
     values = np.empty((len(rows), len(actions)))
     final = np.empty((len(rows) * len(actions), rows.shape[1]), np.int32) if keep else NO_ROWS
 
@@ -87,6 +89,7 @@ def _play(
             tables[start:stop] if len(tables) > 1 else tables,
             packed[start:stop] if len(packed) > 1 else packed,
             resign,
+            smart,
             rng.state[start:stop],
             values[start:stop],
             final[start * len(actions) : stop * len(actions)] if keep else final,

@@ -13,16 +13,17 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
 from hanabi_search_plugin.core.policy import Policy, UniformPolicy
-from hanabi_search_plugin.hanabi.bots import smartbot
 from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot, is_compiled, scripts_of
 from hanabi_search_plugin.hanabi.bots.game_loops import decide_as, observe_as
-from hanabi_search_plugin.hanabi.bots.script import KIND, SMARTBOT, settle
+from hanabi_search_plugin.hanabi.bots.script import settle
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules
-from hanabi_search_plugin.hanabi.engine.layout import TURN, players
+from hanabi_search_plugin.hanabi.engine.layout import TURN, copy_words, players
 from hanabi_search_plugin.hanabi.engine.row_kernels import deal_row
 from hanabi_search_plugin.hanabi.engine.rules import final_return, legal_mask, step
 from hanabi_search_plugin.hanabi.search.seat_tables import LockstepTables, Tables
 from hanabi_search_plugin.jit import kernel
+
+COMPILES = "environments"
 
 BEGIN = -1  # in place of an action
 
@@ -59,8 +60,7 @@ def play_tables(
             state[0] = decks[b]
             deal_row(dims, template, row, state, random_start)
             for p in range(len(blank)):
-                for j in range(blank.shape[1]):
-                    mem[p, j] = blank[p, j]
+                copy_words(blank[p], mem[p])
         state[0] = streams[b]
         before = final_return(row)
         while row[TURN] >= 0:
@@ -68,11 +68,7 @@ def play_tables(
                 mover = np.int64(row[TURN]) & 7
                 if mover == seat:
                     break
-                board = smartbot.planes(row)
-                due = -1
-                if scripts[mover, KIND] == SMARTBOT:
-                    due = smartbot.expected_discard(dims, row, mem[mover], board)
-                code = decide_as(dims, scripts[mover], row, mem[mover], board, due)
+                code = decide_as(dims, scripts[mover], row, mem[mover])
                 action = settle(dims, row, code, legal_mask(dims, row), state)
             step(dims, row, action)
             action = np.int64(-1)

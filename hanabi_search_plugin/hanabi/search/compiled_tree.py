@@ -27,10 +27,12 @@ from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
 from hanabi_search_plugin.hanabi.bots.script import KIND, NO_BOT, SCRIPT
 from hanabi_search_plugin.hanabi.bots.value_kernels import estimate_rows
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
-from hanabi_search_plugin.hanabi.engine.layout import TURN, hand_size, players
+from hanabi_search_plugin.hanabi.engine.layout import TURN, copy_words, hand_size, players
 from hanabi_search_plugin.hanabi.engine.redeterminize import redraw_hands, restore_hands
 from hanabi_search_plugin.hanabi.engine.rules import final_return, legal_mask, next_uniform, step
 from hanabi_search_plugin.jit import inline, kernel
+
+COMPILES = "tree search"
 
 NODES, DEPTH = 0, 1  # words of ``sizes``
 
@@ -149,9 +151,10 @@ def grow_rows(
     for b in range(len(rows)):
         at = b if len(scripts) > 1 else 0
         table = scripts[at : at + 1]
-        row[:] = rows[b]
-        minds[0] = memories[b if len(memories) > 1 else 0]
-        hints[:] = guide_memory
+        copy_words(rows[b], row)
+        for p in range(minds.shape[1]):
+            copy_words(memories[b if len(memories) > 1 else 0, p], minds[0, p])
+        copy_words(guide_memory[0], hints[0])
         state[0] = streams[b]
         if by_convention:
             conventional(dims, row, hints[0], guide, seat, pool, allowed)
@@ -168,15 +171,15 @@ def grow_rows(
                 continue
             new = n > 0 and not reached[node]
             if new and len(kept) > 0:
-                kept[node] = row
-                kept_memory[node] = hints[0]
+                copy_words(row, kept[node])
+                copy_words(hints[0], kept_memory[node])
             if (new and rollouts) or n == depth:
                 reached[node] = True
                 break
             reached[node] = True
             anew = redeterminize and mover != seat
             if anew:
-                saved[:] = now
+                copy_words(row, saved[0])
                 if by_convention:
                     conventional(dims, row, hints[0], guide, mover, pool, allowed)
                 redraw_hands(dims, now, mover, keep_hand, allowed, state)
@@ -214,7 +217,7 @@ def grow_rows(
         if row[TURN] < 0:
             value = np.float64(final_return(row))
         elif rollouts:
-            play_rows(dims, now, play_on, table, minds, False, state, values, nothing)
+            play_rows(dims, now, play_on, table, minds, False, True, state, values, nothing)
             value = values[0, 0]
         else:
             at = path[n - 1]

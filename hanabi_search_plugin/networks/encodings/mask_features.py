@@ -43,6 +43,8 @@ from hanabi_search_plugin.hanabi.engine.layout import (
 from hanabi_search_plugin.hanabi.engine.row_kernels import num_actions
 from hanabi_search_plugin.jit import inline, kernel
 
+COMPILES = "what networks read"
+
 HEADER = (
     *(TURN, LIVES, INFO, DECK_NEXT, PLAYED, LEFT0, LEFT1, LEFT2),
     *(LAST_PLAYER, LAST_ACTION, LAST_CARD, LAST_TOUCHED, LAST_FLAGS),

@@ -10,7 +10,7 @@ import json
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,10 @@ Row = dict[str, float]
 class TrainingRun(ABC):
     """Trains ``network`` for ``rounds`` rounds, at a learning rate that falls along a cosine.
 
+    ``trained`` is the module whose weights are learned and kept in the state, where that is more
+    than the network. Modules ``apart`` have a learning rate of their own, and their gradient is
+    clipped by itself.
+
     The folder gets the state, a line of metrics a round, and the network. ``settings`` (plain JSON
     types) must be the same when a run is resumed. Raises ConfigError where the folder holds a run
     with other settings, CheckpointError where its state is damaged.
@@ -55,11 +59,22 @@ class TrainingRun(ABC):
         seed: int,
         device: str,
         optimizer: type[torch.optim.Adam | torch.optim.RMSprop] = torch.optim.Adam,
+        trained: nn.Module | None = None,
+        apart: Sequence[tuple[nn.Module, float]] = (),
     ) -> None:
         self.folder, self.device = Path(folder), device
         self.network = to_device(network, device)
+        self.trained = to_device(trained or network, device)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.optimizer = optimizer(self.network.parameters(), lr=rate)
+        groups = [(list(module.parameters()), peak) for module, peak in apart]
+        known = {id(parameter) for parameters, _ in groups for parameter in parameters}
+        rest = [x for x in self.trained.parameters() if id(x) not in known]
+        self._groups = [(rest, rate), *groups]  # parameters, and the rate at first
+        self._fused = torch.device(device).type == "cuda" and optimizer is torch.optim.Adam
+        options: dict[str, Any] = {"fused": True} if self._fused else {}
+        self.optimizer = optimizer(
+            [{"params": parameters, "lr": peak} for parameters, peak in self._groups], **options
+        )
         self.done = 0  # rounds
         self.seconds = 0.0  # CPU seconds of the process in finished rounds
         self._settings = json.loads(json.dumps(settings))
@@ -98,8 +113,8 @@ class TrainingRun(ABC):
         """Run a round and write the state. Returns the line of metrics."""
         began, share = time.process_time(), self.done / self._rounds
         falling = LAST_RATE + (1 - LAST_RATE) * 0.5 * (1 + math.cos(math.pi * share))
-        for group in self.optimizer.param_groups:
-            group["lr"] = falling * self._rate
+        for group, (_, peak) in zip(self.optimizer.param_groups, self._groups, strict=True):
+            group["lr"] = falling * peak
         row = self.learn(share, np.random.default_rng([self._seed, self.done]))
         self.done += 1
         seconds = time.process_time() - began
@@ -114,15 +129,16 @@ class TrainingRun(ABC):
         """Take one step of the optimiser, with the gradient clipped."""
         self.optimizer.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), CLIP)
+        for parameters, _ in self._groups:
+            torch.nn.utils.clip_grad_norm_(parameters, CLIP)
         self.optimizer.step()
 
     def _save(self) -> None:
         """The network, then the state: what is newer than the state is made again after a stop."""
         record = {"done": self.done, "cpu_seconds": round(self.seconds)}
         self.write(self.folder / MODEL, self._settings | record)
-        names = {parameter: name for name, parameter in self.network.named_parameters()}
-        content = {f"model.{name}": x for name, x in self.network.state_dict().items()}
+        names = {parameter: name for name, parameter in self.trained.named_parameters()}
+        content = {f"model.{name}": x for name, x in self.trained.state_dict().items()}
         for parameter, state in self.optimizer.state.items():
             content |= {f"{key}.{names[parameter]}": x for key, x in state.items()}
         content |= {f"{LASTING}.{name}": x for name, x in self.extra_state().items()}
@@ -147,12 +163,12 @@ class TrainingRun(ABC):
             for name, x in tensors.items():
                 kind, _, rest = name.partition(".")
                 parts.setdefault(kind, {})[rest] = x.to(self.device)
-            self.network.load_state_dict(parts.pop("model"))
+            self.trained.load_state_dict(parts.pop("model"))
             self.load_extra_state(parts.pop(LASTING, {}))
-            for name, parameter in self.network.named_parameters():
+            for name, parameter in self.trained.named_parameters():
                 state = {kind: named[name] for kind, named in parts.items() if name in named}
                 if state:
-                    state["step"] = state["step"].cpu()
+                    state["step"] = state["step"] if self._fused else state["step"].cpu()
                     self.optimizer.state[parameter] = state
             self.done, self.seconds = int(about["done"]), float(about["seconds"])
         except (KeyError, TypeError, ValueError, RuntimeError):

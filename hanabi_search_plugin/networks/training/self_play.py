@@ -7,7 +7,8 @@ learns from every decision in it (``ppo``).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,10 @@ class SelfPlayRun(TrainingRun):
 
     def learn(self, share: float, rng: np.random.Generator) -> Row:
         """Play on, then take steps over all decisions."""
+        with fast_products(self.device):
+            return self._learn(share, rng)
+
+    def _learn(self, share: float, rng: np.random.Generator) -> Row:
         settings, critic = self.settings, self.critic
         clock = _Clock(self.device)
         chance = torch.Generator(self.device).manual_seed(int(rng.integers(2**63)))
@@ -142,6 +147,23 @@ class SelfPlayRun(TrainingRun):
 
     def write(self, path: Path, record: dict[str, Any]) -> None:
         save_network(path, self.network, record | {"start": self.start})
+
+
+@contextmanager
+def fast_products(device: str) -> Iterator[None]:
+    """Let products of matrices inside round their factors to TF32 on a GPU, several times faster.
+
+    On a processor nothing changes.
+    """
+    if torch.device(device).type != "cuda":
+        yield
+        return
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("high")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 class _Clock:

@@ -26,12 +26,27 @@ from hanabi_search_plugin.networks.checkpoint import read_file
 from hanabi_search_plugin.networks.modules import to_device
 
 STATE, METRICS, MODEL = "state.safetensors", "metrics.jsonl", "model.safetensors"
+PART = "state-{}-{}.safetensors"  # what the state file has no room for: round, number
+ROOM = 14 << 20  # bytes of tensors in one file, so that it travels where files have limits
 LAST_RATE = 0.03  # of the learning rate, at the end of its cosine
 LASTING = "lasting"  # prefix of extra state's names in the state file
 CLIP = 1.0  # of the gradient's norm
 
 Tensor = Any  # torch.Tensor
 Row = dict[str, float]
+
+
+def _in_parts(tensors: dict[str, Tensor]) -> list[dict[str, Tensor]]:
+    """The tensors in their order, with at most ROOM bytes a part; a larger one is by itself."""
+    parts: list[dict[str, Tensor]] = [{}]
+    taken = 0
+    for name, tensor in tensors.items():
+        if parts[-1] and taken + tensor.nbytes > ROOM:
+            parts.append({})
+            taken = 0
+        parts[-1][name] = tensor
+        taken += tensor.nbytes
+    return parts
 
 
 class TrainingRun(ABC):
@@ -137,16 +152,25 @@ class TrainingRun(ABC):
         """The network, then the state: what is newer than the state is made again after a stop."""
         record = {"done": self.done, "cpu_seconds": round(self.seconds)}
         self.write(self.folder / MODEL, self._settings | record)
-        names = {parameter: name for name, parameter in self.trained.named_parameters()}
         content = {f"model.{name}": x for name, x in self.trained.state_dict().items()}
-        for parameter, state in self.optimizer.state.items():
-            content |= {f"{key}.{names[parameter]}": x for key, x in state.items()}
+        for name, parameter in self.trained.named_parameters():
+            state = self.optimizer.state.get(parameter, {})
+            content |= {f"{key}.{name}": x for key, x in state.items()}
         content |= {f"{LASTING}.{name}": x for name, x in self.extra_state().items()}
+        tensors = {name: x.detach().cpu().contiguous() for name, x in sorted(content.items())}
+        first, *others = _in_parts(tensors)
+        names_of_parts = [PART.format(self.done, place) for place in range(1, len(others) + 1)]
         about = {"settings": self._settings, "done": self.done, "seconds": self.seconds}
+        about |= {"parts": names_of_parts}
         metadata = {"format": self.form, "about": json.dumps(about)}
-        tensors = {name: x.detach().cpu().contiguous() for name, x in content.items()}
-        with atomic_write(self.folder / STATE) as file:
-            file.write(save(tensors, metadata))
+        for name, part in zip(names_of_parts, others, strict=True):
+            with atomic_write(self.folder / name) as file:
+                file.write(save(part, {"format": self.form, "about": "{}"}))
+        with atomic_write(self.folder / STATE) as file:  # from here on it is the state
+            file.write(save(first, metadata))
+        for old in self.folder.glob(PART.format("*", "*")):
+            if old.name not in names_of_parts:
+                old.unlink()
 
     def _load(self) -> None:
         path = self.folder / STATE
@@ -158,6 +182,8 @@ class TrainingRun(ABC):
                 f"a run goes on with its settings: {name} is {json.dumps(there)} in {path}, "
                 f"{json.dumps(here)} here"
             )
+        for part in about.get("parts", []):
+            tensors |= read_file(self.folder / part, self.form)[0]
         try:
             parts: dict[str, dict[str, Any]] = {}
             for name, x in tensors.items():

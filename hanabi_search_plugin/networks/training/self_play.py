@@ -30,6 +30,9 @@ from hanabi_search_plugin.networks.nets.split_nets import FeedForward, Sequentia
 from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.starting_weights import load_starting_weights
 from hanabi_search_plugin.networks.tensors.simulator import EngineGames, TensorGames
+from hanabi_search_plugin.networks.tensors.tensor_rollout import TensorPlayers, play_out
+from hanabi_search_plugin.networks.tensors.tensor_streams import TensorStreams
+from hanabi_search_plugin.networks.tensors.tensor_worlds import TensorWorlds
 from hanabi_search_plugin.networks.training.ppo import (
     LossWeights,
     advantages,
@@ -44,6 +47,7 @@ from hanabi_search_plugin.networks.training.training_settings import SelfPlay
 
 FORMAT = "hanabi-search-plugin self-play 1"
 CURVE_GAMES = 500  # on decks that are the same for every network
+DEVICE_CURVE_GAMES = 10_000  # beginning with the same
 OWN_VALUES = 0.1  # of the weight of values is that of the network's own beside a critic's
 LENIENT = 0.5  # share of a run from nothing after which lost games count as they do in the end
 
@@ -125,7 +129,7 @@ class SelfPlayRun(TrainingRun):
         done = self.done + 1
         row["decisions"] = float(done * settings.games * settings.moves)
         if done % settings.evaluate_every == 0 or done == settings.iterations:
-            row |= greedy_play(self.network, CURVE_GAMES, self.device)
+            row |= greedy_play(self.network, self.device)
         return row
 
     def _weights(self, share: float) -> LossWeights:
@@ -227,17 +231,26 @@ def _played(segment: Segment, returns: Tensor) -> Row:
     }
 
 
-def greedy_play(network: Network, games: int, device: str) -> Row:
-    """Scores of greedy play by the network, on ``games`` decks that are always the same.
+def greedy_play(network: Network, device: str) -> Row:
+    """Scores of greedy play by the network, on decks that are always the same.
 
-    A lost game counts 0; "greedy_kept" is the mean if it keeps its points.
+    CURVE_GAMES on a processor, DEVICE_CURVE_GAMES on another device, where they cost as little. A
+    lost game counts 0; "greedy_kept" is the mean if it keeps its points.
     """
     game = HanabiGame(replace(network.config, bomb="keep"))
+    on_cpu = torch.device(device).type == "cpu"
+    games = CURVE_GAMES if on_cpu else DEVICE_CURVE_GAMES
     rng = np.random.default_rng(0)
-    worlds = game.deal(rng, games)
-    blueprint = (network_policy(network, device=device),) * game.num_players
-    played = self_play(worlds, blueprint, Streams.spawn(rng, games))
-    kept, lives = played.returns[:, 0], played.outcome["lives_left"]
+    worlds, streams = game.deal(rng, games), Streams.spawn(rng, games)
+    policy = network_policy(network, device=device)
+    if on_cpu:
+        played = self_play(worlds, (policy,) * game.num_players, streams)
+        kept, lives = played.returns[:, 0], played.outcome["lives_left"]
+    else:
+        tensors = TensorWorlds.of(worlds, device)
+        play_out(tensors, TensorPlayers(policy, tensors), TensorStreams.of(streams, device))
+        ended = tensors.to_worlds()
+        kept, lives = ended.returns[:, 0], game.outcome(ended)["lives_left"]
     return {
         "greedy_score": float(np.where(lives > 0, kept, 0.0).mean()),
         "greedy_kept": float(kept.mean()),

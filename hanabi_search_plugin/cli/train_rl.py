@@ -10,6 +10,7 @@ import typer
 from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli import training_runs
 from hanabi_search_plugin.cli.option_groups import Fields
+from hanabi_search_plugin.core.require import require_positive
 from hanabi_search_plugin.networks.training.training_settings import SelfPlay
 
 
@@ -24,11 +25,14 @@ def rl(
             metavar="NAME", help="Who plays the same decks, then. Default: the network of --start."
         ),
     ] = "",
+    max_seconds: training_runs.MaxSeconds = None,
     device: training_runs.Device = "cpu",
     threads: training_runs.Threads = 1,
 ) -> None:
     """Train to the end, and show the network's own games beside the baseline's."""
     console = training_runs.begin(threads, evaluation_games)
+    if max_seconds is not None:
+        require_positive("max-seconds", max_seconds)
     from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
     from hanabi_search_plugin.networks.starting_weights import policy_named
     from hanabi_search_plugin.networks.training.self_play import SelfPlayRun
@@ -41,14 +45,19 @@ def rl(
 
     def line(row: dict[str, float], seconds: float) -> str:
         greedy = f"  greedy {row['greedy_score']:.2f}" if "greedy_score" in row else ""
+        gpu = f", {row['gpu_gib']:.1f} GiB" if "gpu_gib" in row else ""
         return (
             f"score {row['score']:.2f}  bombed {100 * row['bombed']:.1f} %  "
-            f"entropy {row['entropy']:.2f}  {decisions / seconds:,.0f} decisions a second{greedy}"
+            f"entropy {row['entropy']:.2f}  {decisions / seconds:,.0f} decisions a second, "
+            f"{100 * row['playing']:.0f} % playing{gpu}{greedy}"
         )
 
     run = training_runs.to_the_end(
-        console, lambda: SelfPlayRun(settings, out, device=device), settings.iterations, line
-    )
+        console, lambda: SelfPlayRun(settings, out, device=device), settings.iterations, line,
+        max_seconds,
+    )  # fmt: skip
+    if not run.finished:
+        return
     training_runs.show_games(
         console, game, run.network, games=evaluation_games, seed=settings.seed, out=out,
         device=device, baseline=rival,

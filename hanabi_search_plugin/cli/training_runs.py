@@ -32,6 +32,13 @@ NO_RULES = (*NO_START, "bomb")
 EvaluationGames = Annotated[
     int, typer.Option(help="New games on which the finished network is measured; 0: none.")
 ]
+MaxSeconds = Annotated[
+    float | None,
+    typer.Option(
+        help="Stop before a round that could end later than this, in wall time; the same command "
+        "goes on. Default: none."
+    ),
+]
 Device = Annotated[str, typer.Option(help="As PyTorch names it.")]
 Threads = Annotated[int, typer.Option(help="Threads of PyTorch.")]
 
@@ -57,12 +64,19 @@ def to_the_end(
     begun: Callable[[], R],
     rounds: int,
     line: Callable[[Row, float], str],
+    max_seconds: float | None = None,
 ) -> R:
     """The run that ``begun`` gives, finished; ``line`` says what a round's metrics and its wall
-    seconds look like. TensorBoard gets the metrics where it is installed."""
+    seconds look like. TensorBoard gets the metrics where it is installed.
+
+    The run is left unfinished where the next round might end more than ``max_seconds`` after the
+    command began.
+    """
     from hanabi_search_plugin.cli.terminal import progress_bar
     from hanabi_search_plugin.jit import compile_progress
 
+    start = time.perf_counter()
+    longest = 0.0
     with ExitStack() as stack:
         stack.enter_context(compile_progress(console))
         run = begun()
@@ -71,12 +85,16 @@ def to_the_end(
         show = stack.enter_context(bar)
         while not run.finished:
             began = time.perf_counter()
+            if max_seconds is not None and began - start + longest > max_seconds:
+                console.print(f"{max_seconds:g} seconds are over: the same command goes on")
+                break
             try:
                 row = run.iterate()
             except KeyboardInterrupt:
                 console.print("stopped: the same command goes on after the last whole round")
                 raise
             log(row)
+            longest = max(longest, time.perf_counter() - began)
             text = line(row, time.perf_counter() - began)
             console.print(f"{run.done:>5}  {text}", soft_wrap=True)
             show(run.done)

@@ -11,10 +11,12 @@ from hanabi_search_plugin.networks.foreign import PublicQ
 from hanabi_search_plugin.networks.modules import Network, require_options, seeded
 from hanabi_search_plugin.networks.nets.advised import AdvisedLSTM, AdvisedMasks
 from hanabi_search_plugin.networks.nets.mask_net import MaskNet
+from hanabi_search_plugin.networks.nets.public_belief_net import PublicBeliefNet
 from hanabi_search_plugin.networks.nets.split_nets import FeedForward, PublicLSTM, Recurrent
 
 ARCHITECTURES: dict[str, Callable[..., Network]] = {
     "masks": MaskNet,
+    "public-belief": PublicBeliefNet,
     "public-lstm": PublicLSTM,
     "feed-forward": FeedForward,
     "recurrent": Recurrent,

@@ -123,6 +123,68 @@ class Network(nn.Module, ABC):
         ``public`` and ``memory`` may be one row for all worlds.
         """
 
+    # What training asks for besides.
+
+    def prepare(self, public: Tensor, private: Tensor, memory: Tensor) -> tuple[Tensor, ...]:
+        """What ``read`` takes: ``decide`` up to its first trained layer, [B, ...] each.
+
+        A training works it out once and reads it many times. By default the inputs themselves.
+        """
+        return public, private, memory
+
+    def read(self, *prepared: Tensor) -> Output:
+        """``decide`` from what ``prepare`` returned."""
+        return self.decide(*prepared)
+
+    def seat_value(self, public: Tensor, private: Tensor, memory: Tensor) -> Tensor:
+        """[B] the value that ``decide`` returns."""
+        return self.decide(public, private, memory).value
+
+    @property
+    def central_numbers(self) -> int:
+        """S, the numbers of ``central``."""
+        return self.encoding.private_size + _alone_size(self.encoding)
+
+    def central(
+        self, public: Tensor, private: Tensor, prepared: tuple[Tensor, ...], seat: Tensor
+    ) -> Tensor:
+        """[B, S] what a critic reads that sees all hands, where ``seat`` [B] is to move.
+
+        ``public`` [P or 1, B, N] and ``private`` [P, B, ...] are every seat's, ``prepared`` is the
+        mover's. By default what the seat sees, then the cards that the seat before it sees.
+        """
+        rows = torch.arange(len(seat), device=seat.device)
+
+        def of(parts: Tensor, whose: Tensor) -> Tensor:
+            return parts[0] if len(parts) == 1 else parts[whose, rows]
+
+        before = (seat - 1) % len(private)
+        own = self.encoding.expand_private(of(public, seat), of(private, seat))
+        other = self.encoding.expand_alone(of(public, before), of(private, before))
+        return torch.cat([own, other], 1)
+
+
+def _alone_size(encoding: Encoding) -> int:
+    return len(range(encoding.private_size)[encoding.alone])
+
+
+class LearnsBelief(Network, ABC):
+    """A network whose memory is a belief that learns from what cards were."""
+
+    cell: nn.Module
+    """The layers that learn it, and nothing else."""
+
+    @abstractmethod
+    def belief_loss(
+        self, public: Tensor, private: Tensor, memory: Tensor
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """Cross entropy a card, in nats, of beliefs after an event; and figures to log.
+
+        Of the cards that the mover saw, one event at a time: ``memory`` [B, M] before it is given.
+        ``public`` [B, N] is after it, as is ``private`` [P or 2, B, ...], of all seats or of two,
+        who see all cards between them.
+        """
+
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:

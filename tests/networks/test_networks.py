@@ -35,6 +35,7 @@ CONFIGS = [
 ]
 NETWORKS: list[tuple[str, dict[str, Any]]] = [
     ("masks", {"hidden": 16, "context": 8, "scorer": 8}),
+    ("public-belief", {"hidden": 16, "context": 8, "scorer": 8, "cell": 8}),
     ("public-lstm", {"hidden": 8}),
     (
         "public-lstm",

@@ -28,6 +28,7 @@ from hanabi_search_plugin.networks.checkpoint import load_network
 from hanabi_search_plugin.networks.encodings.named_encodings import make_encoding
 from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.tensors.simulator import EngineGames, TensorGames
+from hanabi_search_plugin.networks.training import training_run
 from hanabi_search_plugin.networks.training.distillation import distill
 from hanabi_search_plugin.networks.training.ppo import (
     LossWeights,
@@ -42,7 +43,7 @@ from hanabi_search_plugin.networks.training.self_play import (
     sharpen,
 )
 from hanabi_search_plugin.networks.training.selfplay_games import Collector, Segment, gather_seat
-from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
+from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL
 from hanabi_search_plugin.networks.training.training_settings import Distillation, SelfPlay
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
@@ -51,6 +52,7 @@ SIZES = {
     "public-lstm": {"hidden": 16, "lstm_layers": 1},
     "recurrent": {"hidden": 16, "lstm_layers": 1},
     "masks": {"hidden": 16, "context": 8, "scorer": 8},
+    "public-belief": {"hidden": 32, "context": 16, "scorer": 16, "cell": 8},
 }
 
 
@@ -241,21 +243,30 @@ def test_moves_that_brought_more_become_likelier(architecture: str) -> None:
     assert after[0] == pytest.approx(0, abs=1e-5) and after[1] < -1e-4
 
 
-def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(tmp_path: Path) -> None:
+@pytest.mark.parametrize("architecture", ["public-lstm", "public-belief"])
+def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(
+    tmp_path: Path, architecture: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if architecture == "public-belief":  # the state in several files
+        monkeypatch.setattr(training_run, "ROOM", 4000)
     settings = SelfPlay(
-        config=TINY, architecture="public-lstm", options=SIZES["public-lstm"], iterations=3,
-        games=6, moves=5, batch=16, epochs=1,
+        config=TINY, architecture=architecture, options=SIZES[architecture], iterations=3,
+        games=6, moves=5, batch=16, epochs=1, belief_rate=1e-3, entropy_end=0.0,
     )  # fmt: skip
     whole, parts, again = tmp_path / "whole", tmp_path / "parts", tmp_path / "again"
     learn_by_self_play(settings, whole)
     learn_by_self_play(settings, again)
     first = SelfPlayRun(settings, parts)
     first.iterate()
-    kept = (parts / STATE).read_bytes()
+    kept = {file: file.read_bytes() for file in parts.glob("state*")}
     first.iterate()
-    (parts / STATE).write_bytes(kept)  # it was stopped after the metrics, before the state
+    for file, content in kept.items():  # it was stopped after the metrics, before the state
+        file.write_bytes(content)
     learn_by_self_play(settings, parts)
-    for name in (STATE, MODEL):
+    names = sorted(file.name for file in whole.glob("*.safetensors"))
+    assert (len(names) > 4) == (architecture == "public-belief")
+    assert names == sorted(file.name for file in parts.glob("*.safetensors"))
+    for name in names:
         one = load_file(whole / name)
         for folder in (parts, again):
             other = load_file(folder / name)
@@ -265,20 +276,23 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(tmp_path: Path) -> None
     assert [row["iteration"] for row in rows] == [1, 2, 3]
     with pytest.raises(ConfigError, match=r"its settings: games is 6 in .*, 7 here"):
         SelfPlayRun(SelfPlay(**settings.__dict__ | {"games": 7}), parts)
-    other = load_file(parts / STATE)
+    for name in names:
+        if "lasting.rows" in load_file(parts / name):
+            break
+    other = load_file(parts / name)
     other["lasting.rows"] = other["lasting.rows"][1:]
     with pytest.raises(CheckpointError, match="expected the whole state of a run"):
-        damaged(parts, other)
+        damaged(parts / name, other)
         SelfPlayRun(settings, parts)
 
 
-def damaged(folder: Path, tensors: dict[str, Any]) -> None:
-    """The state of a run with other tensors in it."""
+def damaged(path: Path, tensors: dict[str, Any]) -> None:
+    """A file of the state of a run with other tensors in it."""
     from safetensors import safe_open
 
-    with safe_open(str(folder / STATE), framework="pt") as file:
+    with safe_open(str(path), framework="pt") as file:
         metadata = file.metadata()
-    save_file(tensors, folder / STATE, metadata)
+    save_file(tensors, path, metadata)
 
 
 @pytest.fixture(scope="module")

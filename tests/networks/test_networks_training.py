@@ -276,7 +276,7 @@ def test_an_interrupted_command_says_how_to_go_on(
 
 def test_settings_are_checked() -> None:
     for changes, reason in (
-        ({"policy": "random"}, "policy must be a compiled bot, got 'random'"),
+        ({"policy": "nobody"}, "nobody"),
         ({"games": 0}, "games must be an integer of at least 1, got 0"),
         ({"rate": 0.0}, "rate must be a positive number, got 0.0"),
         ({"value_weight": -1.0}, "value_weight must be a positive number, got -1.0"),

@@ -284,7 +284,10 @@ def test_nothing_is_read_of_the_own_hand_and_the_deck(config: HanabiConfig, devi
 
 # ----------------------------------------------------------------------------------------- rollouts
 
-TEAMS = [("masks",), ("public-lstm",), ("feed-forward",), ("recurrent",), ("masks", "public-lstm")]
+TEAMS = [
+    *((name,) for name in ("masks", "public-belief", "public-lstm", "feed-forward", "recurrent")),
+    ("masks", "public-lstm"),
+]
 
 
 def team_of(names: tuple[str, ...], config: HanabiConfig, device: str) -> tuple[Any, ...]:
@@ -455,7 +458,8 @@ def test_nothing_waits_for_the_device(players: int, device: str) -> None:
     """
     game = HanabiGame(players=players)
     # On a processor PyTorch asks what numbers it is to turn to one-hot, and masks do so.
-    names = ("recurrent", "public-lstm" if device == "cpu" else "masks")
+    on_gpus = ("masks", "public-belief")[players % 2]
+    names = ("recurrent", "public-lstm" if device == "cpu" else on_gpus)
     networks = [network_of(name, game.config, "cpu", hidden=8) for name in names]
     for policy in networks:
         policy.network.to(device)

@@ -198,7 +198,9 @@ def test_learned_beliefs() -> None:
             check_agent(game, agent, games=1)
 
 
-@pytest.mark.parametrize("name", ["masks", "public-lstm", "feed-forward", "recurrent"])
+@pytest.mark.parametrize(
+    "name", ["masks", "public-belief", "public-lstm", "feed-forward", "recurrent"]
+)
 def test_networks(name: str) -> None:
     torch = pytest.importorskip("torch")
     from hanabi_search_plugin.networks.architectures import make_network

@@ -54,7 +54,7 @@ def by_tensors(config: HanabiConfig, public: Tensor, private: Tensor, memory: Te
     players, size = config.players, config.hand_size
     table = status.table(config, public)
     turn, hands = table.word(TURN).clamp(min=0), private.reshape(-1, players, size)
-    me = _looking(table, hands, turn)
+    me = looking(table, hands, turn)
     masks = status.turned(status.masks_of(config, memory), me)
     cards = status.turned(hands, me)[:, 1:].long()
     cards = one_hot(cards, 32).float()[..., : status.identities(config)]
@@ -70,7 +70,7 @@ def by_tensors(config: HanabiConfig, public: Tensor, private: Tensor, memory: Te
     return SeatTable(planes, slots, others, cards, torch.cat(seen, 1))
 
 
-def _looking(table: PublicTable, hands: Tensor, turn: Tensor) -> Tensor:
+def looking(table: PublicTable, hands: Tensor, turn: Tensor) -> Tensor:
     """[B] the seat whose view ``hands`` is: it has cards and sees none of them."""
     hidden = (hands == NO_CARD).all(-1) & (table.present > 0).any(-1)  # [B, P]
     return torch.where(hidden.any(1), hidden.int().argmax(1), turn)

@@ -14,7 +14,6 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch.nn.functional import one_hot
 
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.layout import LAST_PLAYER
@@ -23,13 +22,13 @@ from hanabi_search_plugin.networks.encodings.mask_features import IDENTITY, KEPT
 from hanabi_search_plugin.networks.encodings.status import STATUSES, SUMMARY, PublicTable
 from hanabi_search_plugin.networks.encodings.status_encoding import Status
 from hanabi_search_plugin.networks.modules import (
-    Network,
     Output,
     SharedScorer,
     layers,
     require_sizes,
 )
 from hanabi_search_plugin.networks.nets import mask_on_cpu
+from hanabi_search_plugin.networks.nets.move_heads import MoveHeads
 
 Tensor = Any  # torch.Tensor
 
@@ -91,7 +90,7 @@ class MaskMemory(nn.Module):
         return self.weights(self.slot(self.context(table), slots))
 
 
-class MaskNet(Network):
+class MaskNet(MoveHeads):
     """The whole network, with layers of these sizes. Raises ConfigError for one below 1."""
 
     public_memory = True
@@ -119,15 +118,7 @@ class MaskNet(Network):
         hints = (players - 1) * (config.colors + config.ranks)
         self.hint_size = size * (4 + SUMMARY + STATUSES)
         self.hint = SharedScorer(context, hints, self.hint_size, scorer, scorer // 2)
-        self.own_heads = nn.Linear(scorer // 2, 4)  # logit and advantage of a play, of a discard
-        self.hint_heads = nn.Linear(scorer // 2, 2)
-        self.kinds = nn.Linear(context, 8)  # the same, of each kind of move
-        self.value = nn.Linear(context, 1)
-        of_colors = one_hot(torch.arange(config.colors), config.colors)
-        of_ranks = one_hot(torch.arange(config.ranks), config.ranks)
-        by_color = of_colors.repeat_interleave(config.ranks, 1)
-        by_rank = of_ranks.repeat(1, config.colors)
-        self.register_buffer("planes", torch.cat([by_color, by_rank]).float(), persistent=False)
+        self.add_heads(context, scorer // 2)
 
     def blank(self, n: int) -> Tensor:
         everything = (1 << self.identities) - 1
@@ -173,19 +164,6 @@ class MaskNet(Network):
         kinds = self.kinds(context)
         heads = [self.joined(head, moves, scores, kinds) for head in range(2)]
         return Output(heads[0], heads[1], self.value(context).squeeze(1))
-
-    def joined(self, head: int, moves: Tensor, hints: Tensor, kinds: Tensor) -> Tensor:
-        """[B, A] logits (head 0) or advantages (head 1), in order of actions.
-
-        Sums scores of own cards [B, H, 4] or hints [B, T x N, 2] and of kinds of moves [B, 8].
-        """
-        kind = kinds[:, 4 * head : 4 * head + 4]
-        hints = hints[..., head].unflatten(1, (self.config.players - 1, len(self.planes)))
-        colors = hints[:, :, : self.config.colors].flatten(1) + kind[:, 2:3]
-        ranks = hints[:, :, self.config.colors :].flatten(1) + kind[:, 3:4]
-        discards = moves[..., 2 + head] + kind[:, 1:2]
-        plays = moves[..., head] + kind[:, 0:1]
-        return torch.cat([discards, plays, colors, ranks], 1)
 
     def _hints(self, planes: Tensor, others: Tensor, cards: Tensor) -> Tensor:
         """[B, T, N, hint_size] by the masks as each hint would leave them."""

@@ -1,4 +1,4 @@
-"""Distillation: train a network to play as a compiled bot does.
+"""Distillation: train a network to play as a bot does, or as another network.
 
 Each iteration plays games, at first with the bot's moves, then more and more with the network's own
 (``distillation_games``), and learns from every decision in them (``distillation_losses``).
@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.architectures import new_network
 from hanabi_search_plugin.networks.checkpoint import save_network
@@ -44,9 +43,7 @@ class DistillationRun(TrainingRun):
     def __init__(self, settings: Distillation, folder: str | Path, *, device: str = "cpu") -> None:
         self.settings = settings
         self.game = HanabiGame(settings.config)
-        bot = load_policy(settings.policy, HanabiGame(settings.config))
-        assert isinstance(bot, CompiledBot)
-        self.bot = bot
+        self.bot = load_policy(settings.policy, HanabiGame(settings.config))
         network = new_network(
             settings.architecture, settings.config, settings.options, settings.seed
         )

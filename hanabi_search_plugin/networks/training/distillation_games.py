@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.game import FloatArray, IntArray
-from hanabi_search_plugin.core.policy import join, take
+from hanabi_search_plugin.core.policy import Policy, join, take
 from hanabi_search_plugin.core.rollout import action_values, choose, observe_all, start_memories
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot, MaskBot
+from hanabi_search_plugin.hanabi.bots.compiled import MaskBot
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds, points
 from hanabi_search_plugin.hanabi.engine.layout import ALL
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.modules import Network
-from hanabi_search_plugin.networks.nets.mask_net import MaskNet
+from hanabi_search_plugin.networks.nets.split_nets import Sequential
 from hanabi_search_plugin.networks.network_policies import NetworkPolicy
 
 TRIED = 1 / 300  # share of the decisions at which two moves are played out
@@ -44,7 +44,7 @@ class DistillationGames:
     legal: NDArray[np.bool_]  # [N, A]
     taught: NDArray[np.float32]  # [N, A] the bot's probabilities
     played: IntArray  # [N]
-    memory: NDArray[Any]  # [N, M] the masks of a network, before the last event; else M = 0
+    memory: NDArray[Any]  # [N, M] a network's before the last event; M = 0 if it is replayed
     masks_before: NDArray[np.int32] | None  # [N, K] the bot's; None where it keeps no masks
     masks_after: NDArray[np.int32] | None  # [N, K] and after the last event
     ahead: FloatArray  # [N] what came after the decision, in score points
@@ -59,7 +59,7 @@ class DistillationGames:
 
 def play_distillation_games(
     game: HanabiGame,
-    bot: CompiledBot,
+    bot: Policy,
     student: NetworkPolicy,
     games: int,
     bot_share: float,
@@ -138,15 +138,15 @@ def play_distillation_games(
     return DistillationGames(**whole | {"scores": scores, "bombed": bombed})
 
 
-def _masks(bot: CompiledBot, memories: tuple[Any, ...]) -> tuple[NDArray[np.int32], ...]:
+def _masks(bot: Policy, memories: tuple[Any, ...]) -> tuple[NDArray[np.int32], ...]:
     return memories if isinstance(bot, MaskBot) else ()
 
 
 def _kept(network: Network, memories: tuple[Any, ...], n: int) -> tuple[NDArray[Any], ...]:
-    """The memories that losses need: masks; empty for other networks, whose states are not kept."""
-    if isinstance(network, MaskNet):
-        return memories
-    return (np.zeros((n, 0), dtype=np.float32),) * len(memories)
+    """The memories that losses need; none of networks that are replayed, or have none."""
+    if isinstance(network, Sequential) or memories[0] is None:
+        return (np.zeros((n, 0), dtype=np.float32),) * len(memories)
+    return memories
 
 
 def _of_seat(seat: IntArray, parts: Any) -> NDArray[Any]:
@@ -157,7 +157,7 @@ def _of_seat(seat: IntArray, parts: Any) -> NDArray[Any]:
 
 
 def _probabilities(
-    worlds: HanabiWorlds, bots: tuple[CompiledBot, ...], memories: tuple[Any, ...]
+    worlds: HanabiWorlds, bots: tuple[Policy, ...], memories: tuple[Any, ...]
 ) -> NDArray[np.float32]:
     chance = np.zeros((len(worlds), worlds.game.num_actions), dtype=np.float32)
     current = worlds.current_player

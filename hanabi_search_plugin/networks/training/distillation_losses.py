@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from hanabi_search_plugin.core.game import IntArray
 from hanabi_search_plugin.networks.encodings import status
-from hanabi_search_plugin.networks.modules import Network, Output, as_tensor
+from hanabi_search_plugin.networks.modules import LearnsBelief, Network, Output, as_tensor
 from hanabi_search_plugin.networks.nets.mask_net import MaskNet
 from hanabi_search_plugin.networks.nets.split_nets import PublicLSTM, Sequential
 from hanabi_search_plugin.networks.training.distillation_games import DistillationGames
@@ -56,7 +56,10 @@ def losses(
     if isinstance(network, Sequential):
         return sequence_losses(network, games, batch, rng)
     memory = as_tensor(games.memory[batch], next(network.parameters()).device)
-    return heads_losses(network, games, batch, memory, memory, rng)
+    figures: dict[str, Tensor] = {}
+    if isinstance(network, LearnsBelief):
+        figures, memory = belief_losses(network, games, batch, memory)
+    return figures | heads_losses(network, games, batch, memory, memory, rng)
 
 
 def sequence_losses(
@@ -137,6 +140,17 @@ def mask_losses(
             figures["mask_accuracy"] = (memory == after).all(1).float().mean()
             memory = torch.where((told & ~own).unsqueeze(1), after, memory)
     return figures | heads_losses(network, games, rows, memory, memory, rng)
+
+
+def belief_losses(
+    network: LearnsBelief, games: DistillationGames, rows: IntArray, before: Tensor
+) -> tuple[dict[str, Tensor], Tensor]:
+    """The loss of a learned belief over one event, from the memories ``before``; those after it."""
+    public = as_tensor(games.public[rows], before.device)
+    two = np.stack([games.private[rows], games.watched_private[rows]])
+    loss, figures = network.belief_loss(public, as_tensor(two, before.device), before)
+    after: Tensor = network.remember(public, before)
+    return figures | {"belief_loss": loss}, after
 
 
 def heads_losses(

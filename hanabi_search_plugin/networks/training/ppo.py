@@ -4,6 +4,7 @@ In cooperative games with shared parameters this is IPPO (Yu et al., 2022). A se
 consists of its own decisions; rewards of the others' moves in between belong to its move before
 them. Nothing is discounted, so values are score points still to come. The policy's mean of Q stands
 in place of V(s), and Q of the move played is trained on the return, as everywhere in this package.
+A central critic, if there is one, takes its place, and the network's values learn beside it.
 Letters: T moves, G games, P players, A actions, N decisions.
 """
 
@@ -16,7 +17,8 @@ from typing import Any
 
 import torch
 
-from hanabi_search_plugin.networks.modules import Network
+from hanabi_search_plugin.networks.modules import LearnsBelief, Network
+from hanabi_search_plugin.networks.nets.central_critic import CentralCritic
 from hanabi_search_plugin.networks.training.selfplay_games import (
     Segment,
     gather_seat,
@@ -30,7 +32,9 @@ Tensor = Any  # torch.Tensor
 WATCHED = 1 / 4  # share of the decisions that also train the value of a seat not to move
 
 
-def lambda_returns(segment: Segment, reward: Tensor, trace: float) -> Tensor:
+def lambda_returns(
+    segment: Segment, reward: Tensor, trace: float, *, central: bool = False
+) -> Tensor:
     """Lambda-returns float32 [T, P, G] of each seat, before each move.
 
     At a seat's own decisions G = r + (1 - lambda) V' + lambda G', where r is the reward up to its
@@ -38,6 +42,9 @@ def lambda_returns(segment: Segment, reward: Tensor, trace: float) -> Tensor:
     the advantage G - V is that of GAE, Schulman et al., 2016, equation 16). Before another's move
     it is the reward up to the seat's next own decision plus the same mix of V' and G' there.
     ``reward`` float32 [T, G] is that of each move, ``trace`` is lambda.
+
+    Where values are a ``central`` critic's, every move counts as every seat's own decision, and all
+    seats have one return.
     """
     turns, players = len(reward), len(segment.after)
     seats = torch.arange(players, device=reward.device).unsqueeze(1)
@@ -46,7 +53,7 @@ def lambda_returns(segment: Segment, reward: Tensor, trace: float) -> Tensor:
     for t in range(turns - 1, -1, -1):
         found[t] = reward[t] + torch.where(segment.ended[t], 0.0, ahead)
         mix = (1 - trace) * segment.value[t] + trace * found[t]
-        ahead = torch.where(seats == segment.mover[t], mix, found[t])
+        ahead = mix if central else torch.where(seats == segment.mover[t], mix, found[t])
     return found
 
 
@@ -96,13 +103,21 @@ def batches(
         yield Minibatch(turn, which.repeat(turns), torch.cat(found, 1))
 
 
+def memories_before(network: Network, segment: Segment, turn: Tensor, game: Tensor) -> Tensor:
+    """[N, M] the memories before the observations of decisions; of games that begin, blank."""
+    last = segment.memory[(turn - 1).clamp(min=0), 0, game]
+    last = torch.where((turn == 0).unsqueeze(1), segment.before[0, game], last)
+    return torch.where(segment.fresh[turn, game].unsqueeze(1), network.blank(1), last)
+
+
 @dataclass(frozen=True)
 class LossWeights:
     """Weights of the losses; see ``SelfPlay``."""
 
     clip: float
     entropy: float
-    value_weight: float
+    value_weight: float  # of the network's own values
+    critic_weight: float = 0.0  # of a central critic's
 
 
 def losses(
@@ -112,11 +127,15 @@ def losses(
     rows: Minibatch,
     weights: LossWeights,
     rng: torch.Generator,
+    *,
+    critic: CentralCritic | None = None,
+    belief: bool = False,
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss of a batch (Schulman et al., 2017, equation 9), and figures to log.
 
     ``returns`` [T, P, G] as of ``lambda_returns``. Errors of values count in units of the spread of
-    the segment's advantages, as these do. Takes N numbers of ``rng`` and a quarter as many.
+    the segment's advantages, as these do. ``belief`` adds the loss of a network that
+    ``LearnsBelief``. Takes N numbers of ``rng`` and a quarter as many.
     """
     turn, game = rows.turn, rows.game
     whole = advantages(segment, returns)
@@ -126,7 +145,11 @@ def losses(
     public = segment.public[turn, :, game].transpose(0, 1)
     private = segment.private[turn, :, game].transpose(0, 1)
 
-    output = network.decide(*(gather_seat(part, mover) for part in (public, private, rows.memory)))
+    prepared = tuple(part[turn, game] for part in segment.prepared)
+    if not prepared:
+        seen = (gather_seat(part, mover) for part in (public, private, rows.memory))
+        prepared = network.prepare(*seen)
+    output = network.read(*prepared)
     log_chance = policy(output, legal)
     change = log_chance.gather(1, action).squeeze(1) - segment.chance[turn, game]
     ratio, gained = change.exp(), ((whole - whole.mean()) / spread)[turn, game]
@@ -141,13 +164,22 @@ def losses(
     others = torch.rand(count, generator=rng, device=turn.device) * (len(private) - 1)
     watcher = (mover[some] + 1 + others.long()) % len(private)
     seen = (gather_seat(part[:, some], watcher) for part in (public, private, rows.memory))
-    said = network.decide(*seen).value
+    said = network.seat_value(*seen)
     watch_loss = ((said - returns[turn[some], watcher, game[some]]) ** 2).mean()
 
     total = policy_loss - weights.entropy * entropy
     total = total + weights.value_weight * (value_loss + WATCHED * watch_loss) / spread**2
+    more: dict[str, Tensor] = {}
+    if critic is not None:
+        told = critic(network.central(public, private, prepared, mover))
+        more["critic_loss"] = ((told - returns[turn, mover, game]) ** 2).mean()
+        total = total + weights.critic_weight * more["critic_loss"] / spread**2
+    if belief and isinstance(network, LearnsBelief):
+        before = memories_before(network, segment, turn, game)
+        loss, figures = network.belief_loss(public[0], private, before)
+        total, more = total + loss, more | figures | {"belief_loss": loss}
     with torch.no_grad():
-        figures = {
+        figures = more | {
             "policy_loss": policy_loss,
             "value_loss": value_loss,
             "watch_loss": watch_loss,

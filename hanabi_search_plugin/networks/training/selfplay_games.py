@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from hanabi_search_plugin.networks.modules import Network, Output
+from hanabi_search_plugin.networks.nets.central_critic import CentralCritic
 from hanabi_search_plugin.networks.nets.split_nets import Sequential
 from hanabi_search_plugin.networks.tensors.simulator import Observations, Simulator
 
@@ -30,10 +31,11 @@ class Segment:
     fresh: Tensor  # bool [T, G] the first move of a game
     before: Tensor  # [K, G, M] memories before the first observation
     memory: Tensor  # [T, K, G, M] those after each; M = 0 for a network that is replayed
+    prepared: tuple[Tensor, ...]  # [T, G, ...] what the mover's output is read from, if kept
     action: Tensor  # int64 [T, G]
     chance: Tensor  # float32 [T, G] log-probability of the action
-    value: Tensor  # float32 [T, G] of the mover, before it moved
-    after: Tensor  # float32 [P, G] of every seat, after the last move
+    value: Tensor  # float32 [T, G] of the mover, before it moved; or the central critic's
+    after: Tensor  # float32 [P, G] of every seat, after the last move; or the central critic's
     points: Tensor  # float32 [T, G] cards that came onto the fireworks
     forfeit: Tensor  # float32 [T, G] points that a lost game loses
     ended: Tensor  # bool [T, G] the move ended the game
@@ -75,10 +77,20 @@ def updated_memories(
 
 
 class Collector:
-    """Plays a simulator's games with one network at every seat, and keeps its memories of them."""
+    """Plays a simulator's games with one network at every seat, and keeps its memories of them.
 
-    def __init__(self, network: Network, simulator: Simulator, games: int, device: str) -> None:
-        self.network, self.simulator = network, simulator
+    Where there is a central ``critic``, values are its own.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        simulator: Simulator,
+        games: int,
+        device: str,
+        critic: CentralCritic | None = None,
+    ) -> None:
+        self.network, self.simulator, self.critic = network, simulator, critic
         blank = network.blank(1).to(device)
         self.memory = blank.repeat(memories_per_game(network), games, 1)  # [K, G, M]
         self.fresh = torch.ones(games, dtype=torch.bool, device=device)
@@ -102,34 +114,41 @@ class Collector:
         """
         before = self.memory
         rows: dict[str, list[Tensor]] = {name: [] for name in Segment.__dataclass_fields__}
+        prepared: list[tuple[Tensor, ...]] = []
         with torch.no_grad():
             for _ in range(moves):
-                for name, tensor in self._move(rng).items():
+                step, inputs = self._move(rng)
+                prepared.append(inputs)
+                for name, tensor in step.items():
                     rows[name].append(tensor)
             after = self._values()
-        whole = {name: torch.stack(each) for name, each in rows.items() if each}
+        whole: dict[str, Any] = {name: torch.stack(each) for name, each in rows.items() if each}
+        whole["prepared"] = tuple(torch.stack(each) for each in zip(*prepared, strict=True))
         return Segment(before=before, after=after, **whole)
 
-    def _move(self, rng: torch.Generator) -> dict[str, Tensor]:
+    def _move(self, rng: torch.Generator) -> tuple[dict[str, Tensor], tuple[Tensor, ...]]:
         """Make one move in every game; returns the segment's tensors of that move."""
         seen, memory = self._look()
-        output = self._decide(seen, memory, seen.mover)
+        prepared = self._prepared(seen, memory, seen.mover)
+        output = self.network.read(*prepared)
         log_chance = policy(output, seen.legal)
         # The least of exponential times over their rates is each move with its chance.
         race = torch.empty_like(log_chance).exponential_(generator=rng)
         action = (log_chance.exp() / race).argmax(1)
-        stepped = self.simulator.step(action)
+        value = self._central(seen, prepared)
+        stepped, replayed = self.simulator.step(action), is_replayed(self.network)
         step = {
             "mover": seen.mover, "legal": seen.legal, "public": seen.public,
             "private": seen.private, "fresh": self.fresh,
-            "memory": memory[..., :0] if is_replayed(self.network) else memory,
+            "memory": memory[..., :0] if replayed else memory,
             "action": action, "chance": log_chance.gather(1, action.unsqueeze(1)).squeeze(1),
-            "value": expected(output, seen.legal), "points": stepped.points,
+            "value": expected(output, seen.legal) if value is None else value,
+            "points": stepped.points,
             "forfeit": stepped.forfeit, "ended": stepped.ended, "lost": stepped.lost,
             "score": stepped.score,
         }  # fmt: skip
         self.memory, self.fresh = memory, stepped.ended
-        return step
+        return step, () if replayed else prepared
 
     def _look(self) -> tuple[Observations, Tensor]:
         """The seats' observations, and the memories [K, G, M] after them."""
@@ -137,17 +156,26 @@ class Collector:
         given = (seen.public, seen.private, self.fresh, self.memory)
         return seen, updated_memories(self.network, *given)
 
-    def _decide(self, seen: Observations, memory: Tensor, seat: Tensor) -> Output:
+    def _prepared(self, seen: Observations, memory: Tensor, seat: Tensor) -> tuple[Tensor, ...]:
         parts = (gather_seat(part, seat) for part in (seen.public, seen.private, memory))
-        return self.network.decide(*parts)
+        return self.network.prepare(*parts)
+
+    def _central(self, seen: Observations, prepared: tuple[Tensor, ...]) -> Tensor | None:
+        """[G] values by the critic, if there is one."""
+        if self.critic is None:
+            return None
+        return self.critic(self.network.central(seen.public, seen.private, prepared, seen.mover))
 
     def _values(self) -> Tensor:
         """[P, G] of every seat as the games stand."""
         seen, memory = self._look()
+        if self.critic is not None:
+            value = self._central(seen, self._prepared(seen, memory, seen.mover))
+            return torch.stack([value] * self.network.config.players)
         values = []
         for p in range(self.network.config.players):
             seat = torch.full_like(seen.mover, p)
-            output = self._decide(seen, memory, seat)
+            output = self.network.read(*self._prepared(seen, memory, seat))
             own = expected(output, seen.legal)
             values.append(torch.where(seen.mover == p, own, output.value))
         return torch.stack(values)

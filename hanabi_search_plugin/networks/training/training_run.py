@@ -10,7 +10,7 @@ import json
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 STATE, METRICS, MODEL = "state.safetensors", "metrics.jsonl", "model.safetensors"
+PART = "state-{}-{}.safetensors"  # what the state file has no room for: round, number
+ROOM = 14 << 20  # bytes of tensors in one file, so that it travels where files have limits
 LAST_RATE = 0.03  # of the learning rate, at the end of its cosine
 LASTING = "lasting"  # prefix of extra state's names in the state file
 CLIP = 1.0  # of the gradient's norm
@@ -38,8 +40,25 @@ Tensor = Any  # torch.Tensor
 Row = dict[str, float]
 
 
+def _in_parts(tensors: dict[str, Tensor]) -> list[dict[str, Tensor]]:
+    """The tensors in their order, with at most ROOM bytes a part; a larger one is by itself."""
+    parts: list[dict[str, Tensor]] = [{}]
+    taken = 0
+    for name, tensor in tensors.items():
+        if parts[-1] and taken + tensor.nbytes > ROOM:
+            parts.append({})
+            taken = 0
+        parts[-1][name] = tensor
+        taken += tensor.nbytes
+    return parts
+
+
 class TrainingRun(ABC):
     """Trains ``network`` for ``rounds`` rounds, at a learning rate that falls along a cosine.
+
+    ``trained`` is the module whose weights are learned and kept in the state, where that is more
+    than the network. Modules ``apart`` have a learning rate of their own, and their gradient is
+    clipped by itself.
 
     The folder gets the state, a line of metrics a round, and the network. ``settings`` (plain JSON
     types) must be the same when a run is resumed. Raises ConfigError where the folder holds a run
@@ -59,11 +78,22 @@ class TrainingRun(ABC):
         seed: int,
         device: str,
         optimizer: type[torch.optim.Adam | torch.optim.RMSprop] = torch.optim.Adam,
+        trained: nn.Module | None = None,
+        apart: Sequence[tuple[nn.Module, float]] = (),
     ) -> None:
         self.folder, self.device = Path(folder), device
         self.network = to_device(network, device)
+        self.trained = to_device(trained or network, device)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.optimizer = optimizer(self.network.parameters(), lr=rate)
+        groups = [(list(module.parameters()), peak) for module, peak in apart]
+        known = {id(parameter) for parameters, _ in groups for parameter in parameters}
+        rest = [x for x in self.trained.parameters() if id(x) not in known]
+        self._groups = [(rest, rate), *groups]  # parameters, and the rate at first
+        self._fused = torch.device(device).type == "cuda" and optimizer is torch.optim.Adam
+        options: dict[str, Any] = {"fused": True} if self._fused else {}
+        self.optimizer = optimizer(
+            [{"params": parameters, "lr": peak} for parameters, peak in self._groups], **options
+        )
         self.done = 0  # rounds
         self.seconds = 0.0  # CPU seconds of the process in finished rounds
         self._settings = json.loads(json.dumps(settings))
@@ -109,8 +139,8 @@ class TrainingRun(ABC):
         """Run a round and write the state. Returns the line of metrics."""
         began, share = time.process_time(), self.done / self._rounds
         falling = LAST_RATE + (1 - LAST_RATE) * 0.5 * (1 + math.cos(math.pi * share))
-        for group in self.optimizer.param_groups:
-            group["lr"] = falling * self._rate
+        for group, (_, peak) in zip(self.optimizer.param_groups, self._groups, strict=True):
+            group["lr"] = falling * peak
         row = self.learn(share, np.random.default_rng([self._seed, self.done]))
         self.done += 1
         seconds = time.process_time() - began
@@ -125,23 +155,33 @@ class TrainingRun(ABC):
         """Take one step of the optimiser, with the gradient clipped."""
         self.optimizer.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(self.network.parameters(), CLIP)
+        for parameters, _ in self._groups:
+            torch.nn.utils.clip_grad_norm_(parameters, CLIP)
         self.optimizer.step()
 
     def _save(self) -> None:
         """The network, then the state: what is newer than the state is made again after a stop."""
         record = {"done": self.done, "cpu_seconds": round(self.seconds)}
         self.write(self.folder / MODEL, self._settings | record)
-        names = {parameter: name for name, parameter in self.network.named_parameters()}
-        content = {f"model.{name}": x for name, x in self.network.state_dict().items()}
-        for parameter, state in self.optimizer.state.items():
-            content |= {f"{key}.{names[parameter]}": x for key, x in state.items()}
+        content = {f"model.{name}": x for name, x in self.trained.state_dict().items()}
+        for name, parameter in self.trained.named_parameters():
+            state = self.optimizer.state.get(parameter, {})
+            content |= {f"{key}.{name}": x for key, x in state.items()}
         content |= {f"{LASTING}.{name}": x for name, x in self.extra_state().items()}
+        tensors = {name: x.detach().cpu().contiguous() for name, x in sorted(content.items())}
+        first, *others = _in_parts(tensors)
+        names_of_parts = [PART.format(self.done, place) for place in range(1, len(others) + 1)]
         about = {"settings": self._settings, "done": self.done, "seconds": self.seconds}
+        about |= {"parts": names_of_parts}
         metadata = {"format": self.form, "about": json.dumps(about)}
-        tensors = {name: x.detach().cpu().contiguous() for name, x in content.items()}
-        with atomic_write(self.folder / STATE) as file:
-            file.write(save(tensors, metadata))
+        for name, part in zip(names_of_parts, others, strict=True):
+            with atomic_write(self.folder / name) as file:
+                file.write(save(part, {"format": self.form, "about": "{}"}))
+        with atomic_write(self.folder / STATE) as file:  # from here on it is the state
+            file.write(save(first, metadata))
+        for old in self.folder.glob(PART.format("*", "*")):
+            if old.name not in names_of_parts:
+                old.unlink()
 
     def _load(self) -> None:
         path = self.folder / STATE
@@ -153,17 +193,19 @@ class TrainingRun(ABC):
                 f"a run goes on with its settings: {name} is {json.dumps(there)} in {path}, "
                 f"{json.dumps(here)} here"
             )
+        for part in about.get("parts", []):
+            tensors |= read_file(self.folder / part, self.form)[0]
         try:
             parts: dict[str, dict[str, Any]] = {}
             for name, x in tensors.items():
                 kind, _, rest = name.partition(".")
                 parts.setdefault(kind, {})[rest] = x.to(self.device)
-            self.network.load_state_dict(parts.pop("model"))
+            self.trained.load_state_dict(parts.pop("model"))
             self.load_extra_state(parts.pop(LASTING, {}))
-            for name, parameter in self.network.named_parameters():
+            for name, parameter in self.trained.named_parameters():
                 state = {kind: named[name] for kind, named in parts.items() if name in named}
                 if state:
-                    state["step"] = state["step"].cpu()
+                    state["step"] = state["step"] if self._fused else state["step"].cpu()
                     self.optimizer.state[parameter] = state
             self.done, self.seconds = int(about["done"]), float(about["seconds"])
         except (KeyError, TypeError, ValueError, RuntimeError):

@@ -15,8 +15,8 @@ from hanabi_search_plugin.core.settings import SEED, setting
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.registry import load_policy
 
-Learner = Literal["masks", "public-lstm", "feed-forward", "recurrent"]
-"""Architectures that learn from a bot, or by self-play."""
+Learner = Literal["masks", "public-belief", "public-lstm", "feed-forward", "recurrent"]
+"""Architectures that learn from a policy, or by self-play."""
 
 Objective = Literal["reward", "cross-entropy", "values"]
 """Of a clone; the first is the paper's."""
@@ -40,11 +40,11 @@ def require_choice(name: str, value: Any, kind: Any) -> None:
 class Distillation:
     """Who is imitated, in which game, by which network, for how long.
 
-    Raises ConfigError also for a policy that is not compiled; the run, for options that the
+    Raises ConfigError also for a policy that is not known; the run, for options that the
     architecture does not have.
     """
 
-    policy: str = setting("smartbot", "The compiled bot.", metavar="NAME")
+    policy: str = setting("smartbot", "Who is imitated.", metavar="NAME")
     config: HanabiConfig = setting(HanabiConfig, _GAME)
     architecture: Learner = setting("masks", _LEARNER)
     options: dict[str, Any] = setting(dict, _OPTIONS)
@@ -69,11 +69,9 @@ class Distillation:
         require_choice("architecture", self.architecture, Learner)
         for name in ("rate", "value_weight"):
             require_positive(name, getattr(self, name))
-        from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot
         from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 
-        if not isinstance(load_policy(self.policy, HanabiGame(self.config)), CompiledBot):
-            raise ConfigError(f"policy must be a compiled bot, got {self.policy!r}")
+        load_policy(self.policy, HanabiGame(self.config))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -147,7 +145,23 @@ class SelfPlay:
     clip: float = setting(0.2, "How far a ratio of probabilities may go from 1.")
     entropy: float = setting(0.01, "Weight of the policy's entropy.")
     trace: float = setting(0.95, "Lambda of advantages and returns, TD(lambda).")
+    entropy_end: float | None = setting(
+        None, "The same in the end; it changes evenly. Default: as --entropy."
+    )
     value_weight: float = setting(0.5, "Of the losses of values beside the policy's.")
+    central_critic: bool | None = setting(
+        None,
+        "Take advantages and returns from a critic that sees all hands, and is not kept with the "
+        "network. Default: for public-belief alone.",
+    )
+    own_value_weight: float | None = setting(
+        None,
+        "Of the losses of the network's own values beside a central critic's. Default: a tenth of "
+        "--value-weight.",
+    )
+    belief_rate: float | None = setting(
+        None, "Learning rate, at first, of a belief that the network learns. Default: as --rate."
+    )
     lenient: float | None = setting(
         None,
         "Share of the run in which a lost game comes to count by its rule; at first it keeps its "
@@ -169,8 +183,19 @@ class SelfPlay:
             require_positive(name, getattr(self, name))
         for name in ("entropy", "trace"):
             require_share(name, getattr(self, name))
-        if self.lenient is not None:
-            require_share("lenient", self.lenient)
+        for name in ("lenient", "entropy_end"):
+            if getattr(self, name) is not None:
+                require_share(name, getattr(self, name))
+        for name in ("own_value_weight", "belief_rate"):
+            if getattr(self, name) is not None:
+                require_positive(name, getattr(self, name))
+
+    @property
+    def has_critic(self) -> bool:
+        """True if advantages come from a central critic."""
+        if self.central_critic is None:
+            return self.architecture == "public-belief"
+        return self.central_critic
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""

@@ -17,6 +17,7 @@ from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.game import Game, require_game
 from hanabi_search_plugin.core.policy import Blueprint, Policy, as_blueprint
+from hanabi_search_plugin.core.require import unknown
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,7 @@ def load_policy(name: str, game: Game | None = None) -> Policy:
         policy: Policy = plugin.make(game, **plugin.read(words))
         return policy
     if head not in known:
-        names = plugins.names("policy", known)
-        raise ConfigError(f"policy must be one of {names}, got {head!r}")
+        raise unknown("policy", head, plugins.all_names("policy", known))
     entry = known[head]
     options = plugins.read_options(f"policy {head}", words, entry.options)
     if not (entry.any_game or isinstance(game, _named(_HANABI_GAME))):

@@ -84,13 +84,12 @@ def _show(
     from hanabi_search_plugin.cli.shown_game import print_ending, show_game
     from hanabi_search_plugin.evaluation.atomic_files import atomic_write
     from hanabi_search_plugin.hanabi.files.records import write_games
-    from hanabi_search_plugin.jit import compile_progress
 
     console = terminal.open_console(json_file)
     require_integer("seed", seed, 0)
     result_files.check_files(json=json_file, trace=trace, save=save)
     terminal.show_warnings(console, who.policies)
-    with compile_progress(console):
+    with terminal.compile_progress(console):
         shown = show_game(console, who, seed)
     print_ending(console, who, shown)
     if trace is not None:
@@ -123,7 +122,6 @@ def evaluate(
     from hanabi_search_plugin.cli.line_ups import line_up
     from hanabi_search_plugin.evaluation.evaluate import evaluate as run_evaluation
     from hanabi_search_plugin.hanabi.files.records import write_games
-    from hanabi_search_plugin.jit import compile_progress
 
     console = terminal.open_console(json_file)
     who = line_up(game.load(), table, search, belief)
@@ -137,7 +135,7 @@ def evaluate(
         lines = stack.enter_context(trace.open("ab" if going_on else "wb")) if trace else None
         total = games * (2 if who.searching else 1)
         show = stack.enter_context(terminal.progress_bar(console, "games", total))
-        stack.enter_context(compile_progress(console))
+        stack.enter_context(terminal.compile_progress(console))
 
         def on_game(result: GameResult) -> None:
             nonlocal finished

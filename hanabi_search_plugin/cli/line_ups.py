@@ -13,6 +13,7 @@ from hanabi_search_plugin.core.agent import MakeBelief, SearchAgent, TeamSearch,
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Game
 from hanabi_search_plugin.core.policy import Blueprint
+from hanabi_search_plugin.core.require import require_choice
 from hanabi_search_plugin.hanabi.beliefs.learned_partners import LearnedPartners, named_recogniser
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.catalogue import belief_models, load_belief_model
@@ -95,10 +96,7 @@ def partners_of(beliefs: BeliefChoice, game: Game) -> MakeBelief:
     candidates = load_policies(beliefs.partners, game)
     prior = None
     if beliefs.favourite is not None:
-        if beliefs.favourite not in names:
-            raise ConfigError(
-                f"favourite must be one of {', '.join(names)}, got {beliefs.favourite!r}"
-            )
+        require_choice("favourite", beliefs.favourite, names)
         prior = favouring(names.index(beliefs.favourite), len(names))
     if beliefs.likelihoods == EXACT:
         return UnknownPartners(

@@ -21,7 +21,6 @@ from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.journal import difference
 from hanabi_search_plugin.evaluation.provenance import describe, versions
-from hanabi_search_plugin.jit import compile_progress
 from hanabi_search_plugin.reproduce import (
     lbs_paper,
     measured_beliefs,
@@ -87,7 +86,7 @@ def reproduce(
     content |= {"games": effort.games, "seed": effort.seed, "threads": effort.threads}
     content |= {"versions": versions()}
     before = _before(out / f"{plan.name}.json", effort) if only else {}
-    with compile_progress(console):
+    with terminal.compile_progress(console):
         if isinstance(plan, Figure):
             content |= {"kind": plan.kind, "ticks": list(plan.ticks), "axis": plan.axis}
             content["curves"] = list(_curves(console, plan, effort, wanted, before))

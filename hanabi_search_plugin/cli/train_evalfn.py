@@ -12,11 +12,10 @@ from rich.console import Console
 
 from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli.option_groups import Fields
-from hanabi_search_plugin.cli.terminal import open_console, show_warnings
+from hanabi_search_plugin.cli.terminal import compile_progress, open_console, show_warnings
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.settings import settings_of
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
-from hanabi_search_plugin.jit import compile_progress
 from hanabi_search_plugin.learning import evalfn_training, partner_training
 from hanabi_search_plugin.learning.evalfn_training import EvalfnTraining, Stage
 from hanabi_search_plugin.learning.partner_training import PartnerTraining

@@ -28,7 +28,7 @@ def rl(
     threads: training_runs.Threads = 1,
 ) -> None:
     """Train to the end, and show the network's own games beside the baseline's."""
-    console = training_runs.begin(threads, evaluation_games)
+    console = training_runs.begin(threads, evaluation_games, device)
     from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
     from hanabi_search_plugin.networks.starting_weights import policy_named
     from hanabi_search_plugin.networks.training.self_play import SelfPlayRun
@@ -52,4 +52,8 @@ def rl(
     training_runs.show_games(
         console, game, run.network, games=evaluation_games, seed=settings.seed, out=out,
         device=device, baseline=rival,
+    )  # fmt: skip
+    training_runs.show_use(
+        console, out, settings.config, options="--policy network:file=MODEL",
+        python='load_policy("network:file=MODEL", GAME)', more=True,
     )  # fmt: skip

@@ -257,7 +257,7 @@ def test_list_names_what_can_be_named() -> None:
         ("evaluate --search sparta --uncertainty -1", "uncertainty must be from 0 to 1"),
         (
             "evaluate --search mcts",
-            "search must be sparta, joint-sparta, lbs, mo-ismcts, ris-mcts, predictor or",
+            "search must be one of sparta, joint-sparta, lbs, mo-ismcts, ris-mcts, predictor, none",
         ),
         ("evaluate --search ris-mcts --iterations 0", "iterations must be an integer of at least"),
         ("evaluate --search ris-mcts --rules 99", "rule numbers must be from 1 to 18"),

@@ -55,9 +55,9 @@ def known_games() -> list[str]:
 
 def known_beliefs() -> list[str]:
     """Beliefs, those learned of policies' games too."""
-    from hanabi_search_plugin.networks.catalogue import EXACT, GROUNDED, belief_models
+    from hanabi_search_plugin.networks.catalogue import EXACT, GROUNDED, PARTICLES, belief_models
 
-    return [EXACT, GROUNDED, *belief_models()]
+    return [EXACT, GROUNDED, PARTICLES, *belief_models()]
 
 
 policy_names = several(known_policies)

@@ -20,7 +20,7 @@ from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 if TYPE_CHECKING:
     from hanabi_search_plugin.beliefs.belief_model import BeliefModel
 
-EXACT, GROUNDED = "exact", "grounded"
+EXACT, GROUNDED, PARTICLES = "exact", "grounded", "particles"
 
 
 @functools.cache
@@ -62,7 +62,7 @@ def load_belief_model(name: str, game: Game, *, mask: bool = True) -> BeliefMode
         return Grounded(game)
     path = _shipped(name, game) if name in belief_models() else Path(name)
     if not path.is_file():
-        raise unknown("belief", name, (EXACT, GROUNDED, *belief_models()), "or a file")
+        raise unknown("belief", name, (EXACT, GROUNDED, PARTICLES, *belief_models()), "or a file")
     require_extra("torch", "a learned belief", "torch", "safetensors")
     from hanabi_search_plugin.networks.belief_files import load_belief
 

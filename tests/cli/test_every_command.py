@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -275,3 +276,71 @@ def test_near_names_are_offered(line: str, says: str) -> None:
 
 def test_nothing_is_offered_where_nothing_is_near() -> None:
     assert not re.search("did you mean", refused("evaluate", "--policy", "xyzzy"))
+
+
+# ----------------------------------------------------------------- games and policies of OpenSpiel
+
+
+def evaluated(*arguments: object) -> dict[str, Any]:
+    result = run("evaluate", "--games", 3, *arguments, "--json", "-")
+    assert result.exit_code == 0, (result.output, result.exception)
+    content: dict[str, Any] = json.loads(result.stdout)
+    return content
+
+
+LEDUC = ["--game", "openspiel:leduc_poker(players=3)"]
+
+
+def test_games_of_openspiel_by_name() -> None:
+    search = ["--search", "sparta", "--rollouts", 40, "--min-rollouts", 2]
+    exact = evaluated(*LEDUC, "--policy", "uniform", *search)
+    assert exact["games"] == 3 and exact["rollouts_per_game"] > 0
+    assert exact["policies"][1]["search"]["rollouts"] == 40
+    drawn = ["--belief", "particles:particles=50:seed=3", "--epsilon", 0.1]
+    belief = evaluated(*LEDUC, "--policy", "random", *search, *drawn)["policies"][1]["belief"]
+    assert (belief["particles"], belief["seed"], belief["epsilon"]) == (50, 3, 0.1)
+    native = evaluated("--game", "openspiel:hanabi(players=2,colors=2,ranks=2,hand_size=2)")
+    assert native["bombs"] >= 0  # the native engine, with its default policy
+
+
+def test_bots_of_openspiel_by_name() -> None:
+    seats = ("--policy", "openspiel:uniform_random,uniform,openspiel:fixed_action_preference")
+    scores = [evaluated(*LEDUC, *seats)["scores"] for _ in range(2)]
+    assert scores[0] == scores[1]
+    assert evaluated(*SMALL, "--policy", "openspiel:uniform_random")["games"] == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("--game openspiel:leduc_pokr", "OpenSpiel has no game 'leduc_pokr': did you mean leduc"),
+        ("--game openspiel:leduc_poker(playrs=3)", "got 'playrs': did you mean players?"),
+        ("--game openspiel:leduc_poker(players=30)", "must be from 2 to 10, got 30"),
+        ("--game openspiel:", "OpenSpiel has no game ''"),
+        ("--game leduc_poker", "game must be one of hanabi, openspiel:NAME"),
+        ("--game openspiel:kuhn_poker", "policy smartbot plays native Hanabi, got OpenSpielGame("),
+        ("--game openspiel:kuhn_poker", "policy uniform plays any game"),
+        ("--game openspiel:kuhn_poker --policy openspiel:unifrm_random", "did you mean uniform_r"),
+        (
+            "--game openspiel:euchre --policy uniform --search sparta",
+            "belief=Particles(1_000), on the command line --belief particles, draws some of them",
+        ),
+        (
+            "--game openspiel:euchre --policy uniform --search sparta --belief particles",
+            "drawing finds none, so this game needs a belief of its own",
+        ),
+        ("--search sparta --belief particles:partcles=3", "did you mean particles?"),
+        ("--search lbs --belief particles --no-explain", "no-explain is an option of learned"),
+        ("--policy none.safetensors", "or a network's file, got 'none.safetensors'"),
+    ],
+)
+def test_what_cannot_be_played_says_what_can(line: str, says: str) -> None:
+    assert says in refused("evaluate", "--games", "1", *line.split())
+
+
+def test_a_networks_file_is_a_policy(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    path = write(tmp_path / "model.safetensors", "")
+    said = refused("evaluate", "--policy", path)
+    assert said == refused("evaluate", "--policy", f"network:file={path}")
+    assert said.startswith(str(path))

@@ -40,7 +40,7 @@ from hanabi_search_plugin.core.policy import (
     take,
 )
 from hanabi_search_plugin.core.reprs import settings_repr
-from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.core.require import require_choice, require_integer
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.rollout import observe_all, play_out
 from hanabi_search_plugin.core.settings import setting
@@ -117,11 +117,7 @@ class TreeSearch(WrapsBelief):
         if not (math.isfinite(self.exploration) and self.exploration >= 0):
             raise ConfigError(f"exploration must be at least 0, got {self.exploration!r}")
         for name, kind in (("nodes", Nodes), ("final", Final), ("leaves", Leaves)):
-            known = get_args(kind)
-            if getattr(self, name) not in known:
-                raise ConfigError(
-                    f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}"
-                )
+            require_choice(name, getattr(self, name), get_args(kind))
         if self.guide is not None and not isinstance(self.guide, Guide):
             raise ConfigError(f"guide must be a policy that proposes moves, got {self.guide!r}")
         if self.by_convention and (self.evidence or not isinstance(self.guide, RedrawingGuide)):

@@ -188,8 +188,7 @@ class JointAgent(SearchAgent):
         result = _unsearched(common, player, base, actions)
         notes = [result.note] if result.note else []
         if reason not in ("single_move", "budget_too_small"):
-            share = int(state.share[0])
-            notes += noise_notes(self.search.rollouts, share, self.search.min_rollouts)
+            notes += noise_notes(self.search.rollouts, len(actions), self.search.min_rollouts)
         return replace(
             result,
             action=action,

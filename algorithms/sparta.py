@@ -12,7 +12,6 @@ import logging
 import math
 import time
 from dataclasses import dataclass
-from functools import cache
 from typing import Literal, get_args
 
 import numpy as np
@@ -24,7 +23,7 @@ from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
 from hanabi_search_plugin.core.policy import moves_of
 from hanabi_search_plugin.core.reprs import settings_repr
-from hanabi_search_plugin.core.require import require_integer, require_positive_or_0
+from hanabi_search_plugin.core.require import require_choice, require_integer, require_positive_or_0
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.rollout import action_values
 from hanabi_search_plugin.core.settings import THREADS, setting
@@ -96,10 +95,7 @@ class Sparta(CutsRollouts):
             require_positive_or_0(name, getattr(self, name))
         if self.seconds is not None and not (math.isfinite(self.seconds) and self.seconds > 0):
             raise ConfigError(f"seconds must be a number above 0 or None, got {self.seconds!r}")
-        if self.pruning not in get_args(Pruning):
-            raise ConfigError(
-                f"pruning must be one of {', '.join(get_args(Pruning))}, got {self.pruning!r}"
-            )
+        require_choice("pruning", self.pruning, get_args(Pruning))
 
     def __repr__(self) -> str:
         return settings_repr(self, "rollouts")
@@ -124,7 +120,7 @@ class Sparta(CutsRollouts):
         if share < 1:
             return _result(belief, actions, base, base, "budget_too_small", tally, notes)
         if self.pruning != "off":
-            notes += noise_notes(self.rollouts, share, self.min_rollouts)
+            notes += noise_notes(self.rollouts, int(alive.sum()), self.min_rollouts)
         while n := self._worlds_next(tally, alive, share):
             try:
                 worlds, memories = belief.sample(rng, n)
@@ -189,28 +185,35 @@ class Sparta(CutsRollouts):
         return base, "below_threshold" if better else "blueprint_best"
 
 
-def noise_notes(rollouts: int, share: int, min_rollouts: int) -> list[str]:
-    """The note of a decision with too few rollouts a move (``share``) to drop any; else none.
+def noise_notes(rollouts: int, moves: int, min_rollouts: int) -> list[str]:
+    """The note of a decision with too few rollouts for so many moves to drop any; else none.
 
-    Logs a warning the first time.
+    Logs a warning the first time for each pair of numbers that were set.
     """
+    share = rollouts // moves
     if share >= min_rollouts:
         return []
-    _warn_of_noise(rollouts, min_rollouts)
+    if (rollouts, min_rollouts) not in _warned:
+        _warned.add((rollouts, min_rollouts))
+        _warn_of_noise(rollouts, moves, min_rollouts)
     return [
         f"{rollouts} rollouts are {share} a move, below min_rollouts={min_rollouts}: no move was "
         "dropped"
     ]
 
 
-@cache
-def _warn_of_noise(rollouts: int, min_rollouts: int) -> None:
-    """Log a warning once for each pair of numbers; the SearchResult says it every time."""
+_warned: set[tuple[int, int]] = set()  # the SearchResult says it every time
+
+
+def _warn_of_noise(rollouts: int, moves: int, min_rollouts: int) -> None:
     _logger.warning(
-        "%d rollouts are fewer than min_rollouts=%d for each legal move: moves are compared by "
-        "noise, and such a search can score below its blueprint",
-        rollouts,
+        "%s rollouts cannot give each of %d moves min_rollouts=%d (%s): moves are compared by "
+        "noise, and such a search can score below its blueprint; raise rollouts or lower "
+        "min_rollouts",
+        f"{rollouts:,}",
+        moves,
         min_rollouts,
+        f"{moves * min_rollouts:,}",
     )
 
 

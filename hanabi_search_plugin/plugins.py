@@ -17,7 +17,9 @@ from typing import Any, Literal
 from hanabi_search_plugin.core.agent import TeamSearch
 from hanabi_search_plugin.core.errors import ConfigError, HanabiSearchError
 from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.core.require import unknown
 from hanabi_search_plugin.core.settings import Setting, settings_of
 
 Kind = Literal["game", "policy", "search"]
@@ -67,9 +69,9 @@ class Plugin:
         return {name: self.options[name].read(text) for name, text in texts.items()}
 
 
-def names(kind: Kind, own: Collection[str]) -> str:
-    """This package's ``own`` names and those that others declare, for messages."""
-    return ", ".join(dict.fromkeys((*own, *_declared(kind))))
+def all_names(kind: Kind, own: Collection[str]) -> list[str]:
+    """This package's ``own`` names and those that others declare; none is imported."""
+    return list(dict.fromkeys((*own, *_declared(kind))))
 
 
 def find(kind: Kind, name: str, own: Collection[str]) -> Plugin | None:
@@ -102,12 +104,12 @@ def working(kind: Kind, own: Collection[str]) -> tuple[Plugin, ...]:
     return tuple(found)
 
 
-def load_game(name: str, own: Collection[str] = ("hanabi",)) -> Game:
+def load_game(name: str, own: Collection[str] = ()) -> Game:
     """A plugin's game by name, with its options: ``dice:sides=8``. Raises ConfigError."""
     head, *words = name.split(":")
     plugin = find("game", head, own)
     if plugin is None:
-        raise ConfigError(f"game must be one of {names('game', own)}, got {head!r}")
+        raise unknown("game", head, all_names("game", own))
     game: Game = plugin.make(**plugin.read(words))
     return game
 
@@ -126,7 +128,10 @@ def _texts(what: str, words: Sequence[str], known: Collection[str]) -> dict[str,
     for word in words:
         name, equals, text = word.partition("=")
         if name not in known:
-            raise ConfigError(f"options of {what} are {', '.join(known) or 'none'}, got {name!r}")
+            raise ConfigError(
+                f"options of {what} are {', '.join(known) or 'none'}, got {name!r}"
+                f"{did_you_mean(name, known)}"
+            )
         texts[name] = text if equals else "true"
     return texts
 

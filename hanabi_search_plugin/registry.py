@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from hanabi_search_plugin import plugins
@@ -17,6 +18,7 @@ from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.game import Game, require_game
 from hanabi_search_plugin.core.policy import Blueprint, Policy, as_blueprint
+from hanabi_search_plugin.core.require import unknown
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Entry:
     options: Mapping[str, str] = field(default_factory=dict)  # what each one is
     any_game: bool = False  # else native Hanabi alone
 
+
+OPENSPIEL = "openspiel"  # before the name of a bot there
 
 _entries: dict[str, Entry] = {}
 
@@ -86,9 +90,10 @@ def networks() -> tuple[Entry, ...]:
 def load_policy(name: str, game: Game | None = None) -> Policy:
     """The policy of that name, with its options, for a game (default: 2-player Hanabi).
 
-    Names are those of ``policies()``, ``networks()`` and plugins. Raises ConfigError for an unknown
-    name, an unknown option, a bad value, or a game that the policy does not play; UnsupportedError
-    for what is no Game.
+    Names are those of ``policies()``, ``networks()`` and plugins, ``uniform`` for ``random``,
+    ``openspiel:NAME`` for a registered bot of OpenSpiel, and the path of a network's file. Raises
+    ConfigError for an unknown name, an unknown option, a bad value, or a game that the policy does
+    not play; UnsupportedError for what is no Game.
     """
     game = _named(_HANABI_GAME)() if game is None else game
     require_game(game)
@@ -98,13 +103,21 @@ def load_policy(name: str, game: Game | None = None) -> Policy:
     if plugin is not None:
         policy: Policy = plugin.make(game, **plugin.read(words))
         return policy
+    if head == OPENSPIEL:
+        bot: Policy = _named(_OPENSPIEL_BOT)(":".join(words), game)
+        return bot
+    if head not in known and Path(name).is_file():
+        head, words = "network", [f"file={name}"]
+    head = "random" if head == "uniform" else head
     if head not in known:
-        names = plugins.names("policy", known)
-        raise ConfigError(f"policy must be one of {names}, got {head!r}")
+        names = (*plugins.all_names("policy", known), "uniform", f"{OPENSPIEL}:NAME")
+        raise unknown("policy", name if "/" in name else head, names, "or a network's file")
     entry = known[head]
     options = plugins.read_options(f"policy {head}", words, entry.options)
     if not (entry.any_game or isinstance(game, _named(_HANABI_GAME))):
-        raise ConfigError(f"policy {head} plays native Hanabi, got {game!r}")
+        raise ConfigError(
+            f"policy {head} plays native Hanabi, got {game!r}: policy uniform plays any game"
+        )
     return entry.load(game, **options)
 
 
@@ -155,6 +168,7 @@ def load_policies(names: str, game: Game | None = None) -> tuple[Policy, ...]:
 # ------------------------------------------------------------------------- those of this package
 
 _HANABI_GAME = "hanabi_search_plugin.hanabi.hanabi_game:HanabiGame"
+_OPENSPIEL_BOT = "hanabi_search_plugin.wrappers._openspiel_policies:registered_bot"
 
 
 def _named(reference: str) -> Any:

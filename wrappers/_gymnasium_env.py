@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError
 from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.core.require import require_choice
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.seat import SeatedPolicy
@@ -219,8 +220,7 @@ def check_parameters(game: HanabiGame, seat: Any, illegal: Any) -> None:
 
 def observation_space(game: HanabiGame, encoding: str) -> spaces.Box:
     """The space of one observation. Raises ConfigError for an unknown encoding."""
-    if encoding not in ENCODINGS:
-        raise ConfigError(f"encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
+    require_choice("encoding", encoding, ENCODINGS)
     size = observation_size(game.config)
     if encoding == "packed":
         return spaces.Box(0, 255, ((size + 7) // 8,), np.uint8)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyspiel
 
-from hanabi_search_plugin.beliefs.tracked_worlds import MAX_WORLDS, track_observations
+from hanabi_search_plugin.beliefs.tracked_worlds import DRAWN, MAX_WORLDS, track_observations
 from hanabi_search_plugin.core.capabilities import Enumerable, Redeterminizes
 from hanabi_search_plugin.core.errors import (
     ContractError,
@@ -94,10 +94,11 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
     def deals(self) -> tuple[OpenSpielWorlds, FloatArray]:
         states: list[State] = []
         chances: list[float] = []
-        for state, chance in _futures(self.spiel.new_initial_state(), 1.0):
+        for state, chance in self._outcomes(self.spiel.new_initial_state()):
             if len(states) == self.max_deals:
                 raise UnsupportedError(
-                    f"{self.name} has more than max_deals={self.max_deals} deals to list"
+                    f"{self.name} has more than max_deals={self.max_deals} deals to list, which an "
+                    f"exact belief needs: {DRAWN} draws some of them instead"
                 )
             states.append(state)
             chances.append(chance)
@@ -114,13 +115,28 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
                 raise IllegalActionError(
                     f"world {b} allows the actions {state.legal_actions()}, got {action}"
                 )
-            for child, chance in _futures(state.child(action), 1.0):
+            for child, chance in self._outcomes(state.child(action)):
                 states.append(child)
                 parents.append(b)
                 chances.append(chance)
         parent = np.array(parents, dtype=np.int64)
         after = OpenSpielWorlds(self, states, batch.streams.select(parent))
         return after, parent, np.array(chances, dtype=np.float64)
+
+    def _outcomes(self, state: State) -> Iterable[tuple[State, float]]:
+        """Every decision or end that chance can lead to from ``state``, with its probability.
+
+        Where nothing is hidden, outcomes that look the same are one: two dice have two orders, and
+        a belief that kept both would double every turn.
+        """
+        futures = _futures(state, 1.0)
+        if not self.perfect_information:
+            return futures
+        found: dict[str, tuple[State, float]] = {}
+        for child, chance in futures:
+            first, before = found.get(key := str(child), (child, 0.0))
+            found[key] = first, before + chance
+        return found.values()
 
     def concat(self, parts: Sequence[Worlds]) -> OpenSpielWorlds:
         batches = [ours(part) for part in parts]

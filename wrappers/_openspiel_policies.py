@@ -7,6 +7,7 @@ Letters: B worlds, A actions.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, get_args
 
 import pyspiel
@@ -16,6 +17,7 @@ from open_spiel.python import rl_agent
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, Game, View
 from hanabi_search_plugin.core.policy import Memory, Policy
+from hanabi_search_plugin.core.require import require_choice
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.wrappers._openspiel_adapted import Reads, ReadsStates
 from hanabi_search_plugin.wrappers._openspiel_bots import BotPolicy
@@ -96,6 +98,35 @@ def as_policy(
         "expected a Policy, Bot or agent of OpenSpiel, or a function that makes a Bot, got "
         f"{type(thing).__name__}"
     )
+
+
+@dataclass(frozen=True)
+class RegisteredBot:
+    """Makes the bot that OpenSpiel has by a name; see ``as_policy``."""
+
+    name: str
+    game: Any  # HanabiGame or OpenSpielGame
+
+    def __call__(self, player: int, seed: int) -> Any:
+        spiel = spiel_of(self.game) if isinstance(self.game, HanabiGame) else self.game.spiel
+        given = {"seed": seed % 2**31}  # else those with chance ask a clock
+        return pyspiel.load_bot(self.name, spiel, player, given)
+
+
+def registered_bot(name: str, game: Game) -> Policy:
+    """A bot that OpenSpiel has by that name, for all seats of ``game``.
+
+    Raises ConfigError for a name that OpenSpiel does not have, or a bot that needs parameters or
+    does not play the game; UnsupportedError as ``as_policy``.
+    """
+    require_choice("a bot of OpenSpiel", name, pyspiel.registered_bots())
+    policy = as_policy(RegisteredBot(name, game), game)
+    try:
+        RegisteredBot(name, game)(0, 0)
+    except (pyspiel.SpielError, IndexError) as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise ConfigError(f"OpenSpiel's bot {name} cannot play {game!r}: {reason}") from None
+    return policy
 
 
 class SpielPolicy(ReadsStates):

@@ -12,6 +12,7 @@ from open_spiel.python.observation import make_observation
 
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import Rewards
+from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.state_list import StateGame
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 
@@ -97,13 +98,37 @@ def load_spiel(game: Any) -> Any:
 
 def _loaded(text: str) -> Any:
     try:
-        parameters = pyspiel.game_parameters_from_string(text)
+        parameters = pyspiel.game_parameters_from_string(text) if text else {}
         if parameters.get("name") == "hanabi":
             _check_hanabi(parameters)
+        _check_parameters(parameters)
         return pyspiel.load_game(text)
     except (pyspiel.SpielError, IndexError) as error:  # IndexError: a parameter that has no default
         first = str(error).partition("\n")[0].removesuffix(" Available games are:")
         raise ConfigError(f"OpenSpiel cannot load {text!r}: {first}") from error
+
+
+def _check_parameters(parameters: Mapping[str, Any]) -> None:
+    """Raise ConfigError for a name, an option or a number of players that OpenSpiel does not have.
+
+    Its own complaints go to the standard error, past Python, before they are raised.
+    """
+    kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
+    name = parameters.get("name", "")
+    if name not in kinds:
+        raise ConfigError(f"OpenSpiel has no game {name!r}{did_you_mean(name, kinds)}")
+    kind, given = kinds[name], [key for key in parameters if key != "name"]
+    known = list(kind.parameter_specification)
+    for key in given:
+        if key not in known:
+            raise ConfigError(
+                f"options of OpenSpiel's {name} are {', '.join(known) or 'none'}, got {key!r}"
+                f"{did_you_mean(key, known)}"
+            )
+    players = parameters.get("players")
+    least, most = kind.min_num_players, kind.max_num_players
+    if isinstance(players, int) and not least <= players <= most:
+        raise ConfigError(f"players of {name} must be from {least} to {most}, got {players}")
 
 
 def _check_hanabi(parameters: Mapping[str, Any]) -> None:

@@ -41,6 +41,7 @@ from hanabi_search_plugin.core.game import (
     Rewards,
     Worlds,
 )
+from hanabi_search_plugin.core.require import require_choice
 from hanabi_search_plugin.core.state_list import StateGame, StateList, StateView, StateWorlds
 
 BOOKKEEPING = ("agents", "agent_selection", "rewards", "_cumulative_rewards", "terminations",
@@ -158,8 +159,7 @@ class AECGame(StateGame):
                 "max_length must be at least 1 and return_range in order, "
                 f"got {max_length} and {return_range}"
             )
-        if rewards not in get_args(Rewards):
-            raise ConfigError(f"rewards must be one of {get_args(Rewards)}, got {rewards!r}")
+        require_choice("rewards", rewards, get_args(Rewards))
         self._make = None if isinstance(env, AECEnv) or not callable(env) else env
         made = env if self._make is None else self._make()
         if not isinstance(made, AECEnv):

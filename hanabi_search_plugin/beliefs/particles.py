@@ -248,9 +248,12 @@ def _deal(
             worlds = worlds.select(rows)
             return TrackedWorlds(worlds, np.ones(particles), start_memories(worlds, blueprint))
         if n == tries:
+            way = "use fewer particles, more tries, or another belief"
+            if len(rows) == 0:
+                way = "drawing finds none, so this game needs a belief of its own (HasBeliefs)"
             raise UnsupportedError(
                 f"{len(rows)} of {tries} deals of {game.name} show what seat {view.player} sees, "
-                f"expected {particles}: use fewer particles, more tries, or another belief"
+                f"expected {particles}: {way}"
             )
         n = min(4 * n, tries)
 

@@ -31,6 +31,7 @@ from hanabi_search_plugin.core.policy import Blueprint, Memory, take
 from hanabi_search_plugin.core.rollout import likelihood, observe_all, start_memories
 
 MAX_WORLDS = 50_000  # the most worlds followed at a time; some 3 kB each for OpenSpiel's states
+DRAWN = "belief=Particles(1_000), on the command line --belief particles,"  # the way out
 CHUNK = 4_096  # worlds whose moves and chance are listed at a time
 
 
@@ -73,8 +74,8 @@ def track_deals(
     """
     if not isinstance(game, Enumerable):
         raise UnsupportedError(
-            f"{game.name} cannot list its chance (it is not Enumerable), which an enumerated "
-            "belief needs"
+            f"{game.name} cannot list its chance (it is not Enumerable), which an exact belief "
+            f"needs: {DRAWN} draws worlds instead"
         )
     worlds, weights = game.deals()
     if view is not None:
@@ -264,6 +265,6 @@ def _chunks(n: int) -> Iterator[IntArray]:
 def _check_size(n: int, max_worlds: int) -> None:
     if n > max_worlds:
         raise UnsupportedError(
-            f"an enumerated belief follows at most {max_worlds} worlds, got {n} or more; raise "
-            "max_worlds or use a belief made for this game"
+            f"an exact belief that lists worlds follows at most {max_worlds}, got {n} or more: "
+            f"{DRAWN} draws some of them instead"
         )

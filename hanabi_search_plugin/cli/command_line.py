@@ -9,21 +9,30 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from hanabi_search_plugin._version import __version__
+from hanabi_search_plugin.cli import every_command
+from hanabi_search_plugin.cli.plain_text import one_line, require_plain
 from hanabi_search_plugin.core.errors import HanabiSearchError
 
-INTERRUPTED = 130
+BAD_INPUT, FAILED, INTERRUPTED = 2, 1, 130  # exit codes
 _USAGE_ERROR: Any = typer.BadParameter.__base__  # Typer does not name it
 
 Command = Callable[..., None]
 
 
 class _Group(TyperGroup):
-    """Imports the command that is asked for, with its options."""
+    """Imports the command that is asked for, with its options; alone it shows its help."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing:
+            print(ctx.get_help())
+            raise typer.Exit(BAD_INPUT)
+        return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
@@ -37,12 +46,13 @@ def imported(named: Any) -> Any:
     from hanabi_search_plugin.cli.option_groups import with_options
 
     alone = typer.Typer(add_completion=False)
-    alone.command(named.name, help=named.help)(with_options(named.callback()))
+    function = every_command.with_common_options(with_options(named.callback()))
+    alone.command(named.name, cls=every_command.SavesItsOptions, help=named.help)(function)
     return typer.main.get_command(alone)
 
 
 class _Program(_Group):
-    """Turns every foreseen failure into one line on the standard error and an exit code."""
+    """Turns every failure into one line on the standard error and an exit code."""
 
     def main(
         self,
@@ -53,43 +63,80 @@ class _Program(_Group):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
-        code = self._run(args, prog_name, **extra)
+        code = self._run(args, prog_name, complete_var, **extra)
         if standalone_mode:
             sys.exit(code)
         return code
 
-    def _run(self, args: Sequence[str] | None, prog_name: str | None, **extra: Any) -> int:
+    def _run(
+        self,
+        args: Sequence[str] | None,
+        prog_name: str | None,
+        complete_var: str | None,
+        **extra: Any,
+    ) -> int:
+        every_command.forget()
+        given = sys.argv[1:] if args is None else list(args)
         try:
-            code = super().main(args, prog_name, standalone_mode=False, **extra)
+            require_plain(given)
+            code = super().main(given, prog_name, complete_var, standalone_mode=False, **extra)
             return code if isinstance(code, int) else 0
         except BrokenPipeError:  # whoever read the output has left
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 1
+            return FAILED
         except (KeyboardInterrupt, typer.Abort):
             return INTERRUPTED
-        except _USAGE_ERROR as error:
-            message = error.format_message()
-        except HanabiSearchError as error:
-            message = str(error)
-        except OSError as error:
-            message = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        print(f"hanabi-search: {' '.join(message.split())}", file=sys.stderr)
-        return 2
+        except Exception as error:  # the last net: no traceback unless it is asked for
+            if every_command.debug():
+                raise
+            code, message = _told(error)
+        print(f"hanabi-search: {one_line(message)}", file=sys.stderr)
+        return code
+
+
+def _told(error: Exception) -> tuple[int, str]:
+    """The exit code and the message of what went wrong."""
+    if isinstance(error, _USAGE_ERROR):
+        return BAD_INPUT, error.format_message()
+    if isinstance(error, HanabiSearchError):
+        return BAD_INPUT, str(error)
+    if isinstance(error, OSError):
+        named = error.filename is not None and error.strerror is not None
+        return BAD_INPUT, f"{error.filename}: {error.strerror}" if named else str(error)
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return FAILED, f"this went wrong inside: {text}; --debug shows the traceback"
 
 
 app = typer.Typer(
     cls=_Program,
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Search for Hanabi: make any blueprint policy stronger.",
 )
 training = typer.Typer(
     cls=_Group,
     no_args_is_help=True,
     help="Train evaluation functions, networks, critics and beliefs.",
 )
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        print(f"hanabi-search {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def program(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_show_version, help="Show the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Search for Hanabi: make any blueprint policy stronger."""
 
 
 @training.command()

@@ -131,13 +131,12 @@ def _show(
     from hanabi_search_plugin.cli.shown_game import print_ending, show_game
     from hanabi_search_plugin.evaluation.atomic_files import atomic_write
     from hanabi_search_plugin.hanabi.files.records import write_games
-    from hanabi_search_plugin.jit import compile_progress
 
     console = terminal.open_console(json_file)
     require_integer("seed", seed, 0)
     result_files.check_files(json=json_file, trace=trace, save=save)
     terminal.show_warnings(console, who.policies)
-    with compile_progress(console):
+    with terminal.compile_progress(console):
         shown = show_game(console, who, seed, adviser)
     print_ending(console, who, shown, seed)
     if trace is not None:
@@ -186,7 +185,6 @@ def evaluate(
     from hanabi_search_plugin.cli.line_ups import line_up
     from hanabi_search_plugin.evaluation.evaluate import evaluate as run_evaluation
     from hanabi_search_plugin.hanabi.files.records import write_games
-    from hanabi_search_plugin.jit import compile_progress
 
     console = terminal.open_console(json_file)
     terminal.show_warnings(console)  # of what sits down, too
@@ -198,7 +196,7 @@ def evaluate(
     with ExitStack() as stack:
         going_on = resume is not None and resume.exists()
         lines = stack.enter_context(trace.open("ab" if going_on else "wb")) if trace else None
-        stack.enter_context(compile_progress(console))
+        stack.enter_context(terminal.compile_progress(console))
 
         def on_game(result: GameResult) -> None:
             if lines is not None:
@@ -213,7 +211,7 @@ def evaluate(
             threads=threads,
             on_game=on_game,
             resume=resume,
-            progress=console,
+            progress=terminal.notes(console),
         )
     console.print(evaluation_table(evaluation, who.names))
     if save is not None:

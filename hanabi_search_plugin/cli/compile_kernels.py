@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Annotated
 
 import typer
@@ -23,7 +24,7 @@ from hanabi_search_plugin.evaluation.evaluate import evaluate
 from hanabi_search_plugin.hanabi.bots.compiled import is_compiled
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-from hanabi_search_plugin.jit import compile_progress, compile_seconds
+from hanabi_search_plugin.jit import compile_seconds
 from hanabi_search_plugin.networks.catalogue import network_models
 from hanabi_search_plugin.registry import load_policy, policies
 
@@ -97,7 +98,9 @@ def compile_kernels(
     console = terminal.open_console(None)
     table = Table("part", "players", "CPU seconds", box=None)
     wanted = [(part, game) for game in games for part in parts or PARTS]
-    with terminal.progress_bar(console, "parts", len(wanted)) as show, compile_progress(console):
+    with ExitStack() as stack:
+        show = stack.enter_context(terminal.progress_bar(console, "parts", len(wanted)))
+        stack.enter_context(terminal.compile_progress(console))
         for done, (part, game) in enumerate(wanted):
             show(done)
             work, module = PARTS[part]

@@ -6,7 +6,7 @@ import io
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 from rich.text import Text
 
 from hanabi_search_plugin.cli import options as option
-from hanabi_search_plugin.cli import result_files, terminal
 from hanabi_search_plugin.cli.option_groups import Given
 from hanabi_search_plugin.core.errors import RecordError
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
-from hanabi_search_plugin.hanabi.files.observation import SeenGame, configuration_of, rows_of, seen
-from hanabi_search_plugin.jit import compile_progress
-from hanabi_search_plugin.rendering import colored_text
+
+if TYPE_CHECKING:
+    from hanabi_search_plugin.hanabi.files.observation import SeenGame
 
 _NPY = b"\x93NUMPY"
 _UNSEEN = ("random_start_player", "bomb")  # of the rules, by an observation
@@ -44,10 +43,14 @@ def decode(
     json_file: option.JsonFile = None,
 ) -> None:
     """Read vectors, find out their configuration, show each."""
+    from hanabi_search_plugin.cli import result_files, terminal
+    from hanabi_search_plugin.hanabi.files.observation import configuration_of, rows_of, seen
+    from hanabi_search_plugin.rendering import colored_text
+
     console = terminal.open_console(json_file)
     result_files.check_files(json=json_file)
     vectors = load_vectors(file)
-    with compile_progress(console):
+    with terminal.compile_progress(console):
         config, encoding = configuration_of(vectors, seat=seat, encoding=encoding, **known)
         rows = rows_of(config, vectors, seat=seat, encoding=encoding)
     views = [seen(config, row, seat) for row in rows]
@@ -94,6 +97,8 @@ def load_vectors(source: str) -> NDArray[Any]:
 
 
 def _last_move(view: SeenGame) -> Text:
+    from hanabi_search_plugin.rendering import colored_text
+
     return colored_text.labelled(
         "last move", Text(view.last_move.words if view.last_move else "none")
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from hanabi_search_plugin.algorithms.joint_sparta import JointAgent
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.beliefs.learned_belief import Learned
+from hanabi_search_plugin.beliefs.particles import Particles
 from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners, favouring
 from hanabi_search_plugin.cli.searches import ChosenSearch
 from hanabi_search_plugin.cli.table_options import EXACT, BeliefChoice, Seating
@@ -15,10 +16,12 @@ from hanabi_search_plugin.core.agent import MakeBelief, SearchAgent, TeamSearch,
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Game
 from hanabi_search_plugin.core.policy import Blueprint
+from hanabi_search_plugin.core.require import require_choice
 from hanabi_search_plugin.evaluation.evaluate import say_seated, without_search
 from hanabi_search_plugin.hanabi.beliefs.learned_partners import LearnedPartners, named_recogniser
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-from hanabi_search_plugin.networks.catalogue import belief_models, load_belief_model
+from hanabi_search_plugin.networks.catalogue import PARTICLES, belief_models, load_belief_model
+from hanabi_search_plugin.plugins import read_options
 from hanabi_search_plugin.registry import blueprint_of, load_policies, policy_names
 
 HUMAN = "human"
@@ -79,16 +82,19 @@ def _agent(
     search, names = chosen.search, beliefs.partners
     assert search is not None
     belief = _belief(game, policy, chosen.name, beliefs)
+    epsilon = 0.0 if isinstance(belief, Particles) else beliefs.epsilon  # which have their own
     if names is None:
         for name, usual in (("likelihoods", EXACT), ("favourite", None)):
             if getattr(beliefs, name) != usual:
                 raise ConfigError(f"{name} needs partners, got {getattr(beliefs, name)!r}")
         return upgrade(
             policies, game, search, belief=belief,
-            epsilon=beliefs.epsilon, uncertainty=beliefs.uncertainty,
+            epsilon=epsilon, uncertainty=beliefs.uncertainty,
         )  # fmt: skip
     if belief is not None:
-        raise ConfigError(f"partners cannot be learned by a learned belief, got {names!r}")
+        raise ConfigError(
+            f"partners cannot be learned by the belief {beliefs.belief or policy}, got {names!r}"
+        )
     learns = not isinstance(search, WrapsBelief) or search.assumes_blueprint
     if isinstance(search, TeamSearch) or not learns:  # to whom moves are no evidence
         raise ConfigError(f"partners is not an option of {chosen.name}, got {names!r}")
@@ -130,10 +136,7 @@ def partners_of(beliefs: BeliefChoice, game: Game) -> MakeBelief:
     candidates = load_policies(beliefs.partners, game)
     prior = None
     if beliefs.favourite is not None:
-        if beliefs.favourite not in names:
-            raise ConfigError(
-                f"favourite must be one of {', '.join(names)}, got {beliefs.favourite!r}"
-            )
+        require_choice("favourite", beliefs.favourite, names)
         prior = favouring(names.index(beliefs.favourite), len(names))
     if beliefs.likelihoods == EXACT:
         return UnknownPartners(
@@ -147,9 +150,16 @@ def partners_of(beliefs: BeliefChoice, game: Game) -> MakeBelief:
     return LearnedPartners(candidates, named_recogniser(beliefs.likelihoods, names), prior)
 
 
-def _belief(game: Game, policy: str, search: str, beliefs: BeliefChoice) -> Learned | None:
+def _belief(game: Game, policy: str, search: str, beliefs: BeliefChoice) -> MakeBelief | None:
     """What --belief names; None: the game's own."""
     name = beliefs.belief
+    head, *words = (name or "").split(":")
+    if head == PARTICLES:
+        if not beliefs.explain:
+            raise ConfigError("no-explain is an option of learned beliefs, got particles")
+        known = [one.name for one in fields(Particles) if one.name != "epsilon"]
+        chosen = read_options(f"belief {PARTICLES}", words, known)
+        return Particles(**chosen, epsilon=beliefs.epsilon)
     if name is None and search == "lbs" and beliefs.partners is None:
         name = policy
         if name not in belief_models():

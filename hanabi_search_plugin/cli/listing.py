@@ -10,8 +10,8 @@ from rich.text import Text
 
 from hanabi_search_plugin import plugins
 from hanabi_search_plugin.cli.fitted_table import FittedTable
+from hanabi_search_plugin.cli.games import HANABI
 from hanabi_search_plugin.cli.searches import NONE, SEARCHES
-from hanabi_search_plugin.cli.table_options import HANABI
 from hanabi_search_plugin.cli.terminal import show_warnings
 from hanabi_search_plugin.hanabi.bots.scores import self_play_scores
 from hanabi_search_plugin.networks.catalogue import EXACT, GROUNDED, belief_models, network_models

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from hanabi_search_plugin.cli import training_runs
 from hanabi_search_plugin.cli.fitted_table import FittedTable
-from hanabi_search_plugin.cli.terminal import say
+from hanabi_search_plugin.cli.terminal import notes, say
 from hanabi_search_plugin.core.words import counted, duration
 from hanabi_search_plugin.reproduce import measured_beliefs, report
 from hanabi_search_plugin.reproduce.forecast import Forecast, forecast, lacking, needs_torch
@@ -123,7 +123,7 @@ def _measured(console: Console, part: Part, effort: Effort) -> tuple[Any, bool]:
         return predictions(part.run, effort, console)
     if part.measures == "beliefs":
         return measured_beliefs.qualities(part.run, effort, console)
-    figures = measure(_trained(console, part.run, effort), effort, console)
+    figures = measure(_trained(console, part.run, effort), effort, notes(console))
     interrupted = figures.pop("interrupted")
     return figures if figures["games"] else None, interrupted
 
@@ -138,7 +138,7 @@ def _trained(console: Console, run: Run, effort: Effort) -> Run:
     def finish(name: str, begun: TrainingRun, rounds: int) -> None:
         if not begun.finished:
             say(f"trains {name}: {counted(rounds - begun.done, 'round')}")
-        begun.finish(progress=console)
+        begun.finish(progress=notes(console))
 
     return trained(run, effort.folder.parent / "networks", finish)
 

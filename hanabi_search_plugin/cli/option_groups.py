@@ -19,6 +19,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
+from hanabi_search_plugin.cli import option_names
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.settings import Setting, settings_of
 
@@ -36,9 +37,17 @@ class Group(ABC):
 
     panel: str | None = None  # the heading of the options in the help
 
+    def completes(self, one: Setting) -> option_names.Completes | None:
+        """What a shell completes after the option of a setting; None: files."""
+        return option_names.completes(one)
+
     def parameters(self) -> list[inspect.Parameter]:
         """The options as parameters of a function that Typer reads."""
-        return [_parameter(one, self.panel) for one in self.settings().values()]
+        return [self.parameter(one) for one in self.settings().values()]
+
+    def parameter(self, one: Setting) -> inspect.Parameter:
+        """One of them."""
+        return _parameter(one, self.panel, self.completes(one))
 
 
 class Fields(Group):
@@ -76,7 +85,7 @@ class Fields(Group):
         return found
 
     def parameters(self) -> list[inspect.Parameter]:
-        own = [_parameter(one, self.panel) for one in self.own.values()]
+        own = [self.parameter(one) for one in self.own.values()]
         return own + [one for group in self.nested.values() for one in group.parameters()]
 
     def make(self, given: Mapping[str, Any]) -> Any:
@@ -129,7 +138,9 @@ def group_of(annotation: Any) -> Group | None:
     return next((one for one in carried if isinstance(one, Group)), None)
 
 
-def _parameter(one: Setting, panel: str | None) -> inspect.Parameter:
+def _parameter(
+    one: Setting, panel: str | None, completes: option_names.Completes | None
+) -> inspect.Parameter:
     """As Typer reads it. Values of a ``Literal`` are texts here: the dataclass checks them."""
     flag, kind, default, metavar = f"--{one.name.replace('_', '-')}", one.kind, one.default, None
     if one.kinds == (bool,):
@@ -139,8 +150,9 @@ def _parameter(one: Setting, panel: str | None) -> inspect.Parameter:
     elif _is_dict(one):
         flag, metavar, kind, default = "--set", "NAME=VALUE", list[str] | None, None
     option = typer.Option(
-        flag, help=one.text, metavar=one.metavar or metavar, rich_help_panel=panel
-    )
+        flag, help=one.text, metavar=one.metavar or metavar, rich_help_panel=panel,
+        autocompletion=completes,
+    )  # fmt: skip
     return inspect.Parameter(
         one.name,
         inspect.Parameter.KEYWORD_ONLY,

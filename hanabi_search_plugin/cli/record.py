@@ -38,7 +38,6 @@ def record(
     from hanabi_search_plugin.cli import terminal
     from hanabi_search_plugin.cli.line_ups import line_up
     from hanabi_search_plugin.hanabi.files.searched_games import record_games
-    from hanabi_search_plugin.jit import compile_progress
 
     console = terminal.open_console(None)
     terminal.show_warnings(console)  # of what sits down, too
@@ -57,7 +56,7 @@ def record(
                 seconds += result.cpu_seconds
                 show(len(scores))
 
-            with compile_progress(console):
+            with terminal.compile_progress(console):
                 record_games(
                     who[0].hanabi(),
                     [one.policies for one in who],

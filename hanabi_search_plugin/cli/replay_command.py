@@ -10,17 +10,11 @@ from rich.console import Console
 from rich.table import Table
 
 from hanabi_search_plugin.cli import options as option
-from hanabi_search_plugin.cli import result_files, terminal
-from hanabi_search_plugin.cli.line_ups import per_seat
+from hanabi_search_plugin.cli.option_names import policy_names
+from hanabi_search_plugin.cli.plain_text import printable
 from hanabi_search_plugin.core.words import counted
-from hanabi_search_plugin.evaluation.provenance import versions
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
-from hanabi_search_plugin.hanabi.files import replay as engine
-from hanabi_search_plugin.hanabi.files.records import read_games
-from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-from hanabi_search_plugin.jit import compile_progress
 from hanabi_search_plugin.registry import blueprint_of
-from hanabi_search_plugin.rendering import colored_text
 
 
 def replay(
@@ -31,6 +25,7 @@ def replay(
         str | None,
         typer.Option(
             metavar="NAME[,NAME...]",
+            autocompletion=policy_names,
             help="Compare each recorded move with this policy's (one name, or one a seat).",
         ),
     ] = None,
@@ -46,6 +41,13 @@ def replay(
     json_file: option.JsonFile = None,
 ) -> None:
     """Replay, and print what was found."""
+    from hanabi_search_plugin.cli import result_files, terminal
+    from hanabi_search_plugin.cli.line_ups import per_seat
+    from hanabi_search_plugin.evaluation.provenance import versions
+    from hanabi_search_plugin.hanabi.files import replay as engine
+    from hanabi_search_plugin.hanabi.files.records import read_games
+    from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+
     console = terminal.open_console(json_file)
     result_files.check_files(json=json_file)
     terminal.show_warnings(console)
@@ -54,7 +56,7 @@ def replay(
         assert policy is not None
         return blueprint_of(per_seat(policy, config.players, "policy"), HanabiGame(config))
 
-    with terminal.progress_bar(console, "games", None) as show, compile_progress(console):
+    with terminal.progress_bar(console, "games", None) as show, terminal.compile_progress(console):
         report = engine.replay(
             read_games(file),
             None if policy is None else blueprint,
@@ -69,6 +71,8 @@ def replay(
 
 
 def _print_replay(console: Console, report: Any) -> None:
+    from hanabi_search_plugin.rendering import colored_text
+
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     for name in ("games", "moves", "illegal", "score_mismatches", "lives_mismatches", "unfinished"):
         table.add_row(name.replace("_", " "), f"{getattr(report, name):,}")
@@ -80,10 +84,11 @@ def _print_replay(console: Console, report: Any) -> None:
         table.add_row("agreement", share)
     console.print(table)
     for problem in report.problems:
-        console.print(problem, markup=False, soft_wrap=True)
+        console.print(printable(str(problem)), markup=False, soft_wrap=True)
     first = report.first_disagreement
     if first is not None:
-        console.print(f"first disagreement: {first.source}: {first}", markup=False, soft_wrap=True)
+        told = printable(f"first disagreement: {first.source}: {first}")
+        console.print(told, markup=False, soft_wrap=True)
         config, row = first.worlds.game.config, first.worlds.rows[0]
         seats = ("",) * config.players
         console.print(colored_text.board(config, row, seats), end="")

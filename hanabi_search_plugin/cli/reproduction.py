@@ -29,7 +29,6 @@ from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.journal import difference
 from hanabi_search_plugin.evaluation.provenance import describe, versions
-from hanabi_search_plugin.jit import compile_progress
 from hanabi_search_plugin.reproduce import (
     lbs_paper,
     measured_beliefs,
@@ -93,7 +92,7 @@ def reproduce(
     terminal.show_warnings(console)
     drawn = isinstance(plan, Figure) and _can_draw()
     before = _before(whole, effort) if only else {}
-    with compile_progress(console):
+    with terminal.compile_progress(console):
         found = measure_parts(console, parts, effort)
     content: dict[str, Any] = {"command": "reproduce", "what": plan.name}
     content |= {"title": plan.title, "note": plan.note}

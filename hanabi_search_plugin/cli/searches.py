@@ -16,9 +16,11 @@ from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.predictor import Predictor
 from hanabi_search_plugin.algorithms.sparta import Sparta
+from hanabi_search_plugin.cli import option_names
 from hanabi_search_plugin.cli.option_groups import Group
 from hanabi_search_plugin.core.agent import Search, TeamSearch
 from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.require import unknown
 from hanabi_search_plugin.core.settings import Setting, setting, settings_of
 
 if TYPE_CHECKING:
@@ -184,9 +186,19 @@ class SearchOptions(Group):
         threads = {"threads": settings_of(Sparta)["threads"]} if self.threads else {}
         return {"search": named} | OPTIONS | threads
 
+    def completes(self, one: Setting) -> option_names.Completes | None:
+        if one.name == "search":
+            return option_names.among(known_searches)
+        return super().completes(one)
+
     def make(self, given: Mapping[str, Any]) -> ChosenSearch:
         options = {name: given[name] for name in OPTIONS}
         return make_search(given["search"], options, given.get("threads", 1))
+
+
+def known_searches() -> list[str]:
+    """Searches by name, those of plugins too, and none."""
+    return plugins.all_names("search", [*SEARCHES, NONE])
 
 
 def make_search(name: str, options: Mapping[str, Any], threads: int) -> ChosenSearch:
@@ -202,8 +214,7 @@ def make_search(name: str, options: Mapping[str, Any], threads: int) -> ChosenSe
     if plugin is not None:
         return ChosenSearch(name, _of_plugin(plugin, words, changed, threads))
     if name not in SEARCHES:
-        known = plugins.names("search", SEARCHES)
-        raise ConfigError(f"search must be {known} or {NONE}, got {name!r}")
+        raise unknown("search", name, known_searches())
     return ChosenSearch(name, _of_package(SEARCHES[name], changed, threads))
 
 

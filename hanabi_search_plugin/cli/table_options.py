@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from hanabi_search_plugin import plugins
+from hanabi_search_plugin.cli.games import HANABI, load_game
 from hanabi_search_plugin.cli.option_groups import Fields
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Game
 from hanabi_search_plugin.core.settings import setting
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 
-HANABI = "hanabi"
 EXACT = "exact"
 
 
 @dataclass(frozen=True, kw_only=True)
 class GameChoice:
-    """Native Hanabi by its configuration, or a plugin's game.
+    """Native Hanabi by its configuration, or another game by its name.
 
-    Raises ConfigError where a plugin's game is set by options of Hanabi.
+    Raises ConfigError where another game is set by options of Hanabi.
     """
 
     game: str = setting(
         HANABI,
-        "hanabi, or a plugin's game with options of its own: NAME:option=value.",
+        "hanabi, a game of OpenSpiel, as 'openspiel:leduc_poker(players=3)', or a plugin's with "
+        "options of its own, NAME:option=value.",
         metavar="NAME",
     )
     config: HanabiConfig = setting(HanabiConfig, "Game")
@@ -35,14 +35,13 @@ class GameChoice:
             if self.game != HANABI and value != usual:
                 raise ConfigError(
                     f"{one.name.replace('_', '-')} is an option of hanabi, got {value!r} for "
-                    f"{self.game}: a plugin's own options follow its name, as in NAME:option=value"
+                    f"{self.game}, whose own follow its name, as in openspiel:NAME(option=value) "
+                    "and, of a plugin, NAME:option=value"
                 )
 
     def load(self) -> Game:
-        """The game. Raises ConfigError for one that nobody has."""
-        from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-
-        return HanabiGame(self.config) if self.game == HANABI else plugins.load_game(self.game)
+        """The game. Raises as ``load_game``."""
+        return load_game(self.game, self.config)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +74,10 @@ class BeliefChoice:
 
     belief: str | None = setting(
         None,
-        "Where sparta and lbs draw worlds from: exact, grounded, a learned model of `hanabi-search "
-        "list` or a file of `hanabi-search train belief`. Default: exact; for lbs the model of "
-        "--policy.",
+        "Where sparta and lbs draw worlds from: exact; particles (for games with too "
+        "many worlds to list; particles:particles=5000 for more); grounded, a learned model of "
+        "`hanabi-search list` or a file of `hanabi-search train belief`. Default: exact; for lbs "
+        "the model of --policy.",
         metavar="NAME",
     )
     explain: bool = setting(

@@ -8,8 +8,9 @@ from contextlib import AbstractContextManager
 
 from rich.console import Console
 
+from hanabi_search_plugin.cli import every_command
+from hanabi_search_plugin.cli.plain_text import printable
 from hanabi_search_plugin.core.policy import Blueprint
-from hanabi_search_plugin.evaluation.evaluate import warn_of_independent_searches
 
 INTERRUPTED = 130  # the exit code
 
@@ -20,8 +21,22 @@ def open_console(json_file: str | None) -> Console:
 
 
 def say(text: str) -> None:
-    """A line about the run, no result, on the standard error."""
-    Console(stderr=True, highlight=False).print(text, markup=False, soft_wrap=True)
+    """A line about the run, no result, on the standard error; nothing with ``--quiet``."""
+    notes(Console(stderr=True, highlight=False)).print(text, markup=False, soft_wrap=True)
+
+
+def notes(console: Console) -> Console:
+    """Where progress and advice go: ``console``, or nowhere with ``--quiet``."""
+    return Console(quiet=True) if every_command.quiet() else console
+
+
+def compile_progress(console: Console) -> AbstractContextManager[None]:
+    """As ``jit.compile_progress``, which is imported now; nothing with ``--quiet``."""
+    from hanabi_search_plugin.jit import compile_progress
+
+    # On a terminal a spinner: without one the standard error would get a line.
+    silent = Console(quiet=True, force_terminal=True)
+    return compile_progress(silent if every_command.quiet() else console)
 
 
 def show_warnings(console: Console, policies: Blueprint | None = None) -> None:
@@ -32,13 +47,15 @@ def show_warnings(console: Console, policies: Blueprint | None = None) -> None:
         def emit(self, entry: logging.LogRecord) -> None:
             if str(entry.msg) not in shown:
                 shown.add(str(entry.msg))
-                errors.print(f"warning: {entry.getMessage()}", markup=False)
+                errors.print(f"warning: {printable(entry.getMessage())}", markup=False)
 
-    errors = console if console.stderr else Console(stderr=True, highlight=False)
+    errors = notes(console if console.stderr else Console(stderr=True, highlight=False))
     logger = logging.getLogger("hanabi_search_plugin")
     logger.handlers = [Once(logging.WARNING)]
     logger.propagate = False
     if policies is not None:
+        from hanabi_search_plugin.evaluation.evaluate import warn_of_independent_searches
+
         warn_of_independent_searches(policies)
 
 
@@ -48,4 +65,4 @@ def progress_bar(
     """As ``evaluation.progress.progress_bar``, which is imported now."""
     from hanabi_search_plugin.evaluation.progress import progress_bar
 
-    return progress_bar(what, total, done=done, console=console)
+    return progress_bar(what, total, done=done, console=notes(console))

@@ -37,7 +37,7 @@ def belief(
     threads: training_runs.Threads = 1,
 ) -> None:
     """Train to the end, and print how well the model foretells new games."""
-    console = training_runs.begin(threads, evaluation_games)
+    console = training_runs.begin(threads, evaluation_games, device)
     from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
     from hanabi_search_plugin.networks.training.belief_training import BeliefRun, measured
     from hanabi_search_plugin.registry import load_policy
@@ -56,6 +56,10 @@ def belief(
             f"on {evaluation_games} new games: {found['masked']:.4f} nats a card, grounded "
             f"{found['grounded']:.4f}, without the mask {found['loss']:.4f}"
         )
+    training_runs.show_use(
+        console, out, config, options=f"--policy {policy} --search lbs --belief MODEL",
+        python='Learned(load_belief_model("MODEL", GAME))', more=False,
+    )  # fmt: skip
 
 
 def _line(row: dict[str, float], _: float) -> str:

@@ -19,7 +19,7 @@ def clone(
     threads: training_runs.Threads = 1,
 ) -> None:
     """Train to the end, and show the network's own games beside the blueprint's."""
-    console = training_runs.begin(threads, evaluation_games)
+    console = training_runs.begin(threads, evaluation_games, device)
     from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
     from hanabi_search_plugin.networks.training.clone_training import CloneRun
     from hanabi_search_plugin.registry import load_policy
@@ -31,6 +31,10 @@ def clone(
     training_runs.show_games(
         console, game, run.network, games=evaluation_games, seed=settings.seed, out=out,
         device=device, baseline=load_policy(run.about.policy, game),
+    )  # fmt: skip
+    training_runs.show_use(
+        console, out, game.config, options="--policy network:file=MODEL",
+        python='load_policy("network:file=MODEL", GAME)', more=True,
     )  # fmt: skip
 
 

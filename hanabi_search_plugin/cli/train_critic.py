@@ -24,7 +24,7 @@ def critic(
     threads: training_runs.Threads = 1,
 ) -> None:
     """Train to the end, and print how far the critic is off."""
-    console = training_runs.begin(threads, evaluation_games)
+    console = training_runs.begin(threads, evaluation_games, device)
     from hanabi_search_plugin.networks.training.critic_training import CriticRun, measured
 
     run = training_runs.to_the_end(
@@ -35,6 +35,11 @@ def critic(
             run.game, run.policy, run.network, evaluation_games, settings.noise, settings.seed
         )
         _show(console, found["all"], evaluation_games)
+    training_runs.show_use(
+        console, out, settings.config,
+        options="--policy network:file=MODEL --search lbs --belief FILE --depth 4",
+        python='load_policy("network:file=MODEL", GAME)', more=False,
+    )  # fmt: skip
 
 
 def _line(row: dict[str, float], _: float) -> str:

@@ -12,12 +12,11 @@ from rich.console import Console
 
 from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli.option_groups import Fields
-from hanabi_search_plugin.cli.terminal import open_console, show_warnings
+from hanabi_search_plugin.cli.terminal import compile_progress, notes, open_console, show_warnings
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.settings import settings_of
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
-from hanabi_search_plugin.jit import compile_progress
 from hanabi_search_plugin.learning import evalfn_training, partner_training
 from hanabi_search_plugin.learning.evalfn_training import EvalfnTraining, Stage
 from hanabi_search_plugin.learning.partner_training import PartnerTraining
@@ -89,7 +88,7 @@ def partners(
     training = replace(settings, partners=policy_names(partners), configs=_configs(players))
     console = open_console(None)
     with compile_progress(console):
-        record = partner_training.train(training, out, progress=console)
+        record = partner_training.train(training, out, progress=notes(console))
     for part in ("learned_from", "held_out"):
         found = record[part]
         console.print(

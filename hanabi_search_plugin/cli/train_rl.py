@@ -30,7 +30,7 @@ def rl(
     threads: training_runs.Threads = 1,
 ) -> None:
     """Train to the end, and show the network's own games beside the baseline's."""
-    console = training_runs.begin(threads, evaluation_games)
+    console = training_runs.begin(threads, evaluation_games, device)
     if max_seconds is not None:
         require_positive("max-seconds", max_seconds)
     from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
@@ -61,4 +61,8 @@ def rl(
     training_runs.show_games(
         console, game, run.network, games=evaluation_games, seed=settings.seed, out=out,
         device=device, baseline=rival,
+    )  # fmt: skip
+    training_runs.show_use(
+        console, out, settings.config, options="--policy network:file=MODEL",
+        python='load_policy("network:file=MODEL", GAME)', more=True,
     )  # fmt: skip

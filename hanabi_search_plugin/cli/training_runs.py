@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -12,6 +14,7 @@ import typer
 
 from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
 
 R = TypeVar("R", bound="TrainingRun")
+
+MODEL = "model.safetensors"  # as networks.training.training_run, which imports PyTorch
 
 NO_START = ("random_start_player", "observation_type")
 """Of the rules: what no training here takes."""
@@ -43,10 +48,10 @@ Device = Annotated[str, typer.Option(help="As PyTorch names it.")]
 Threads = Annotated[int, typer.Option(help="Threads of PyTorch.")]
 
 
-def begin(threads: int, evaluation_games: int) -> Console:
-    """A console, once PyTorch is there and has its threads.
+def begin(threads: int, evaluation_games: int, device: str = "cpu") -> Console:
+    """A console, once PyTorch is there, has its threads and the device.
 
-    Raises UnsupportedError without PyTorch, ConfigError for bad numbers.
+    Raises UnsupportedError without PyTorch, ConfigError for bad numbers and devices.
     """
     from rich.console import Console
 
@@ -55,6 +60,9 @@ def begin(threads: int, evaluation_games: int) -> Console:
 
     require_integer("threads", threads, 1)
     require_integer("evaluation-games", evaluation_games, 0)
+    from hanabi_search_plugin.networks.modules import require_device
+
+    require_device(device)
     torch.set_num_threads(threads)
     return Console(highlight=False)
 
@@ -72,15 +80,19 @@ def to_the_end(
     The run is left unfinished where the next round might end more than ``max_seconds`` after the
     command began.
     """
-    from hanabi_search_plugin.cli.terminal import progress_bar
-    from hanabi_search_plugin.jit import compile_progress
+    from hanabi_search_plugin.cli.terminal import compile_progress, notes, progress_bar
 
+    told = notes(console)
     start = time.perf_counter()
     longest = 0.0
     with ExitStack() as stack:
         stack.enter_context(compile_progress(console))
         run = begun()
-        log = _tensorboard(run.folder, run.done)
+        if run.finished:
+            told.print(f"all {run.done} rounds are done already", soft_wrap=True)
+        elif run.done:
+            told.print(f"goes on after round {run.done}", soft_wrap=True)
+        log = _tensorboard(told, run.folder, run.done)
         bar = progress_bar(console, "rounds", rounds, done=run.done)
         show = stack.enter_context(bar)
         while not run.finished:
@@ -91,12 +103,12 @@ def to_the_end(
             try:
                 row = run.iterate()
             except KeyboardInterrupt:
-                console.print("stopped: the same command goes on after the last whole round")
+                told.print("stopped: the same command goes on after the last whole round")
                 raise
             log(row)
             longest = max(longest, time.perf_counter() - began)
             text = line(row, time.perf_counter() - began)
-            console.print(f"{run.done:>5}  {text}", soft_wrap=True)
+            told.print(f"{run.done:>5}  {text}", soft_wrap=True)
             show(run.done)
     return run
 
@@ -123,12 +135,46 @@ def show_games(
         console.print(evaluation_table(result, (str(out),)))
 
 
-def _tensorboard(folder: Path, done: int) -> Callable[[Row], None]:
+def show_use(
+    console: Console, out: Path, config: HanabiConfig, *, options: str, python: str, more: bool
+) -> None:
+    """Say where the finished model is, and how to use it.
+
+    ``options`` are those of `hanabi-search evaluate`, ``python`` is an expression, and MODEL and
+    GAME stand in them for the file and the game. ``more``: the training has ``--start``.
+    """
+    from hanabi_search_plugin.cli.terminal import notes
+    from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+
+    path = str(out / MODEL)
+    play = f"hanabi-search evaluate {options.replace('MODEL', path)}"
+    line = " ".join([*map(shlex.quote, play.split(" ")), *_game_options(config)])
+    code = python.replace("MODEL", path).replace("GAME", repr(HanabiGame(config)))
+    told = [f"the model is {path}", f"  play it: {line}", f"  in Python: {code}"]
+    if more:
+        told.append(f"  train it further: --start {shlex.quote(path)}, with another --out")
+    for text in told:
+        notes(console).print(text, markup=False, soft_wrap=True)
+
+
+def _game_options(config: HanabiConfig) -> list[str]:
+    """The options that give the game; none for those at their defaults."""
+    usual, found = HanabiConfig(), []
+    for name in (one.name for one in fields(HanabiConfig)):
+        value, flag = getattr(config, name), name.replace("_", "-")
+        if value != getattr(usual, name):
+            found += [f"--{flag}"] if value is True else [f"--{flag}", str(value)]
+    return found
+
+
+def _tensorboard(told: Console, folder: Path, done: int) -> Callable[[Row], None]:
     """What was logged of rounds after the ``done`` first is hidden: they are done again."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         return lambda row: None
+    command = f"tensorboard --logdir {shlex.quote(str(folder))}"
+    told.print(f"{command} shows the curves", markup=False, soft_wrap=True)
     writer = SummaryWriter(str(folder), purge_step=done + 1)
 
     def log(row: Row) -> None:

@@ -4,17 +4,36 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Iterable
 from numbers import Real
 from pathlib import Path
 from typing import Any
 
 from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.near_names import did_you_mean
 
 
 def require_integer(name: str, value: Any, least: int) -> None:
     """Raises ConfigError unless ``value`` is an integer of at least ``least``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ConfigError(f"{name} must be an integer of at least {least}, got {value!r}")
+
+
+def require_choice(name: str, value: object, known: Iterable[object]) -> None:
+    """Raises the error of ``unknown`` unless ``value`` is one of ``known``."""
+    known = tuple(known)
+    if value not in known:
+        raise unknown(name, value, known)
+
+
+def unknown(name: str, value: object, known: Iterable[object], also: str = "") -> ConfigError:
+    """The error of a value that is none of ``known``: it lists them, and guesses what was meant.
+
+    ``also`` is what it might have been besides: "or a file".
+    """
+    known = tuple(known)
+    listed = f"{', '.join(map(str, known))}{f', {also}' if also else ''}"
+    return ConfigError(f"{name} must be one of {listed}, got {value!r}{did_you_mean(value, known)}")
 
 
 def class_given(kind: type) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.require import require_choice
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.networks.foreign import PublicQ
 from hanabi_search_plugin.networks.modules import Network, require_options, seeded
@@ -28,9 +29,7 @@ ARCHITECTURES: dict[str, Callable[..., Network]] = {
 
 def make_network(name: str, config: HanabiConfig, options: Mapping[str, Any]) -> Network:
     """A new network; raises ConfigError for an unknown name or option."""
-    if name not in ARCHITECTURES:
-        known = ", ".join(ARCHITECTURES)
-        raise ConfigError(f"architecture must be one of {known}, got {name!r}")
+    require_choice("architecture", name, ARCHITECTURES)
     require_options(f"architecture {name}", ARCHITECTURES[name], options)
     try:
         return ARCHITECTURES[name](config, **options)

@@ -1,6 +1,6 @@
 """List and load the networks and belief models of this package by name.
 
-Needs no PyTorch until one is loaded.
+Needs neither PyTorch nor Numba until one is loaded.
 """
 
 from __future__ import annotations
@@ -9,16 +9,18 @@ import functools
 import json
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hanabi_search_plugin.beliefs.belief_model import BeliefModel, Grounded
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.require import unknown
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
-from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules
 
-EXACT, GROUNDED = "exact", "grounded"
+if TYPE_CHECKING:
+    from hanabi_search_plugin.beliefs.belief_model import BeliefModel
+
+EXACT, GROUNDED, PARTICLES = "exact", "grounded", "particles"
 
 
 @functools.cache
@@ -55,11 +57,12 @@ def load_belief_model(name: str, game: Game, *, mask: bool = True) -> BeliefMode
     does not fit.
     """
     if name == GROUNDED:
+        from hanabi_search_plugin.beliefs.belief_model import Grounded
+
         return Grounded(game)
     path = _shipped(name, game) if name in belief_models() else Path(name)
     if not path.is_file():
-        known = ", ".join((EXACT, GROUNDED, *belief_models()))
-        raise ConfigError(f"belief must be one of {known}, or a file, got {name!r}")
+        raise unknown("belief", name, (EXACT, GROUNDED, PARTICLES, *belief_models()), "or a file")
     require_extra("torch", "a learned belief", "torch", "safetensors")
     from hanabi_search_plugin.networks.belief_files import load_belief
 
@@ -67,6 +70,8 @@ def load_belief_model(name: str, game: Game, *, mask: bool = True) -> BeliefMode
 
 
 def _shipped(name: str, game: Game) -> Path:
+    from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules  # imports Numba
+
     folder = resources.files("hanabi_search_plugin.networks.models")
     models = belief_models()[name]["models"]
     free = {"bomb": "zero", "random_start_player": False}  # what a model need not agree with

@@ -31,15 +31,22 @@ Tensor = Any  # torch.Tensor
 M = TypeVar("M", bound=nn.Module)
 
 
-def to_device(module: M, device: str) -> M:
-    """Move the module to ``device``; raises ConfigError for one that PyTorch does not have here."""
+def require_device(device: str) -> None:
+    """Raises ConfigError for a device that PyTorch does not have here, or that holds no numbers."""
     try:
-        module.to(device)
-    except (AssertionError, RuntimeError) as error:  # the former where PyTorch was built without it
-        reason = str(error).splitlines()[0]
+        torch.zeros(1, device=device).tolist()
+    # PyTorch without a kind of device fails an assertion, or lacks an operation.
+    except (AssertionError, RuntimeError, NotImplementedError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise ConfigError(
             f"device must be one that PyTorch has here, as cpu, got {device!r}: {reason}"
         ) from None
+
+
+def to_device(module: M, device: str) -> M:
+    """Move the module to ``device``; raises ConfigError as ``require_device``."""
+    require_device(device)
+    module.to(device)
     return module
 
 

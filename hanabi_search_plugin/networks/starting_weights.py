@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.require import unknown
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.networks.architectures import name_of
 from hanabi_search_plugin.networks.catalogue import network_models
@@ -56,8 +57,7 @@ def network_from(option: str, start: str, config: HanabiConfig, *, device: str =
         return load_named(None, config, file=start, device=device)
     if start in network_models():
         return load_named(start, config, device=device)
-    known = ", ".join(network_models())
-    raise ConfigError(f"{option} must be a file or one of {known}, got {start!r}")
+    raise unknown(option, start, network_models(), "or a file")
 
 
 def policy_named(start: str) -> str:

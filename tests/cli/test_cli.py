@@ -387,7 +387,7 @@ def test_narrow_terminals_lose_nothing(width: int) -> None:
         ("evaluate --search sparta --uncertainty -1", "uncertainty must be from 0 to 1"),
         (
             "evaluate --search mcts",
-            "search must be sparta, joint-sparta, lbs, so-ismcts, mo-ismcts, ris-mcts, predictor",
+            "search must be one of sparta, joint-sparta, lbs, so-ismcts, mo-ismcts, ris-mcts, ",
         ),
         ("evaluate --search ris-mcts --iterations 0", "iterations must be an integer of at least"),
         ("evaluate --search ris-mcts --rules 99", "rule numbers must be from 1 to 18"),

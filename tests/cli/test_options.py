@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 from hanabi_search_plugin import JointSparta, Lbs, MoIsmcts, Predictor, RisMcts, Sparta
 from hanabi_search_plugin.cli import app
 from hanabi_search_plugin.cli.command_line import imported
+from hanabi_search_plugin.cli.every_command import COMMON
 from hanabi_search_plugin.cli.option_groups import Fields, group_of
 from hanabi_search_plugin.cli.searches import (
     OPTIONS,
@@ -154,7 +155,8 @@ def test_every_option_is_of_settings_or_declared_by_hand(name: str) -> None:
     function, command = COMMANDS[name]
     by_hand = _by_hand(function)
     for option in _options(command):
-        assert option in by_hand or _fields(name, option) or option in ("search", "help"), option
+        named = option in by_hand or option in COMMON or option in ("search", "help")
+        assert named or _fields(name, option), option
     for kind in get_type_hints(function, include_extras=True).values():
         group = group_of(kind)
         assert group is None or not group.settings().keys() & by_hand.keys()

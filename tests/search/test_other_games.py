@@ -10,6 +10,7 @@ import pytest
 
 from hanabi_search_plugin import HanabiConfig, HanabiGame, UniformPolicy, load_policy, upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
+from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.beliefs.particles import ParticleBelief
 from hanabi_search_plugin.core import rollout as rollouts
 from hanabi_search_plugin.core.rollout import action_values, rollout, start_memories
@@ -121,3 +122,16 @@ def test_the_profile_counts_everything_once() -> None:
     shares = [row[f"{part}_share"] for part in ("pyspiel", "release", "policy", "outside")]
     assert sum(shares) == pytest.approx(1)
     assert min(shares[:3]) > 0 and row["moves"] > 1_000
+
+
+def test_a_belief_over_backgammon_stays_small():
+    """Two dice have two orders, which nobody sees: they are one outcome."""
+    game = OpenSpielGame("backgammon")
+    rng = np.random.default_rng(0)
+    worlds, blueprint = game.deal(rng, 1), (UniformPolicy(),) * 2
+    belief = private_belief(game, blueprint, worlds.view(0))
+    assert np.isclose(game.deals()[1].sum(), 1.0)
+    for _ in range(10):
+        event = worlds.step(np.array([rng.choice(np.flatnonzero(worlds.legal[0]))]))
+        belief = belief.update(event, worlds.view(0))
+        assert belief.size == 1

@@ -221,7 +221,9 @@ def test_states_when_the_budget_is_small(caplog):
         few = Sparta(rollouts=30, min_rollouts=37)(rng, tiny_belief(0))
         assert few.count.tolist() == [10] * 3
         assert "no move was dropped" in few.note
-    assert caplog.text.count("30 rollouts are fewer than min_rollouts=37") == 1
+    said = "30 rollouts cannot give each of 3 moves min_rollouts=37 (111): moves are compared by"
+    assert caplog.text.count(said) == 1
+    assert "raise rollouts or lower min_rollouts" in caplog.text
     assert Sparta(rollouts=30, pruning="off")(rng, tiny_belief(0)).note == ""
 
 

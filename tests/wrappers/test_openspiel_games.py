@@ -103,7 +103,7 @@ def test_keeps_the_callers_object():
         ("hanabi(players=7)", "players must be from 2 to 5, got 7"),
         ("hanabi(max_life_tokens=0)", "life_tokens"),
         ("kuhn_poker(players=99)", "kuhn_poker"),
-        ("", "cannot load ''"),
+        ("", "OpenSpiel has no game ''"),
         ("nfg_game", "cannot load 'nfg_game'"),
     ],
 )

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray, View
 from hanabi_search_plugin.core.policy import EstimatingGuide, Memory
+from hanabi_search_plugin.core.require import unknown
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.hanabi.bots import action_rules as ops
 from hanabi_search_plugin.hanabi.bots import features, value_kernels
@@ -162,7 +163,7 @@ def named_network(name: str) -> ValueNetwork:
         return shipped(name)
     if name.endswith(".safetensors"):
         return ValueNetwork.load(name)
-    raise ConfigError(f"network must be one of {', '.join(SHIPPED)} or a file, got {name!r}")
+    raise unknown("network", name, SHIPPED, "or a file")
 
 
 class _NetworkAgent(RuleAgent):

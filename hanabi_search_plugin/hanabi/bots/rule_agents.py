@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import BoolArray, IntArray, View, Worlds
 from hanabi_search_plugin.core.policy import Memory, RedrawingGuide
+from hanabi_search_plugin.core.require import require_choice, unknown
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.bots import action_rules as ops
 from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot, Routines, _native
@@ -84,9 +85,7 @@ class RuleAgent(CompiledBot, RedrawingGuide):
                 raise ConfigError(f"rules must be rules of this module, got {rule!r}")
         if not isinstance(strict, bool):
             raise ConfigError(f"strict must be true or false, got {strict!r}")
-        if convention not in get_args(Convention):
-            known = ", ".join(get_args(Convention))
-            raise ConfigError(f"convention must be one of {known}, got {convention!r}")
+        require_choice("convention", convention, get_args(Convention))
         words = [rule.word(convention, strict) for rule in (*rules, *last_resort)]
         self._recent = any(word & ops.NOT_TWICE for word in words)
         settings = get_args(Convention).index(convention)
@@ -291,5 +290,5 @@ def rule_agent(
             raise ConfigError(f"threshold must be left out for {name}, got {threshold!r}")
         rules = _LISTS[name]
     else:
-        raise ConfigError(f"agent must be one of {', '.join(AGENTS)}, got {name!r}")
+        raise unknown("agent", name, AGENTS)
     return RuleAgent(rules, convention=convention, strict=strict, name=name)

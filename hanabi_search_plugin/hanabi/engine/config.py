@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
 from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.require import require_choice
 from hanabi_search_plugin.core.settings import setting
 
 Bomb = Literal["zero", "keep", "minus_one"]
@@ -65,10 +66,7 @@ class HanabiConfig:
                 f"random_start_player must be true or false, got {self.random_start_player!r}"
             )
         for name, kind in (("observation_type", ObservationType), ("bomb", Bomb)):
-            value = getattr(self, name)
-            if value not in get_args(kind):
-                options = ", ".join(get_args(kind))
-                raise ConfigError(f"{name} must be one of {options}, got {value!r}")
+            require_choice(name, getattr(self, name), get_args(kind))
         if self.players * self.hand_size > self.deck_size:
             raise ConfigError(
                 f"hand_size must let {self.players} hands fit into the deck of {self.deck_size} "

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.require import require_choice
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.decoding import decode
 from hanabi_search_plugin.hanabi.engine.encoding import (
@@ -125,8 +126,7 @@ def rows_of(config: HanabiConfig, observations: Any, *, seat: int, encoding: str
     ``hanabi.engine.decoding.decode`` says what they lack. Raises ConfigError as
     ``read_observation``.
     """
-    if encoding not in ENCODINGS:
-        raise ConfigError(f"encoding must be one of {', '.join(ENCODINGS)}, got {encoding!r}")
+    require_choice("encoding", encoding, ENCODINGS)
     if isinstance(seat, bool) or seat not in range(config.players):
         raise ConfigError(f"seat must be from 0 to {config.players - 1}, got {seat!r}")
     given = np.asarray(observations)

@@ -13,10 +13,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import PAD, BoolArray, Event, IntArray, Worlds
 from hanabi_search_plugin.core.policy import Blueprint, Policy, take
-from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.core.require import require_choice, require_integer
 from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.engine.config import Bomb, HanabiConfig
@@ -112,9 +111,7 @@ def replay(
     record's own convention, or any one where the record names none. ``on_games`` hears how many
     games have been replayed.
     """
-    if bomb not in ("auto", *get_args(Bomb)):
-        options = ", ".join(("auto", *get_args(Bomb)))
-        raise ConfigError(f"bomb must be one of {options}, got {bomb!r}")
+    require_choice("bomb", bomb, ("auto", *get_args(Bomb)))
     require_integer("seed", seed, 0)
     report = ReplayReport()
     problems: list[tuple[int, str]] = []  # by place in the file

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.require import unknown
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.encodings.belief_encoding import BeliefEncoding
 from hanabi_search_plugin.networks.encodings.featurizers import (
@@ -29,4 +30,4 @@ def make_featurizer(game: Game, name: str, listener: str) -> Featurizer:
     numeric = [each for each in game.encodings if each != "string"]
     if numeric and name in ("", *numeric):
         return GameFeaturizer(game, name or numeric[0])
-    raise ConfigError(f"encoding must be one of {', '.join(numeric)}, got {name!r}")
+    raise unknown("encoding", name, numeric)

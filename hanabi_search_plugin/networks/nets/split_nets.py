@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from torch.nn.functional import linear
 
-from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.require import require_choice
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.networks.encodings.named_encodings import make_encoding
 from hanabi_search_plugin.networks.encodings.network_encoding import Encoding
@@ -82,8 +82,8 @@ class Split(nn.Module):
         self, network: Network, hidden: int, depth: int, fuse: Fuse, private_sees: PrivateSees
     ) -> None:
         super().__init__()
-        _require_option("fuse", fuse, get_args(Fuse))
-        _require_option("private_sees", private_sees, get_args(PrivateSees))
+        require_choice("fuse", fuse, get_args(Fuse))
+        require_choice("private_sees", private_sees, get_args(PrivateSees))
         encoding = network.encoding
         self.sees_public = private_sees == "everything"
         alone = encoding.alone.stop - encoding.alone.start
@@ -147,7 +147,7 @@ class PublicLSTM(Sequential):
             "fuse": fuse, "private_sees": private_sees, "auxiliary": auxiliary,
         }  # fmt: skip
         require_sizes(hidden=hidden, depth=depth, lstm_layers=lstm_layers)
-        _require_option("auxiliary", auxiliary, get_args(Auxiliary))
+        require_choice("auxiliary", auxiliary, get_args(Auxiliary))
         self.encoding = make_encoding(encoding, config)
         self.public = layers(self.encoding.public_size, hidden)
         self.lstm = nn.LSTM(hidden, hidden, lstm_layers)
@@ -233,8 +233,3 @@ class Recurrent(Sequential):
     def heads(self, state: Tensor, public: Tensor, private: Tensor) -> Output:
         output: Output = self.head(state)
         return output
-
-
-def _require_option(name: str, value: Any, known: tuple[Any, ...]) -> None:
-    if value not in known:
-        raise ConfigError(f"{name} must be one of {', '.join(known)}, got {value!r}")

@@ -9,8 +9,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from hanabi_search_plugin.core.errors import ConfigError
-from hanabi_search_plugin.core.require import require_integer, require_positive, require_share
+from hanabi_search_plugin.core.require import (
+    require_choice,
+    require_integer,
+    require_positive,
+    require_share,
+)
 from hanabi_search_plugin.core.settings import SEED, setting
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.registry import load_policy
@@ -28,12 +32,6 @@ _OPTIONS = "Option of the architecture."
 _LEARNER = "Architecture of the network."
 _DECISIONS = "Decisions of a step."
 _EPOCHS = "How often a decision is learned from."
-
-
-def require_choice(name: str, value: Any, kind: Any) -> None:
-    """Raises ConfigError unless ``value`` is one of the values of the ``Literal`` ``kind``."""
-    if value not in get_args(kind):
-        raise ConfigError(f"{name} must be one of {', '.join(get_args(kind))}, got {value!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +64,7 @@ class Distillation:
         for name in ("iterations", "games", "epochs", "batch"):
             require_integer(name, getattr(self, name), 1)
         require_integer("seed", self.seed, 0)
-        require_choice("architecture", self.architecture, Learner)
+        require_choice("architecture", self.architecture, get_args(Learner))
         for name in ("rate", "value_weight"):
             require_positive(name, getattr(self, name))
         from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
@@ -114,7 +112,7 @@ class Cloning:
             require_integer(name, getattr(self, name), 0)
         for name in ("rate", "passes"):
             require_positive(name, getattr(self, name))
-        require_choice("objective", self.objective, Objective)
+        require_choice("objective", self.objective, get_args(Objective))
         for name in ("data", "held_out"):  # one spelling: a run goes on with its settings
             folder = getattr(self, name)
             object.__setattr__(self, name, str(Path(folder)) if folder else "")
@@ -175,7 +173,7 @@ class SelfPlay:
     )
 
     def __post_init__(self) -> None:
-        require_choice("architecture", self.architecture, Learner)
+        require_choice("architecture", self.architecture, get_args(Learner))
         for name in ("iterations", "games", "moves", "epochs", "batch", "evaluate_every"):
             require_integer(name, getattr(self, name), 1)
         require_integer("seed", self.seed, 0)

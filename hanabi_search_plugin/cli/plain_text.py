@@ -1,0 +1,27 @@
+"""Text of others that is printed: control characters never reach a terminal as they are."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+from hanabi_search_plugin.core.errors import ConfigError
+
+
+def printable(text: str) -> str:
+    r"""The text with what cannot be printed written as Python would: ``\x1b``, ``\udcff``."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def one_line(text: str) -> str:
+    """The text on one line, printable."""
+    return printable(" ".join(text.split()))
+
+
+def require_plain(arguments: Sequence[str]) -> None:
+    """Raises ConfigError for an argument with bytes that are no UTF-8, or a control character."""
+    for argument in arguments:
+        if any("\ud800" <= c <= "\udfff" for c in argument):
+            raise ConfigError(f"arguments must be UTF-8, got {argument!r}")
+        if any(unicodedata.category(c) == "Cc" for c in argument):
+            raise ConfigError(f"arguments must have no control characters, got {argument!r}")

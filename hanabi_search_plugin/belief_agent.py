@@ -16,10 +16,10 @@ from hanabi_search_plugin.core.agent import (
     WrapsBelief,
 )
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.errors import ConfigError, ContractError
 from hanabi_search_plugin.core.game import Event, Game, View, require_game
 from hanabi_search_plugin.core.policy import Blueprint, Memory
-from hanabi_search_plugin.core.reprs import agent_repr
+from hanabi_search_plugin.core.reprs import agent_repr, search_repr
 from hanabi_search_plugin.core.require import class_given, require_share
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of, load_policy
@@ -73,12 +73,18 @@ class BeliefAgent(SearchAgent):
         ]
 
     def decide(self, memory: Belief, rng: np.random.Generator) -> SearchResult:
-        return self.search(rng, memory)
+        result = self.search(rng, memory)
+        if not isinstance(result, SearchResult):
+            raise ContractError(
+                f"a search must return a SearchResult, whose action is the move, got {result!r} "
+                f"from {search_repr(self.search)}"
+            )
+        return result
 
 
 def upgrade(
     policy: AnyBlueprint,
-    game: Game,
+    game: Game | None = None,
     search: Search | TeamSearch | None = None,
     *,
     epsilon: float = 0.0,
@@ -98,10 +104,14 @@ def upgrade(
     list, ``Learned(...)``, ``UnknownPartners(...)``.
 
     Raises UnsupportedError for a wrong number of policies and for what is no Policy or no Game,
-    ContractError for a game that lacks a setting, ConfigError for what is no search, an epsilon or
-    an uncertainty outside 0 to 1 or with a belief, or where a TeamSearch is given what it cannot
-    use.
+    ContractError for a game that lacks a setting, ConfigError for no game, for what is no search,
+    an epsilon or an uncertainty outside 0 to 1 or with a belief, or where a TeamSearch is given
+    what it cannot use.
     """
+    if game is None:
+        raise ConfigError(
+            f"a game must be given, as in upgrade({policy!r}, HanabiGame(players=2)), got none"
+        )
     require_game(game)
     blueprint = blueprint_of(policy, game)
     if isinstance(belief, NamesPolicies):

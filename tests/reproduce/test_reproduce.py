@@ -307,7 +307,8 @@ def test_a_figure_without_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyP
     result = run("tiny-turns", tmp_path / "out")
     assert result.exit_code == 2
     assert result.stderr == (
-        'hanabi-search: a figure needs Matplotlib: pip install "hanabi-search-plugin[plots]"\n'
+        'hanabi-search: a figure needs Matplotlib: pip install -e ".[plots]" in a clone of '
+        "hanabi-search-plugin\n"
     )
     assert not (tmp_path / "out").exists()
 

@@ -102,7 +102,7 @@ class BeliefAgent(SearchAgent):
 
 def upgrade(
     policy: AnyBlueprint,
-    game: Game = None,  # type: ignore[assignment]  # required: what is missing is said in words
+    game: Game | None = None,
     search: Search | TeamSearch | None = None,
     *,
     epsilon: float = 0.0,

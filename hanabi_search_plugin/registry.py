@@ -71,7 +71,10 @@ def networks() -> tuple[Entry, ...]:
 
     ``network`` loads a checkpoint of your own.
     """
-    options = {"temperature": "0: the best move; else a softmax", "device": "as PyTorch names it"}
+    options = {
+        "temperature": "default 0: the best move; else a softmax",
+        "device": "default cpu: as PyTorch names it",
+    }
     models = _named("hanabi_search_plugin.networks.catalogue:network_models")()
     shipped = [
         Entry(name, about["description"], about["source"], _network(name), options)
@@ -201,8 +204,9 @@ _FOSSGALAXY = "github.com/fossgalaxy/hanabi v0.2.4"
 _GOODMAN = "J. Goodman, github.com/hopshackle/fireworks"
 _RIS_MCTS = "after J. Goodman, arXiv:1902.06075, section VI"
 _RULE_OPTIONS = {
-    "strict": "without the faults of the original; see docs/blueprints.md",
-    "convention": "a hint that touches one card says it scores: any-giver or previous-player",
+    "strict": "default false: without the faults of the original; see docs/blueprints.md",
+    "convention": "default off; any-giver or previous-player: a hint that touches one card says it "
+    "scores",
 }
 _THRESHOLD = {"threshold": "play a card that scores with this probability"}
 
@@ -275,7 +279,7 @@ register_policy(
 register_policy(
     "random",
     _built_in("core.policy:UniformPolicy"),
-    description="uniformly random legal moves",
+    description="uniformly random legal moves, in any game; uniform is the same",
     source="this package",
     any_game=True,
 )

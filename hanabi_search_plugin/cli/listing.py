@@ -1,101 +1,165 @@
-"""``hanabi-search list``: what can be named, and whose it is."""
+"""``hanabi-search list``: what can be named; ``list NAME``: all about one of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from hanabi_search_plugin import plugins
-from hanabi_search_plugin.cli.fitted_table import FittedTable
-from hanabi_search_plugin.cli.games import HANABI
+from hanabi_search_plugin.cli.games import HANABI, OPENSPIEL
+from hanabi_search_plugin.cli.option_names import among
+from hanabi_search_plugin.cli.plain_text import printable
 from hanabi_search_plugin.cli.searches import NONE, SEARCHES
 from hanabi_search_plugin.cli.terminal import show_warnings
+from hanabi_search_plugin.core.require import unknown
 from hanabi_search_plugin.hanabi.bots.scores import self_play_scores
-from hanabi_search_plugin.networks.catalogue import EXACT, GROUNDED, belief_models, network_models
-from hanabi_search_plugin.registry import networks, policies
+from hanabi_search_plugin.networks.catalogue import (
+    EXACT,
+    GROUNDED,
+    PARTICLES,
+    belief_models,
+    network_models,
+)
+from hanabi_search_plugin.registry import Entry, networks, policies
+
+HERE, PLUGIN = "this package", "plugin: "
 
 
-def list_names() -> None:
-    """Print tables of policies, networks, searches, beliefs and games."""
+@dataclass(frozen=True)
+class Listed:
+    """One thing that can be named."""
+
+    kind: str
+    name: str
+    what: str
+    source: str
+    options: Mapping[str, str] = field(default_factory=dict)  # default and meaning
+    figures: Sequence[str] = ()  # what was measured
+    between: str = ":"  # how an option follows the name
+
+
+def list_names(
+    *,
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="Say all about this one: options, source, measured scores.",
+            autocompletion=among(lambda: [one.name for one in listed()]),
+        ),
+    ] = None,
+) -> None:
+    """Print a line for each name, or all about one."""
     console = Console(highlight=False)
     show_warnings(console)
-    table = _names_table("policy")
-    for entry in policies():
-        options = "".join(f"\n  :{name}  {text}" for name, text in entry.options.items())
-        table.add_row(entry.name, entry.description + options, entry.source)
-    _add_plugins(table, "policy", [entry.name for entry in (*policies(), *networks())])
-    console.print(table)
-    console.print()
-    console.print(_self_play_table())
-    console.print()
-    console.print(_networks_table())
-    console.print()
-    table = _names_table("search")
-    for search in SEARCHES.values():
-        table.add_row(search.name, search.what, search.source)
-    table.add_row(NONE, "the policies as they are", "")
-    _add_plugins(table, "search", [*SEARCHES, NONE])
-    console.print(table)
-    console.print()
-    table = _names_table("belief")
-    table.add_row(EXACT, "every world, by Bayes' rule; of the game itself", "this package")
-    table.add_row(GROUNDED, "what hints and visible cards allow, by copies left", "this package")
-    for name, about in belief_models().items():
-        lines = [about["description"]]
-        for model in about["models"]:
-            game = ", ".join(f"{key} {value}" for key, value in model["config"].items())
-            both = f"{model['cross_entropy']:.2f}, grounded {model['grounded']:.2f}"
-            lines.append(f"  {game}: {both} nats a card")
-        table.add_row(name, "\n".join(lines), "this package")
-    console.print(table)
-    console.print()
-    table = _names_table("game")
-    table.add_row(HANABI, "native Hanabi, set by options of the commands", "this package")
-    _add_plugins(table, "game", [HANABI])
-    console.print(table)
+    everything = list(listed())
+    if name is None:
+        _print_lines(console, everything)
+        return
+    found = [one for one in everything if one.name.split(":")[0] == name.split(":")[0]]
+    if not found:
+        raise unknown("name", name, dict.fromkeys(one.name for one in everything))
+    for one in found:
+        _print_whole(console, one)
 
 
-def _names_table(kind: str) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in (kind, "what it is", "source"):
-        table.add_column(heading, overflow="fold")  # addresses are longer than narrow columns
-    return table
-
-
-def _add_plugins(table: Table, kind: plugins.Kind, own: Sequence[str]) -> None:
-    for plugin in plugins.working(kind, own):
-        options = "".join(f"\n  :{name}  {text}" for name, text in plugin.options.items())
-        what = Text(plugin.description + options)  # another's words: no markup
-        table.add_row(plugin.name, what, f"plugin: {plugin.source}")
-
-
-def _networks_table() -> Table:
-    """Networks, the games they were trained for, and their mean scores in these."""
-    table = _names_table("network")
+def listed() -> Iterator[Listed]:
+    """All that can be named, kind by kind."""
+    entries = policies()
+    for entry in entries:
+        yield _policy("policy", entry, _scores(entry.name))
+    yield Listed("policy", "openspiel:NAME", "a registered bot of OpenSpiel, any game", "OpenSpiel")
+    yield from _plugins("policy", [entry.name for entry in (*entries, *networks())])
     for entry in networks():
-        lines = [entry.description]
-        for model in network_models().get(entry.name, {}).get("models", ()):
-            game = ", ".join(f"{name} {value}" for name, value in model["config"].items())
-            (zero, _), (keep, _) = model["self_play"]["zero"], model["self_play"]["keep"]
-            lines.append(f"  {game}: {zero:.2f} / {keep:.2f}")
-        lines += [f"  :{name}  {text}" for name, text in entry.options.items()]
-        table.add_row(entry.name, "\n".join(lines), entry.source)
-    return table
+        yield _policy("network", entry, _network_scores(entry.name))
+    for search in SEARCHES.values():
+        options = {name.replace("_", "-"): str(one) for name, one in search.settings.items()}
+        yield Listed("search", search.name, search.what, search.source, options, between="--")
+    yield Listed("search", NONE, "the policies as they are", HERE)
+    yield from _plugins("search", [*SEARCHES, NONE])
+    yield Listed("belief", EXACT, "every world, by Bayes' rule", HERE)
+    drawn = {"particles": "default 1000: how many", "seed": "default 0: decides on all chance"}
+    yield Listed("belief", PARTICLES, "worlds drawn, where they are too many to list", HERE, drawn)
+    yield Listed("belief", GROUNDED, "what hints and visible cards allow, by copies left", HERE)
+    for name, about in belief_models().items():
+        figures = [_belief_figure(model) for model in about["models"]]
+        yield Listed("belief", name, about["description"], HERE, figures=figures)
+    yield Listed("game", HANABI, "native Hanabi, set by options of the commands", HERE)
+    yield Listed("game", f"{OPENSPIEL}NAME", "a game of OpenSpiel: 'NAME(players=3)'", "OpenSpiel")
+    yield from _plugins("game", [HANABI])
 
 
-def _self_play_table() -> FittedTable:
-    """Means of the policies by themselves, both conventions of the last life."""
-    scores = self_play_scores()
-    rows = []
-    for entry in policies():
-        found = scores.get(entry.name, {})
-        cells = [f"{found[p]['zero'][0]:.2f} / {found[p]['keep'][0]:.2f}" for p in sorted(found)]
-        rows.append((entry.name, *cells))
-    return FittedTable(
-        ("policy", *(f"{players} players" for players in (2, 3, 4, 5))),
-        rows,
-        title="mean scores in self-play: a lost game counts nothing / keeps its points",
-    )
+def _policy(kind: str, entry: Entry, figures: Sequence[str]) -> Listed:
+    return Listed(kind, entry.name, entry.description, entry.source, entry.options, figures)
+
+
+def _plugins(kind: plugins.Kind, own: Sequence[str]) -> Iterator[Listed]:
+    for one in plugins.working(kind, own):
+        options = {name: str(option) for name, option in one.options.items()}
+        yield Listed(kind, one.name, one.description, f"{PLUGIN}{one.source}", options)
+
+
+def _scores(name: str) -> list[str]:
+    """Means in self-play, both conventions of the last life."""
+    rows = self_play_scores().get(name, {})
+    return [
+        f"{players} players: mean {rows[players]['zero'][0]:.2f} in self-play, "
+        f"{rows[players]['keep'][0]:.2f} where a lost game keeps its points"
+        for players in sorted(rows)
+    ]
+
+
+def _network_scores(name: str) -> list[str]:
+    """The games that a network was trained for, and its means there."""
+    return [
+        f"{_game(model)}: mean {model['self_play']['zero'][0]:.2f} in self-play, "
+        f"{model['self_play']['keep'][0]:.2f} where a lost game keeps its points"
+        for model in network_models().get(name, {}).get("models", ())
+    ]
+
+
+def _belief_figure(model: Mapping[str, Any]) -> str:
+    nats = f"{model['cross_entropy']:.2f} nats a card, grounded {model['grounded']:.2f}"
+    return f"{_game(model)}: {nats}"
+
+
+def _game(model: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in model["config"].items())
+
+
+def _print_lines(console: Console, everything: Sequence[Listed]) -> None:
+    for kind in dict.fromkeys(one.kind for one in everything):
+        table = Table(box=None, padding=(0, 2, 0, 0))
+        table.add_column(kind, no_wrap=True)
+        table.add_column("what it is", overflow="fold")
+        for one in everything:
+            if one.kind == kind:
+                whose = f" ({one.source})" if one.source.startswith(PLUGIN) else ""
+                table.add_row(_plain(one.name), _plain(one.what + whose))
+        console.print(table)
+        console.print()
+    console.print("`hanabi-search list NAME` has the options, sources and scores of one of them.")
+
+
+def _print_whole(console: Console, one: Listed) -> None:
+    say: Callable[[str], None] = lambda text: console.print(_plain(text), soft_wrap=True)  # noqa: E731
+    say(f"{one.name}, a {one.kind}: {one.what}")
+    say(f"source: {one.source}")
+    for text in one.figures:
+        say(f"  {text}")
+    if one.options:
+        say("options, after the name as NAME:OPTION=VALUE:" if one.between == ":" else "options:")
+    for name, text in one.options.items():
+        say(f"  {one.between}{name}  {text}")
+    console.print()
+
+
+def _plain(text: str) -> Text:
+    """Another's words: no markup, nothing that a terminal would obey."""
+    return Text(printable(text), overflow="fold")

@@ -15,6 +15,7 @@ import typer
 from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.networks.training.training_settings import MOST
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
     from hanabi_search_plugin.networks.modules import Network
     from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
+
+MOST_THREADS = 1024
 
 R = TypeVar("R", bound="TrainingRun")
 
@@ -58,8 +61,8 @@ def begin(threads: int, evaluation_games: int, device: str = "cpu") -> Console:
     require_extra("torch", "training", "torch", "safetensors")
     import torch
 
-    require_integer("threads", threads, 1)
-    require_integer("evaluation-games", evaluation_games, 0)
+    require_integer("threads", threads, 1, MOST_THREADS)
+    require_integer("evaluation-games", evaluation_games, 0, MOST)
     from hanabi_search_plugin.networks.modules import require_device
 
     require_device(device)

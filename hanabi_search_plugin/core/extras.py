@@ -9,6 +9,11 @@ from hanabi_search_plugin.core.errors import UnsupportedError
 _PROJECTS = {"torch": "PyTorch", "plots": "Matplotlib", "render": "Pillow"}  # by extra
 
 
+def install(extra: str) -> str:
+    """The command that brings an extra; no index of packages has a release yet."""
+    return f'pip install -e ".[{extra}]" in a clone of hanabi-search-plugin'
+
+
 def require_extra(extra: str, what: str, *modules: str) -> None:
     """Raises UnsupportedError unless ``modules``, which the ``extra`` brings, can be imported.
 
@@ -19,6 +24,5 @@ def require_extra(extra: str, what: str, *modules: str) -> None:
             import_module(module)
     except ImportError:
         raise UnsupportedError(
-            f"{what} needs {_PROJECTS.get(extra, extra)}: "
-            f'pip install "hanabi-search-plugin[{extra}]"'
+            f"{what} needs {_PROJECTS.get(extra, extra)}: {install(extra)}"
         ) from None

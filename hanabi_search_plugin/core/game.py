@@ -176,6 +176,9 @@ class Game(ABC):
     public_actions: bool  # True if every seat sees the actions of all others
     encodings: tuple[str, ...]  # names that ``View.observation`` accepts
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({getattr(self, 'name', '')!r})"
+
     @abstractmethod
     def deal(self, rng: np.random.Generator, n: int) -> Worlds:
         """Deal n worlds: at their first decision, each with a chance stream of its own."""

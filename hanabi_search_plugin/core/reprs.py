@@ -31,9 +31,17 @@ def changed(value: Any) -> dict[str, Any]:
 
 def agent_repr(agent: Any, search: Any, blueprint: Blueprint, game: Game) -> str:
     """ "Sparta(rollouts=10000) over SmartBot on HanabiGame(players=2), epsilon=0.1"."""
-    name = getattr(search, "__name__", None) or repr(search)  # a search may be a function
-    parts = [f"{name} over {blueprint_repr(blueprint)} on {game!r}"]
+    parts = [f"{search_repr(search)} over {blueprint_repr(blueprint)} on {game!r}"]
     return ", ".join([*parts, *(f"{key}={value!r}" for key, value in changed(agent).items())])
+
+
+def search_repr(search: Any) -> str:
+    """A search may be a function, or an object of a class that says nothing of itself."""
+    if name := getattr(search, "__name__", None):
+        return str(name)
+    kind: Any = type(search)
+    silent = kind.__repr__ is object.__repr__
+    return f"{type(search).__name__}()" if silent else repr(search)
 
 
 def blueprint_repr(blueprint: Blueprint) -> str:

@@ -12,11 +12,15 @@ from typing import Any
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.near_names import did_you_mean
 
+LARGEST = 2**63 - 1  # that compiled code and PyTorch take
 
-def require_integer(name: str, value: Any, least: int) -> None:
-    """Raises ConfigError unless ``value`` is an integer of at least ``least``."""
+
+def require_integer(name: str, value: Any, least: int, most: int = LARGEST) -> None:
+    """Raises ConfigError unless ``value`` is an integer from ``least`` to ``most``."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ConfigError(f"{name} must be an integer of at least {least}, got {value!r}")
+    if value > most:
+        raise ConfigError(f"{name} must be an integer from {least} to {most}, got {value!r}")
 
 
 def require_choice(name: str, value: object, known: Iterable[object]) -> None:

@@ -45,8 +45,13 @@ def load_named(
     A foreign network's record is empty. Raises as ``load_network_policy``.
     """
     path = _shipped(name, config) if name is not None else Path(str(file))
+    if name is None and not file:
+        raise ConfigError(
+            "policy network needs a file: network:file=PATH, where PATH is a model.safetensors of "
+            "`hanabi-search train`"
+        )
     if not path.is_file():
-        raise ConfigError(f"file must be that of a network, got {str(path)!r}")
+        raise ConfigError(f"file must be that of a network, got {str(path)!r}, which is no file")
     if is_ours(path):
         return load_network(path, config, device=device)
     return Loaded(load_foreign(path, config, device=device), {})

@@ -341,8 +341,17 @@ def test_list_names_what_can_be_named() -> None:
         "none",
     ):
         assert re.search(rf"^{name} ", text, re.MULTILINE)
-    assert ":threshold" in text  # an option
-    assert re.search(r"^hatbot +20\.\d\d / 20\.\d\d +24\.\d\d / ", text, re.MULTILINE)
+    assert max(map(len, text.splitlines())) <= 80 and "…" not in text and len(text) < 5000
+    risky = good("list", "risky").stdout
+    assert "  :threshold  " in risky and "github.com/fossgalaxy/hanabi v0.2.4" in risky
+    assert re.search(
+        r"^  2 players: mean 20\.\d\d in self-play", good("list", "hatbot").stdout, re.M
+    )
+    lbs = good("list", "lbs").stdout
+    assert "  --depth  default 16: " in lbs and "Hu, Lerer, Brown and Foerster, 2021" in lbs
+    both = good("list", "rlnet").stdout  # a network, and the belief of its games
+    assert "rlnet, a network: " in both and "rlnet, a belief: " in both
+    assert "a game of OpenSpiel" in good("list", "openspiel:leduc_poker").stdout
 
 
 @pytest.mark.parametrize("width", [60, 80])
@@ -453,6 +462,8 @@ def test_narrow_terminals_lose_nothing(width: int) -> None:
         ("reproduce sparta-table-1 --seed -1", "seed must be an integer of at least 0"),
         ("reproduce sparta-table-2 --out pyproject.toml", "pyproject.toml/games: Not a directory"),
         ("sing", "No such command 'sing'"),
+        ("list rlnett", "did you mean rlnet?"),
+        ("evaluate --policy network:file=/nope", "got '/nope', which is no file"),
     ],
 )
 def test_bad_input_gets_one_line(arguments: str, says: str) -> None:

@@ -344,3 +344,50 @@ def test_a_networks_file_is_a_policy(tmp_path: Path) -> None:
     said = refused("evaluate", "--policy", path)
     assert said == refused("evaluate", "--policy", f"network:file={path}")
     assert said.startswith(str(path))
+
+
+# ------------------------------------------------------------------------------ numbers, trainings
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("evaluate --games {}", "games must be an integer from 1 to"),
+        ("evaluate --seed {}", "seed must be an integer from 0 to"),
+        ("evaluate --threads {}", "threads must be an integer from 1 to"),
+        ("evaluate --players {}", "players must be from 2 to 5"),
+        ("evaluate --search sparta --rollouts {}", "rollouts must be an integer from 1 to"),
+        ("train rl --out x --games {}", "games must be an integer from 1 to 10000000"),
+        ("train rl --out x --batch {}", "batch must be an integer from 1 to 10000000"),
+        ("train rl --out x --seed {}", "seed must be an integer from 0 to"),
+        ("train rl --out x --threads {}", "threads must be an integer from 1 to 1024"),
+        ("train belief --out x --games {}", "games must be an integer from 1 to 10000000"),
+        ("train distill --out x --iterations {}", "iterations must be an integer from 1 to"),
+    ],
+)
+def test_numbers_out_of_range_are_refused_at_once(line: str, says: str) -> None:
+    if line.startswith("train"):
+        pytest.importorskip("torch")
+    assert says in refused(*line.format(10**23).split())
+
+
+def test_a_training_says_whose_score_it_is_and_how_to_go_on(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    out = tmp_path / "run"
+    small = [*SMALL[:6], "--games", 4, "--evaluation-games", 2, "--set", "hidden=8"]
+    line = ["train", "distill", "--out", out, *small, "--iterations"]
+    said = run(*line, 2)
+    assert said.exit_code == 0, (said.output, said.exception)
+    assert "(smartbot's own play)" in said.stdout
+    model = out / "model.safetensors"
+    play = f"play it: hanabi-search evaluate --policy network:file={model} --colors 2 --ranks 2"
+    assert play in said.stdout and f'load_policy("network:file={model}", HanabiGame(' in said.stdout
+    assert f"--start {model}, with another --out" in said.stdout
+    quiet = run(*line, 2, "--quiet")
+    assert quiet.stderr == "" and "own play" not in quiet.stdout and "2 games" in quiet.stdout
+    longer = refused(*line, 3)
+    assert "iterations is 2" in longer and f"another run that starts from {model}" in longer
+    assert run("evaluate", "--games", 1, *SMALL[:6], "--policy", model).exit_code == 0
+    further = run("train", "distill", "--out", tmp_path / "b", *small, "--iterations", 1,
+                  "--start", model)  # fmt: skip
+    assert further.exit_code == 0, further.output

@@ -23,6 +23,7 @@ from hanabi_search_plugin import (
     registry,
     upgrade,
 )
+from hanabi_search_plugin.core.errors import ContractError
 from hanabi_search_plugin.core.policy import Policy
 from hanabi_search_plugin.hanabi.bots.scores import self_play_scores
 from hanabi_search_plugin.registry import load_policy, networks, policies, register_policy
@@ -164,3 +165,40 @@ def test_the_documented_tables_are_those_measured() -> None:
     benchmarks = pytest.importorskip("benchmarks.blueprints")
     text = Path(benchmarks.PAGE).read_text()
     assert benchmarks.page(text) == text
+
+
+def test_refusals_name_the_way_out() -> None:
+    game = HanabiGame(players=2, colors=2, ranks=2, hand_size=2)
+
+    class Silent:
+        def __call__(self, rng: Any, belief: Any) -> Any:
+            return 3
+
+    silent: Any = Silent()
+    anything: Any = 2
+    assert repr(upgrade("smartbot", game, silent)).startswith(
+        "Silent() over SmartBot on HanabiGame"
+    )
+    for use, error, says in (
+        (
+            lambda: upgrade("smartbot"),
+            ConfigError,
+            r"upgrade\('smartbot', HanabiGame\(players=2\)\)",
+        ),
+        (lambda: HanabiGame(anything), ConfigError, r"got 2: .* HanabiGame\(players=2\)$"),
+        (lambda: HanabiGame(colrs=2), ConfigError, r"got \['colrs'\]: did you mean colors\?"),
+        (
+            lambda: evaluate(game, ("smartbot", upgrade("smartbot", game, silent)), games=1),
+            ContractError,
+            r"must return a SearchResult, whose action is the move, got 3 from Silent\(\)",
+        ),
+        (lambda: load_policy("smrtbot", game), ConfigError, r"did you mean smartbot"),
+    ):
+        with pytest.raises(error, match=says):
+            use()
+
+
+def test_a_network_without_a_file_says_how_to_give_one() -> None:
+    pytest.importorskip("torch")
+    with pytest.raises(ConfigError, match=r"network needs a file: network:file=PATH"):
+        load_policy("network")

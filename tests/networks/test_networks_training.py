@@ -293,7 +293,7 @@ def test_settings_are_checked() -> None:
         network_policy(make_network("masks", TINY, SMALL), temperature=-1)
     assert np.isfinite(Distillation().rate)
     assert set(get_args(Learner)) < set(ARCHITECTURES)
-    with pytest.raises(ConfigError, match=r"got 'public-q'$"):
+    with pytest.raises(ConfigError, match=r"got 'public-q': did you mean public-lstm\?$"):
         Distillation(architecture="public-q")
     with pytest.raises(ConfigError, match="options of architecture masks are hidden, context, sco"):
         make_network("masks", TINY, {"hiden": 8})

@@ -33,6 +33,7 @@ from hanabi_search_plugin.core.game import (
     Worlds,
     as_actions,
 )
+from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.engine import row_kernels
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
@@ -70,14 +71,17 @@ class HanabiRules(PrivateTokens, Redeterminizes, Replays):
     def __init__(self, config: HanabiConfig | None = None, **parameters: Any) -> None:
         if config is not None and parameters:
             raise ConfigError("expected a config or parameters, got both")
-        if not (config is None or isinstance(config, HanabiConfig)):
+        if config is not None and not isinstance(config, HanabiConfig):
             raise ConfigError(
                 f"config must be a HanabiConfig, got {config!r}: parameters have names, as in "
                 "HanabiGame(players=2)"
             )
         known = {field.name for field in fields(HanabiConfig)}
         if unknown := sorted(set(parameters) - known):
-            raise ConfigError(f"parameters must be from {', '.join(sorted(known))}, got {unknown}")
+            raise ConfigError(
+                f"parameters must be from {', '.join(sorted(known))}, got {unknown}"
+                f"{did_you_mean(unknown[0], known)}"
+            )
         self.config = config if config is not None else HanabiConfig(**parameters)
         self.dims = dims_of(self.config)
         p = self.config.players

@@ -189,11 +189,11 @@ class TrainingRun(ABC):
         other = difference(about.get("settings"), self._settings)
         if other is not None:
             name, there, here = other
-            start = f" and --start {self.folder / MODEL}" if "start" in self._settings else ""
+            start = f" that starts from {self.folder / MODEL}" if "start" in self._settings else ""
             raise ConfigError(
                 f"a run goes on with its settings: {name} is {json.dumps(there)} in {path}, "
                 f"{json.dumps(here)} here; its learning rate falls over its whole length, so to "
-                f"train longer or otherwise begin another run, with another --out{start}"
+                f"train longer or otherwise begin another run{start}, in another folder"
             )
         for part in about.get("parts", []):
             tensors |= read_file(self.folder / part, self.form)[0]

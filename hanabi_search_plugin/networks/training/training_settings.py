@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from hanabi_search_plugin.core.require import (
+    LARGEST,
     require_choice,
     require_integer,
     require_positive,
@@ -18,6 +19,9 @@ from hanabi_search_plugin.core.require import (
 from hanabi_search_plugin.core.settings import SEED, setting
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.registry import load_policy
+
+MOST = 10_000_000
+"""Of what is counted: above it a round would not fit into any memory."""
 
 Learner = Literal["masks", "public-belief", "public-lstm", "feed-forward", "recurrent"]
 """Architectures that learn from a policy, or by self-play."""
@@ -62,7 +66,7 @@ class Distillation:
 
     def __post_init__(self) -> None:
         for name in ("iterations", "games", "epochs", "batch"):
-            require_integer(name, getattr(self, name), 1)
+            require_integer(name, getattr(self, name), 1, MOST)
         require_integer("seed", self.seed, 0)
         require_choice("architecture", self.architecture, get_args(Learner))
         for name in ("rate", "value_weight"):
@@ -107,9 +111,9 @@ class Cloning:
 
     def __post_init__(self) -> None:
         for name in ("rounds", "batch"):
-            require_integer(name, getattr(self, name), 1)
+            require_integer(name, getattr(self, name), 1, MOST)
         for name in ("games", "seed"):
-            require_integer(name, getattr(self, name), 0)
+            require_integer(name, getattr(self, name), 0, LARGEST if name == "seed" else MOST)
         for name in ("rate", "passes"):
             require_positive(name, getattr(self, name))
         require_choice("objective", self.objective, get_args(Objective))
@@ -175,7 +179,7 @@ class SelfPlay:
     def __post_init__(self) -> None:
         require_choice("architecture", self.architecture, get_args(Learner))
         for name in ("iterations", "games", "moves", "epochs", "batch", "evaluate_every"):
-            require_integer(name, getattr(self, name), 1)
+            require_integer(name, getattr(self, name), 1, MOST)
         require_integer("seed", self.seed, 0)
         for name in ("rate", "clip", "value_weight", "sharpen"):
             require_positive(name, getattr(self, name))
@@ -220,7 +224,7 @@ class CriticSettings:
 
     def __post_init__(self) -> None:
         for name in ("iterations", "games", "epochs", "batch"):
-            require_integer(name, getattr(self, name), 1)
+            require_integer(name, getattr(self, name), 1, MOST)
         require_integer("seed", self.seed, 0)
         require_positive("rate", self.rate)
         for name in ("trace", "noise"):
@@ -245,6 +249,6 @@ class BeliefSettings:
 
     def __post_init__(self) -> None:
         for name in ("iterations", "games", "keep", "steps", "batch"):
-            require_integer(name, getattr(self, name), 1)
+            require_integer(name, getattr(self, name), 1, MOST)
         require_integer("seed", self.seed, 0)
         require_positive("rate", self.rate)

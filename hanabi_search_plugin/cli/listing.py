@@ -51,7 +51,7 @@ def list_names(
         typer.Argument(
             metavar="[NAME]",
             help="Say all about this one: options, source, measured scores.",
-            autocompletion=among(lambda: [one.name for one in listed()]),
+            autocompletion=among(lambda: dict.fromkeys(one.name for one in listed())),
         ),
     ] = None,
 ) -> None:

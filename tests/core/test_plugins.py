@@ -99,8 +99,8 @@ def test_list_shows_whose_they_are_and_warns_of_each_that_fails(installed: Path)
     for name, says in (("which-number", "Player 0"), ("lowest", "The low"), ("first-best", "SP")):
         assert re.search(rf"^{name} +{says}", done.stdout, re.MULTILINE), name
     assert " ".join(done.stdout.split()).count("(plugin: tiny-plugin 0.3)") >= 3
-    assert ":numbers  default 3" in command(installed, "list", "which-number").stdout
-    about = command(installed, "list", "first-best").stdout
+    assert ":numbers  default 3" in command(installed, "list which-number").stdout
+    about = command(installed, "list first-best").stdout
     assert ":rollouts  default 50: Budget of a decision." in about
     assert "source: plugin: tiny-plugin 0.3" in about
     warnings = [" ".join(text.split()) for text in done.stderr.split("warning: ")[1:]]

@@ -363,7 +363,7 @@ def test_a_run_goes_on_from_a_distilled_network(tmp_path: Path) -> None:
     assert record["start"]["policy"] == "smartbot" and record["done"] == 1
     with pytest.raises(ConfigError, match=r"this run's, feed-forward of .* got masks of"):
         SelfPlayRun(SelfPlay(config=TINY, start=start), tmp_path / "third")
-    with pytest.raises(ConfigError, match=r"start must be a file or one of smartnet, .* 'no'"):
+    with pytest.raises(ConfigError, match=r"start must be one of smartnet, .* or a file, got 'no'"):
         SelfPlayRun(SelfPlay(config=TINY, start="no"), tmp_path / "third")
     shipped = SelfPlay(architecture="masks", iterations=1, start="rlnet")  # by name
     begun = SelfPlayRun(shipped, tmp_path / "fourth")

@@ -11,6 +11,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from rich.console import Console
 from safetensors.torch import load_file, save_file
 from typer.testing import CliRunner
 
@@ -239,10 +240,13 @@ def test_tensorboard_gets_the_metrics_of_the_rounds_that_count(tmp_path: Path) -
     """Of a round that was done twice, the second time."""
     events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     settings = Distillation(config=TINY, options=SMALL, iterations=3, games=8)
-    log, run = training_runs._tensorboard(tmp_path, 0), DistillationRun(settings, tmp_path)
+    log, run = (
+        training_runs._tensorboard(Console(quiet=True), tmp_path, 0),
+        DistillationRun(settings, tmp_path),
+    )
     log(run.iterate())
     log(run.iterate() | {"score": -1.0})  # and is stopped before the state is written
-    log = training_runs._tensorboard(tmp_path, 1)
+    log = training_runs._tensorboard(Console(quiet=True), tmp_path, 1)
     row = run.iterate() | {"iteration": 2}
     log(row)
     board = events.EventAccumulator(str(tmp_path)).Reload()

@@ -129,8 +129,8 @@ def upgrade(
     """
     if game is None:
         raise ConfigError(
-            "game must be given, the one that is played, as in upgrade(policy, "
-            "HanabiGame(players=2)), got none"
+            "game must be given, the one that is played, as in "
+            f"upgrade({policy!r}, HanabiGame(players=2)), got none"
         )
     require_game(game)
     blueprint = blueprint_of(policy, game)

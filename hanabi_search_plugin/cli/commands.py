@@ -144,7 +144,8 @@ def _show(
             file.writelines(result_files.trace_lines(who.game, shown.result))
     if save is not None:
         write_games(save, [result_files.record(who, shown.result, seed, shown.finished)])
-        console.print(f"saved in {save}: hanabi-search replay {save}", markup=False)
+        told = f"saved in {save}: hanabi-search replay {save}"
+        console.print(told, markup=False, soft_wrap=True)
     result_files.write_json(json_file, content | shown.to_dict(who, seed))
     if who.people and shown.result.actions and sys.stdin.isatty():
         _offer_replay(console, who, seed, shown)

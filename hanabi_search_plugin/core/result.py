@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from hanabi_search_plugin.core.errors import ContractError
+from hanabi_search_plugin.core.reprs import search_repr
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
 
 Reason = Literal[
@@ -61,7 +62,7 @@ def require_result(search: object, given: object, legal: BoolArray) -> SearchRes
     Raises ContractError for what is no SearchResult, for moves that are not legal, and for figures
     that are not one a legal move.
     """
-    name = getattr(search, "__name__", None) or repr(search)
+    name = search_repr(search)
     if not isinstance(given, SearchResult):
         raise ContractError(
             f"{name} must return a SearchResult, got {type(given).__name__}: "

@@ -223,7 +223,6 @@ def test_evidence_is_on_by_default_where_the_search_says_so() -> None:
 def test_values_are_checked_by_the_settings_in_one_line() -> None:
     for line, says in {
         "train distill --out x --architecture tree": "architecture must be one of masks, public-",
-        "train distill --out x --policy random": "policy must be a compiled bot, got 'random'",
         "train clone --out x --data y --objective z": "objective must be one of reward, cross-e",
         "train critic --out x --noise 2": "noise must be from 0 to 1, got 2.0",
         "train belief --out x --keep 0": "keep must be an integer of at least 1, got 0",

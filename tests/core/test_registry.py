@@ -190,7 +190,7 @@ def test_refusals_name_the_way_out() -> None:
         (
             lambda: evaluate(game, ("smartbot", upgrade("smartbot", game, silent)), games=1),
             ContractError,
-            r"must return a SearchResult, whose action is the move, got 3 from Silent\(\)",
+            r"Silent\(\) must return a SearchResult, got int: SearchResult\(action=",
         ),
         (lambda: load_policy("smrtbot", game), ConfigError, r"did you mean smartbot"),
     ):

@@ -308,7 +308,8 @@ def test_rows_that_lack_something_are_marked_and_the_others_measured(
     assert result.exit_code == 0
     assert re.search(r"^net +a network needs PyTorch *$", result.stdout, re.MULTILINE)
     assert (
-        'not measured: net: a network needs PyTorch: pip install -e ".[torch]" in a clone of hanabi-search-plugin\n'
+        'not measured: net: a network needs PyTorch: pip install -e ".[torch]" in a clone of '
+        "hanabi-search-plugin\n"
     ) in result.stdout
     lacking, measured = json.loads((tmp_path / "mixed.json").read_text())["rows"]
     assert lacking["measured"] is None and "needs PyTorch" in lacking["obstacle"]
@@ -319,7 +320,8 @@ def test_what_is_asked_for_and_lacks_something_is_refused_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     says = (
-        'hanabi-search: net: a network needs PyTorch: pip install -e ".[torch]" in a clone of hanabi-search-plugin\n'
+        'hanabi-search: net: a network needs PyTorch: pip install -e ".[torch]" in a clone of '
+        "hanabi-search-plugin\n"
     )
     without_torch(monkeypatch, Row(label="alone", run=Run(name="tiny", config=TINY)))
     line = ["reproduce", "mixed", "--games", "3", "--out", str(tmp_path / "out"), "--only", "net"]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from hanabi_search_plugin.jit import kernel
 
 Floats = NDArray[np.float32]
+Ints = NDArray[np.int64]
 
 ROWS, LANES = 6, 16  # rows and outputs computed at once: as many as registers hold
 
@@ -38,43 +39,48 @@ def padded(rows: Floats) -> Floats:
 
 
 def linear(
-    x: Floats,
-    weights: Floats,
-    start: Floats,
-    which: NDArray[np.int64] | None = None,
-    *,
-    relu: bool = False,
+    x: Floats, weights: Floats, *starts: Floats | tuple[Floats, Ints], relu: bool = False
 ) -> Floats:
-    """[n, N] ``start[which]`` + x W, cut off below 0 if asked; ``which`` None: each its own row.
+    """[n, N] the sum of ``starts`` + x W, cut off below 0 if asked.
 
-    ``x`` [n, K or more], ``weights`` ``packed``, ``start`` [S, N] ``padded`` (one row serves all),
-    ``which`` [n]. All are C-contiguous.
+    ``x`` [n, K or more], ``weights`` ``packed``. One or two starts: rows [S, N] ``padded``, and
+    which of them is whose, int64 [n]; without these one row serves all, or each has its own. All
+    are C-contiguous.
     """
     n, panels = len(x), len(weights)
-    if which is None:
-        which = np.zeros(n, np.int64) if len(start) == 1 else np.arange(n)
+    nothing = np.zeros((1, panels * LANES), dtype=np.float32)
+    given = [_start(n, start) for start in (*starts, nothing)[:2]]
     out = np.empty((n, panels * LANES), dtype=np.float32)
-    if not (len(which) == n and start.shape[1] == out.shape[1] and x.shape[1] >= weights.shape[1]):
-        raise ValueError(f"shapes do not fit: {x.shape}, {weights.shape}, {start.shape}")
-    linear_rows(x, weights, start, which, np.float32(0.0 if relu else -np.inf), out)
+    fits = x.shape[1] >= weights.shape[1]
+    for rows, which in given:
+        fits &= rows.shape[1] == out.shape[1] and len(which) == n
+    if not fits:
+        shapes = ", ".join(str(rows.shape) for rows, _ in given)
+        raise ValueError(f"shapes do not fit: {x.shape}, {weights.shape}, {shapes}")
+    linear_rows(x, weights, *given[0], *given[1], np.float32(0.0 if relu else -np.inf), out)
     return out
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def tile(
-    typingctx: Any, x: Any, weights: Any, start: Any, out: Any, inputs: Any, floor: Any
-) -> Any:
-    """LANES outputs of ROWS rows: ``out`` = max(``start`` + x W, ``floor``).
+def _start(n: int, start: Floats | tuple[Floats, Ints]) -> tuple[Floats, Ints]:
+    if isinstance(start, tuple):
+        return start
+    return start, np.zeros(n, np.int64) if len(start) == 1 else np.arange(n)
 
-    ``x``, ``start`` and ``out`` are tuples of ROWS addresses of float32, ``weights`` is the address
-    of a panel. The accumulators stay in registers, which loops of Numba do not achieve.
+
+@intrinsic  # type: ignore[untyped-decorator]
+def tile(typingctx: Any, x: Any, weights: Any, out: Any, inputs: Any, floor: Any) -> Any:
+    """LANES outputs of ROWS rows: ``out`` = max(``out`` + x W, ``floor``).
+
+    ``x`` and ``out`` are tuples of ROWS addresses of float32, ``weights`` is the address of a
+    panel. The accumulators stay in registers, which loops of Numba do not achieve. All sums are
+    read before any is written: the last row may stand there several times.
     """
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         from llvmlite import ir
         from numba.core import cgutils
 
-        x, weights, start, out, inputs, floor = args
+        x, weights, out, inputs, floor = args
         single, whole = ir.FloatType(), ir.VectorType(ir.FloatType(), LANES)
         nowhere = ir.Constant(whole, ir.Undefined)
         fused = cgutils.get_or_insert_function(
@@ -99,7 +105,7 @@ def tile(
 
         sums = [cgutils.alloca_once(builder, whole) for _ in range(ROWS)]
         for r in range(ROWS):
-            builder.store(load(row(start, r, whole)), sums[r])
+            builder.store(load(row(out, r, whole)), sums[r])
         panel = at(weights, whole)
         with cgutils.for_range(builder, inputs) as loop:
             weight = load(builder.gep(panel, [loop.index]))
@@ -114,19 +120,22 @@ def tile(
         return context.get_dummy_value()
 
     addresses = types.UniTuple(types.int64, ROWS)
-    return types.void(addresses, types.int64, addresses, addresses, types.int64, types.float32), (
-        codegen
-    )
+    return types.void(addresses, types.int64, addresses, types.int64, types.float32), (codegen)
 
 
 @kernel
-def linear_rows(x: Any, weights: Any, start: Any, which: Any, floor: Any, out: Any) -> None:
+def linear_rows(
+    x: Any, weights: Any, start: Any, which: Any, more: Any, whose: Any, floor: Any, out: Any
+) -> None:
     """See ``linear``. Beyond the last row a block computes that one again."""
     n, panels, inputs = len(x), weights.shape[0], weights.shape[1]
-    x_at, start_at = np.int64(x.ctypes.data), np.int64(start.ctypes.data)
-    out_at, weights_at = np.int64(out.ctypes.data), np.int64(weights.ctypes.data)
-    x_row, start_row, out_row = 4 * x.shape[1], 4 * start.shape[1], 4 * out.shape[1]
+    x_at, weights_at = np.int64(x.ctypes.data), np.int64(weights.ctypes.data)
+    out_at, x_row, out_row = np.int64(out.ctypes.data), 4 * x.shape[1], 4 * out.shape[1]
     for first in range(0, n, ROWS):
+        for b in range(first, min(first + ROWS, n)):
+            one, other, row = start[which[b]], more[whose[b]], out[b]
+            for j in range(len(row)):
+                row[j] = one[j] + other[j]
         b0, b1, b2 = first, min(first + 1, n - 1), min(first + 2, n - 1)
         b3, b4, b5 = min(first + 3, n - 1), min(first + 4, n - 1), min(first + 5, n - 1)
         xs = (
@@ -135,13 +144,9 @@ def linear_rows(x: Any, weights: Any, start: Any, which: Any, floor: Any, out: A
         )  # fmt: skip
         for panel in range(panels):
             here = 4 * LANES * panel
-            s, o = start_at + here, out_at + here
-            starts = (
-                s + which[b0] * start_row, s + which[b1] * start_row, s + which[b2] * start_row,
-                s + which[b3] * start_row, s + which[b4] * start_row, s + which[b5] * start_row,
-            )  # fmt: skip
+            o = out_at + here
             outs = (
                 o + b0 * out_row, o + b1 * out_row, o + b2 * out_row,
                 o + b3 * out_row, o + b4 * out_row, o + b5 * out_row,
             )  # fmt: skip
-            tile(xs, weights_at + here * inputs, starts, outs, inputs, floor)
+            tile(xs, weights_at + here * inputs, outs, inputs, floor)

@@ -47,15 +47,16 @@ def test_a_row_of_a_layer_is_the_same_in_every_batch() -> None:
         weight = rng.normal(size=(outputs, inputs)).astype(np.float32)
         bias = rng.normal(size=(3, outputs)).astype(np.float32)
         which = rng.integers(3, size=29)
-        given = packed(weight), padded(bias)
-        whole = linear(rows, *given, which)
+        weights, bias_of = packed(weight), padded(bias)
+        whole = linear(rows, weights, (bias_of, which))
         expected = rows.astype(float) @ weight.T + bias[which]
         np.testing.assert_allclose(whole[:, :outputs], expected, atol=1e-4)
-        above = linear(rows, *given, which, relu=True)
+        above = linear(rows, weights, (bias_of, which), relu=True)
         np.testing.assert_array_equal(above, np.maximum(whole, 0))
         for size in (1, 5, 6, 7):
             for part in map(np.asarray, batches(29, size)):
-                again = linear(np.ascontiguousarray(rows[part]), *given, which[part])
+                start = bias_of, which[part]
+                again = linear(np.ascontiguousarray(rows[part]), weights, start)
                 np.testing.assert_array_equal(again, whole[part])
 
 

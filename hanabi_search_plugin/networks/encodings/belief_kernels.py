@@ -7,7 +7,6 @@ players, H slots, K = P x H cards, V identities, X numbers of a card's memory; F
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -57,6 +56,37 @@ _PLAYER, _ACTION, _CARD, _TOUCHED, _FLAGS = 8, 9, 10, 11, 12
 def put_bits(mask: int, out: Any) -> None:
     for v in range(len(out)):
         out[v] = (mask >> v) & 1
+
+
+@inline
+def log_of(x: Any) -> Any:
+    """The natural logarithm of a positive float32: the library's has no vector form.
+
+    x = 2**e m with m from about 0.7 to 1.4, and log m = 2 artanh((m - 1) / (m + 1)).
+    """
+    bits = np.int32(np.float32(x).view(np.int32) - 0x3F3504F3)  # of the root of 1/2
+    e = np.int32(bits >> 23)
+    m = np.int32((bits & 0x7FFFFF) + 0x3F3504F3).view(np.float32)
+    s = (m - np.float32(1)) / (m + np.float32(1))
+    z = s * s
+    tail = z * (
+        np.float32(1 / 3)
+        + z * (np.float32(1 / 5) + z * (np.float32(1 / 7) + z * np.float32(1 / 9)))
+    )
+    return np.float32(e) * np.float32(0.6931471805599453) + np.float32(2) * (s + s * tail)
+
+
+@inline
+def exp_of(x: Any) -> Any:
+    """exp of a float32 that is at most 0; nothing below -80."""
+    x = max(x, np.float32(-80))
+    n = np.floor(x * np.float32(1.4426950408889634) + np.float32(0.5))
+    # The logarithm of 2 in two parts, so that little is lost of what remains.
+    y = x - n * np.float32(0.693145751953125) - n * np.float32(1.42860682030941723e-6)
+    tail = np.float32(1 / 120) + y * (np.float32(1 / 720) + y * np.float32(1 / 5040))
+    tail = np.float32(1 / 2) + y * (np.float32(1 / 6) + y * (np.float32(1 / 24) + y * tail))
+    power = np.int32((np.int32(n) + 127) << 23).view(np.float32)
+    return (np.float32(1) + y * (np.float32(1) + y * tail)) * power
 
 
 @inline
@@ -113,16 +143,28 @@ def put_margins_of(out: Any, first: int, to: int, slots: int, each: int) -> None
 
 @inline
 def put_card_features(
-    dims: Any, p: Any, open_: Any, k: int, planes: Any, worth: Any, out: Any, at: int, each: int
+    dims: Any,
+    p: Any,
+    open_: Any,
+    k: int,
+    planes: Any,
+    worth: Any,
+    logs: Any,
+    out: Any,
+    at: int,
+    each: int,
 ) -> None:
     """``card_beliefs.card_features`` of the hand whose first card is k.
 
     ``p`` [.., V], ``open_`` masks, ``planes`` [WORTHS] masks, ``worth`` [WORTHS, V] the same as
-    numbers; the first slot's features go to ``at``, each next one's ``each`` further.
+    numbers, ``logs`` [V] room; the first slot's features go to ``at``, each next one's ``each``
+    further.
     """
     h, c, r = hand_size(dims), colors(dims), ranks(dims)
     for i in range(h):
         row, start = p[k + i], at + i * each
+        for v in range(len(logs)):
+            logs[v] = log_of(max(row[v], np.float32(1e-9)))
         a, b = np.float32(0), np.float32(0)
         d, e = np.float32(0), np.float32(0)
         most, entropy = np.float32(0), np.float32(0)
@@ -137,8 +179,7 @@ def put_card_features(
                 d += x * worth[2, v]
                 e += x * worth[3, v]
                 most = max(most, x)
-                if x > 0:
-                    entropy -= x * np.float32(math.log(max(x, np.float32(1e-9))))
+                entropy -= x * logs[v]
                 out[start + 15 + rank] += x
         out[start], out[start + 1], out[start + 2], out[start + 3] = a, b, d, e
         out[start + 4] = most
@@ -334,6 +375,7 @@ def memory_features(
     p, h = players(dims), hand_size(dims)
     cards, every = p * h, colors(dims) * ranks(dims)
     size, each = every + COUNTS, slots.shape[2]
+    logs = np.empty(every, np.float32)
     planes, after = np.empty(WORTHS, np.int64), np.empty(WORTHS, np.int64)
     worth, later = np.empty((WORTHS, every), np.float32), np.empty((WORTHS, every), np.float32)
     open_, left = np.empty(cards, np.int64), np.empty(every, np.float32)
@@ -367,7 +409,9 @@ def memory_features(
         settle_beliefs(weight, left, belief, free)
         for player in range(p):
             first = at + player * h * each + COMMON
-            put_card_features(dims, belief, open_, player * h, planes, worth, row, first, each)
+            put_card_features(
+                dims, belief, open_, player * h, planes, worth, logs, row, first, each
+            )
         for k in range(h, cards):
             for i in range(each):
                 slots[b, k - h, i] = row[at + k * each + i]
@@ -453,6 +497,7 @@ def public_features(
     p, h = players(dims), hand_size(dims)
     cards, every = p * h, colors(dims) * ranks(dims)
     size, each = every + COUNTS, COMMON + 15 + ranks(dims)
+    logs = np.empty(every, np.float32)
     planes, worth = np.empty(WORTHS, np.int64), np.empty((WORTHS, every), np.float32)
     open_, left = np.empty(cards, np.int64), np.empty(every, np.float32)
     for u in range(len(public)):
@@ -482,7 +527,7 @@ def public_features(
         for player in range(p):
             first = place + player * h * each + COMMON
             put_card_features(
-                dims, belief[u], open_, player * h, planes, worth, before[u], first, each
+                dims, belief[u], open_, player * h, planes, worth, logs, before[u], first, each
             )
         for k in range(h, cards):
             to, slot = at + (k - h) * each, place + k * each
@@ -519,6 +564,7 @@ def private_features(
     cards, every, each = p * h, c * r, COMMON + 15 + r
     size = own.shape[1] // h
     place = before.shape[1] - cards * each
+    logs = np.empty(every, np.float32)
     planes, worth = np.empty(WORTHS, np.int64), np.empty((WORTHS, every), np.float32)
     open_, left = np.empty(h, np.int64), np.empty(every, np.float32)
     seen, mine = np.empty(every, np.float32), np.empty((h, every), np.float32)
@@ -560,7 +606,7 @@ def private_features(
                 row[each + 3 + t] = double
             for v in range(every):
                 held[v] += mine[i, v]
-        put_card_features(dims, mine, open_, 0, planes, worth, own[b], COMMON, size)
+        put_card_features(dims, mine, open_, 0, planes, worth, logs, own[b], COMMON, size)
         for k in range(h, cards):
             card = word(private[b], turned(dims, seat, k))
             row, at = others[b], (k - h) * (WORTHS + r + 3)
@@ -648,6 +694,7 @@ def told_features(
     h, every = hand_size(dims), colors(dims) * ranks(dims)
     each = COMMON + 15 + ranks(dims)
     place = before.shape[1] - (players(dims) * h - (t + 1) * h) * each
+    logs = np.empty(every, np.float32)
     planes, worth = np.empty(WORTHS, np.int64), np.empty((WORTHS, every), np.float32)
     open_, told = np.empty(h, np.int64), np.empty((h, every), np.float32)
     last = -1
@@ -670,7 +717,7 @@ def told_features(
                 slots[m, i * each + j] = before[u, place + i * each + j]
             slots[m, i * each + 1] = hit
         normalise(told)
-        put_card_features(dims, told, open_, 0, planes, worth, slots[m], COMMON, each)
+        put_card_features(dims, told, open_, 0, planes, worth, logs, slots[m], COMMON, each)
         for i in range(h * each):
             change[m, i] = slots[m, i] - before[u, place + i]
 
@@ -719,10 +766,10 @@ def hint_features(
                 if (open_ >> v) & 1:
                     top = max(top, likelihood[v])
             for v in range(every):
-                x = np.float32(0)
-                if (open_ >> v) & 1:
-                    x = np.float32(math.exp(likelihood[v] - top)) * free[u, k, v]
-                likelihood[v] = x
+                bit = np.float32((open_ >> v) & 1)
+                likelihood[v] = (
+                    exp_of(min(likelihood[v] - top, np.float32(0))) * free[u, k, v] * bit
+                )
             if hit:
                 new += np.float32(1) - before[u, place + i * each + 3]
         normalise(believed)

@@ -138,7 +138,8 @@ class _Look:
 class PublicBeliefNet(MoveHeads, LearnsBelief):
     """The whole network, with layers of these sizes. Raises ConfigError for one below 1.
 
-    Memory: int16 [B, P x H x X], see ``card_beliefs``; no gradient flows through it.
+    Memory: int16 [B, P x H x X], see ``card_beliefs``; no gradient flows through it. On a CPU
+    ``public_belief_on_cpu`` computes it, and decisions where no gradient is asked for.
     """
 
     public_memory = True

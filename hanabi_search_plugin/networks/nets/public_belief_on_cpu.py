@@ -54,9 +54,9 @@ class Weights:
         self.cell_first = _layer(values, "cell.first")
         self.cell_second = _layer(values, "cell.second")
         self.cell_around = _layer(values, "cell.around")
-        self.cell_slot = _layer(values, "cell.slot")
+        self.cell_slot, bias = _layer(values, "cell.slot")
         self.cell_weights = _layer(values, "cell.weights")
-        self.cell_places = padded(values["cell.places"])  # [T, H, scorer]
+        self.cell_places = padded(values["cell.places"]) + bias  # [T, H, scorer]
 
         first = values["cell.first.weight"]
         events = status.event_size(config)
@@ -82,8 +82,8 @@ class Weights:
         self.kinds_and_value = packed(weight), padded(bias[None])
 
         self.own_context = _layer(values, "own.context")
-        self.own = _layer(values, "own.features")
-        self.own_rows = padded(values["own.rows"])
+        self.own, bias = _layer(values, "own.features")
+        self.own_places = padded(values["own.rows"]) + bias
         self.own_rest = _layer(values, "own.rest.0")
         self.own_heads = _layer(values, "own_heads")
 
@@ -96,9 +96,7 @@ class Weights:
         self.hint_shown = packed(hint[:, shown]), padded(values["hint.features.bias"][None])
         self.hint_received = packed(hint[:, slots[:, _RECEIVED].ravel()])
         self.hint_both = packed(hint[:, both])
-        self.hint_rows = padded(values["hint.rows"]).reshape(
-            players - 1, -1, self.own_rows.shape[1]
-        )
+        self.hint_rows = padded(values["hint.rows"].reshape(players - 1, -1, hint.shape[0]))
         self.hint_rest = _layer(values, "hint.rest.0")
         self.hint_heads = _layer(values, "hint_heads")
 
@@ -151,8 +149,7 @@ def _remember(network: Network, weights: Weights, public: Any, memory: Any, afte
     hidden = linear(table, *weights.cell_first, relu=True)
     around = _around(weights, hidden)
     places = weights.cell_places.reshape(others, -1)
-    start = np.repeat(around, others, axis=0) + np.tile(places, (n, 1))
-    said = _said(weights, slots.reshape(n * others, -1), start)
+    said = _said(weights, slots.reshape(n * others, -1), around, places)
     kernels.remember_heard(
         dims_of(config), public, moved, identities, said.reshape(n, others, -1), after
     )
@@ -163,10 +160,21 @@ def _around(weights: Weights, hidden: Floats) -> Floats:
     return linear(linear(hidden, *weights.cell_second, relu=True), *weights.cell_around)
 
 
-def _said(weights: Weights, slots: Floats, start: Floats) -> Floats:
-    """The cell's weights [m, W + 1] for slots [m, COMMON + F], whose scorer begins at ``start``."""
-    panel, bias = weights.cell_slot
-    return linear(linear(slots, panel, start + bias, relu=True), *weights.cell_weights)
+def _said(weights: Weights, slots: Floats, around: Floats, places: Floats) -> Floats:
+    """The cell's weights [n x S, W + 1] for slots [n x S, COMMON + F], S ``places`` of n contexts.
+
+    ``around`` [n, scorer], ``places`` [S, scorer].
+    """
+    starts = _of_slots(around, places)
+    hidden = linear(slots, weights.cell_slot, *starts, relu=True)
+    return linear(hidden, *weights.cell_weights)
+
+
+def _of_slots(around: Floats, places: Floats) -> tuple[tuple[Floats, IntArray], ...]:
+    """Where each of S slots of n rows begins: what its row adds [n, N], and its place [S, N]."""
+    n, slots = len(around), len(places)
+    which = np.arange(n * slots)
+    return (around, which // slots), (places, which % slots)
 
 
 def decide(network: Network, public: Tensor, private: Tensor, memory: Tensor) -> Output:
@@ -232,18 +240,18 @@ class _Look:
             slots, change,
         )  # fmt: skip
         base = linear(self.before, *weights.foreseen)
-        start = base[hints[:, 0]] + weights.hint_events[t][hints[:, 1]]
-        around = _around(weights, linear(change, weights.told[t], start, relu=True))
-        start = np.repeat(around, size, axis=0) + np.tile(weights.cell_places[t], (m, 1))
-        said = _said(weights, slots.reshape(m * size, each), start)
+        row, hint = np.ascontiguousarray(hints[:, 0]), np.ascontiguousarray(hints[:, 1])
+        starts = (base, row), (weights.hint_events[t], hint)
+        around = _around(weights, linear(change, weights.told[t], *starts, relu=True))
+        said = _said(weights, slots.reshape(m * size, each), around, weights.cell_places[t])
         after = _floats(m, size, status.identities(config))
         shown = _floats(m, size * kernels.SHOWN + 2)
         kernels.hint_features(
             self.dims, self.public, self.seats, hints, t, self.before, self.log_weight, self.free,
             self.identities, said.reshape(m, size, -1), after, shown,
         )  # fmt: skip
-        rows = linear(shown, *weights.hint_shown)
-        return after, rows + weights.hint_rows[t][hints[:, 1]]
+        panel, bias = weights.hint_shown
+        return after, linear(shown, panel, bias, (weights.hint_rows[t], hint))
 
 
 def _decide(look: _Look, private: Any, which: IntArray, shared: bool) -> Output:
@@ -260,14 +268,12 @@ def _decide(look: _Look, private: Any, which: IntArray, shared: bool) -> Output:
         look.belief, own, others, received, touches,
     )  # fmt: skip
     table = linear(look.table, *weights.table)
-    table = linear(own, weights.table_own, table, which)
+    table = linear(own, weights.table_own, (table, which))
     table = linear(others, weights.table_others, table, relu=True)
     context = linear(table, *weights.context, relu=True)
 
-    start = np.repeat(linear(context, *weights.own_context), size, axis=0)
-    panel, bias = weights.own
-    start += np.tile(weights.own_rows + bias, (n, 1))
-    scores = linear(own.reshape(n * size, -1), panel, start, relu=True)
+    starts = _of_slots(linear(context, *weights.own_context), weights.own_places)
+    scores = linear(own.reshape(n * size, -1), weights.own, *starts, relu=True)
     scores = linear(linear(scores, *weights.own_rest, relu=True), *weights.own_heads)
     moves = torch.from_numpy(scores.reshape(n, size, -1)[..., :4])
 
@@ -309,8 +315,9 @@ def _score_hints(
     kernels.true_shares(look.dims, private, which, look.seats, t, rows, after, truly)
     of_world = np.ascontiguousarray(received[:, t])
     of_world = linear(of_world, weights.hint_received, around)
-    start = shown[rows[:, 2]] + of_world[rows[:, 0]]
-    hidden = linear(truly, weights.hint_both, start, relu=True)
+    which_hint, world = (np.ascontiguousarray(rows[:, i]) for i in (2, 0))
+    starts = (shown, which_hint), (of_world, world)
+    hidden = linear(truly, weights.hint_both, *starts, relu=True)
     scores = linear(linear(hidden, *weights.hint_rest, relu=True), *weights.hint_heads)
     out[rows[:, 0], t, rows[:, 1]] = scores[:, :2]
 

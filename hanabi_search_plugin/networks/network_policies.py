@@ -46,8 +46,9 @@ class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
     seats of one policy share it. ``temperature`` 0 plays the move of the highest logit; above it
     the softmax of the logits divided by it, one draw a world.
 
-    The last digits of what networks return vary with the batch: where two moves nearly tie, a
-    belief with an ``epsilon`` of noise forgives that. Raises ConfigError for a temperature below 0.
+    The last digits of what networks return vary with the batch (not those of ``public-belief`` on a
+    CPU): where two moves nearly tie, a belief with an ``epsilon`` of noise forgives that. Raises
+    ConfigError for a temperature below 0.
 
     ``value`` is Q of the move that it plays where the seat is to move, else the network's value. A
     lost game counts as in the games that the network was trained on. ``critic`` values fully

@@ -19,7 +19,7 @@ from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.layout import HANDS
 from hanabi_search_plugin.networks.architectures import make_network
 from hanabi_search_plugin.networks.encodings import card_beliefs, status
-from hanabi_search_plugin.networks.encodings.card_beliefs import UNITS
+from hanabi_search_plugin.networks.encodings.belief_kernels import AGE, EVER, SINCE, UNITS
 from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.tensors.simulator import EngineGames
 from hanabi_search_plugin.networks.training.distillation import distill
@@ -231,7 +231,7 @@ def test_numbers_stay_with_their_cards() -> None:
     after = play.cards(play.memory)
     np.testing.assert_array_equal(after[0, 0, :, 5], [0, -2, -3, 0])
     np.testing.assert_array_equal(after[0, 1, :, 5], [-4, -5, -6, -7])
-    ages = after[0, :, :, every + card_beliefs.AGE]
+    ages = after[0, :, :, every + AGE]
     np.testing.assert_array_equal(ages, [[1, 1, 1, 1], [1, 1, 1, 1]])
     # A hint of rank 1 by the second player: only what it touches counts from now on.
     play.worlds = play.worlds.select(np.flatnonzero(play.worlds.legal[:, 8 + 5]))
@@ -240,8 +240,8 @@ def test_numbers_stay_with_their_cards() -> None:
     play.step(np.full(len(play.worlds), 8 + 5))
     after = play.cards(play.memory)
     hit = play.worlds.rows[:, HANDS : HANDS + 4] % 5 == 0
-    np.testing.assert_array_equal(after[:, 0, :, every + card_beliefs.EVER], hit)
-    since = after[:, 0, :, every + card_beliefs.SINCE]
+    np.testing.assert_array_equal(after[:, 0, :, every + EVER], hit)
+    since = after[:, 0, :, every + SINCE]
     assert (since[hit] == 0).all() and (since[~hit] > 0).all()
 
 

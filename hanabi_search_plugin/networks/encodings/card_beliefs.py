@@ -18,19 +18,21 @@ import torch
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.layout import DECK_NEXT, LAST_ACTION, LAST_PLAYER
 from hanabi_search_plugin.networks.encodings import status
+from hanabi_search_plugin.networks.encodings.belief_kernels import (
+    COUNTS,
+    HIGHEST,
+    LONGEST,
+    LOWEST,
+    ROUNDS,
+    SCARCE,
+    UNITS,
+    WORTHS,
+)
 from hanabi_search_plugin.networks.encodings.status import STATUSES, PublicTable
 
 Tensor = Any  # torch.Tensor
 
-UNITS = 256  # of a likelihood, to a nat
-LOWEST, HIGHEST = -2944, 576  # log W in these units; 0 is a card of which nothing is known
-SINCE, EVER, AGE = 0, 1, 2  # counts behind the likelihoods: moves since it was touched, and so on
-COUNTS = 3
-LONGEST = 100  # moves are counted up to here
 RECENCY, YOUTH = 0.8, 0.93  # what a move leaves of them
-SCARCE = 0.02  # share of the copies left that others' cards cannot take away
-ROUNDS = 2  # in which cards share out the copies
-WORTHS = STATUSES + 1  # playable, worthless, critical, one away from playable
 
 
 @dataclass(frozen=True)

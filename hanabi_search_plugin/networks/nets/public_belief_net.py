@@ -20,7 +20,8 @@ from torch.nn.functional import one_hot
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.layout import LAST_PLAYER, NO_CARD, TURN
 from hanabi_search_plugin.networks.encodings import card_beliefs, seat_table, status
-from hanabi_search_plugin.networks.encodings.card_beliefs import EVER, WORTHS, CardMemory
+from hanabi_search_plugin.networks.encodings.belief_kernels import EVER, WORTHS
+from hanabi_search_plugin.networks.encodings.card_beliefs import CardMemory
 from hanabi_search_plugin.networks.encodings.status import STATUSES, PublicTable
 from hanabi_search_plugin.networks.encodings.status_encoding import Status
 from hanabi_search_plugin.networks.modules import (
@@ -30,6 +31,7 @@ from hanabi_search_plugin.networks.modules import (
     layers,
     require_sizes,
 )
+from hanabi_search_plugin.networks.nets import public_belief_on_cpu
 from hanabi_search_plugin.networks.nets.move_heads import MoveHeads
 
 Tensor = Any  # torch.Tensor
@@ -80,10 +82,10 @@ class BeliefCell(nn.Module):
         hidden = self.first(torch.cat([nothing, board, slots.flatten(1)], 1))
         change = told.flatten(3) - slots[:, 1:].flatten(2).unsqueeze(2)  # [B, T, N, size]
         change = torch.einsum("btns,hts->btnh", change, columns[:, 1:])
-        hidden = hidden[:, None, None] + change + self._hint_columns(weight)
+        hidden = hidden[:, None, None] + change + self.hint_columns(weight)
         return self._read(hidden, told, self.places.unsqueeze(1))
 
-    def _hint_columns(self, weight: Tensor) -> Tensor:
+    def hint_columns(self, weight: Tensor) -> Tensor:
         """[T, N, hidden] what the first layer has for the event of each hint."""
         config = self.config
         begin, players = 2 * config.hand_size, config.players - 1
@@ -136,7 +138,8 @@ class _Look:
 class PublicBeliefNet(MoveHeads, LearnsBelief):
     """The whole network, with layers of these sizes. Raises ConfigError for one below 1.
 
-    Memory: int16 [B, P x H x X], see ``card_beliefs``; no gradient flows through it.
+    Memory: int16 [B, P x H x X], see ``card_beliefs``; no gradient flows through it. On a CPU
+    ``public_belief_on_cpu`` computes it, and decisions where no gradient is asked for.
     """
 
     public_memory = True
@@ -178,6 +181,12 @@ class PublicBeliefNet(MoveHeads, LearnsBelief):
     # ------------------------------------------------------------------------------- the memory
 
     def remember(self, seen: Tensor, memory: Tensor) -> Tensor:
+        if seen.device.type == "cpu":
+            return public_belief_on_cpu.remember(self, seen, memory)
+        return self.remember_by_tensors(seen, memory)
+
+    def remember_by_tensors(self, seen: Tensor, memory: Tensor) -> Tensor:
+        """``remember`` on any device."""
         with torch.no_grad():
             event = self._event(seen, memory)
             top = event.likelihood.masked_fill(event.open == 0, -1e9).amax(-1, keepdim=True)
@@ -254,6 +263,12 @@ class PublicBeliefNet(MoveHeads, LearnsBelief):
     # ----------------------------------------------------------------------------- the decision
 
     def decide(self, public: Tensor, private: Tensor, memory: Tensor) -> Output:
+        if private.device.type == "cpu" and not torch.is_grad_enabled():
+            return public_belief_on_cpu.decide(self, public, private, memory)
+        return self.decide_by_tensors(public, private, memory)
+
+    def decide_by_tensors(self, public: Tensor, private: Tensor, memory: Tensor) -> Output:
+        """``decide`` on any device, for gradients too."""
         return self.read(*self.prepare(public, private, memory))
 
     def prepare(self, public: Tensor, private: Tensor, memory: Tensor) -> tuple[Tensor, ...]:

@@ -8,8 +8,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from hanabi_search_plugin.core.errors import ContractError
-from hanabi_search_plugin.core.reprs import search_repr
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
+from hanabi_search_plugin.core.reprs import search_repr
 
 Reason = Literal[
     "improved",  # the search's move beats the blueprint's by more than the threshold

@@ -45,6 +45,7 @@ LONGEST = 100  # moves are counted up to here
 SCARCE = 0.02  # share of the copies left that others' cards cannot take away
 ROUNDS = 2  # in which cards share out the copies
 WORTHS = 4  # playable, worthless, critical, one away from playable
+FEATURES = WORTHS + 2 + 3 * 3  # of a card, before its ranks: see ``put_card_features``
 COMMON = 5  # numbers of a slot before those of its belief
 SHOWN = 9  # numbers of a slot in a hint's row that do not depend on what card it is
 RECEIVED = 3 + WORTHS  # those that do, but for the one that depends on the hint as well
@@ -171,7 +172,7 @@ def put_card_features(
         d, e = np.float32(0), np.float32(0)
         most, entropy = np.float32(0), np.float32(0)
         for rank in range(r):
-            out[start + 15 + rank] = 0
+            out[start + FEATURES + rank] = 0
         for color in range(c):
             for rank in range(r):
                 v = color * r + rank
@@ -182,7 +183,7 @@ def put_card_features(
                 e += x * worth[3, v]
                 most = max(most, x)
                 entropy -= x * logs[v]
-                out[start + 15 + rank] += x
+                out[start + FEATURES + rank] += x
         out[start], out[start + 1], out[start + 2], out[start + 3] = a, b, d, e
         out[start + 4] = most
         out[start + 5] = np.float32(0.3) * entropy
@@ -498,7 +499,7 @@ def public_features(
     """
     p, h = players(dims), hand_size(dims)
     cards, every = p * h, colors(dims) * ranks(dims)
-    size, each = every + COUNTS, COMMON + 15 + ranks(dims)
+    size, each = every + COUNTS, COMMON + FEATURES + ranks(dims)
     logs = np.empty(every, np.float32)
     planes, worth = np.empty(WORTHS, np.int64), np.empty((WORTHS, every), np.float32)
     open_, left = np.empty(cards, np.int64), np.empty(every, np.float32)
@@ -563,7 +564,7 @@ def private_features(
     that a hint touches, 0 for one that is not allowed.
     """
     p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
-    cards, every, each = p * h, c * r, COMMON + 15 + r
+    cards, every, each = p * h, c * r, COMMON + FEATURES + r
     size = own.shape[1] // h
     place = before.shape[1] - cards * each
     logs = np.empty(every, np.float32)
@@ -694,7 +695,7 @@ def told_features(
     ``change`` [M, H x (COMMON + F)]: less those before. The others as ``public_features`` wrote.
     """
     h, every = hand_size(dims), colors(dims) * ranks(dims)
-    each = COMMON + 15 + ranks(dims)
+    each = COMMON + FEATURES + ranks(dims)
     place = before.shape[1] - (players(dims) * h - (t + 1) * h) * each
     logs = np.empty(every, np.float32)
     planes, worth = np.empty(WORTHS, np.int64), np.empty((WORTHS, every), np.float32)
@@ -744,7 +745,7 @@ def hint_features(
     ``out`` [M, H x SHOWN + 2]: the part of a hint's row that does not depend on what cards are.
     """
     h, every = hand_size(dims), colors(dims) * ranks(dims)
-    each = COMMON + 15 + ranks(dims)
+    each = COMMON + FEATURES + ranks(dims)
     place = before.shape[1] - (players(dims) * h - (t + 1) * h) * each
     planes, worth = np.empty(WORTHS, np.int64), np.empty((WORTHS, every), np.float32)
     last = -1

@@ -171,7 +171,7 @@ def load_policies(names: str, game: Game | None = None) -> tuple[Policy, ...]:
 # ------------------------------------------------------------------------- those of this package
 
 _HANABI_GAME = "hanabi_search_plugin.hanabi.hanabi_game:HanabiGame"
-_OPENSPIEL_BOT = "hanabi_search_plugin.wrappers._openspiel_policies:registered_bot"
+_OPENSPIEL_BOT = "hanabi_search_plugin.wrappers.openspiel:registered_bot"
 
 
 def _named(reference: str) -> Any:

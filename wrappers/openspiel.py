@@ -9,7 +9,8 @@ Games, each from a ``pyspiel.Game`` or a string such as ``"leduc_poker"``:
 
 Policies:
 
-* ``as_policy`` makes a policy of ours from OpenSpiel's policies, bots and learning agents
+* ``as_policy`` makes a policy of ours from OpenSpiel's policies, bots and learning agents;
+  ``registered_bot`` from one that OpenSpiel has by name
 * ``as_bot``, ``as_spiel_policy`` and ``as_rl_agent`` make OpenSpiel's from a policy of ours, a
   searching one for instance; each has ``last_result``, the SearchResult of its latest decision
 
@@ -35,7 +36,7 @@ from hanabi_search_plugin.wrappers._openspiel_hanabi import (
     spiel_of,
     to_state,
 )
-from hanabi_search_plugin.wrappers._openspiel_policies import as_policy
+from hanabi_search_plugin.wrappers._openspiel_policies import as_policy, registered_bot
 
 __all__ = [
     "OpenSpielDealtGame",
@@ -50,6 +51,7 @@ __all__ = [
     "hypothetical_state",
     "initial_state",
     "load_game",
+    "registered_bot",
     "sorted_deck",
     "spiel_of",
     "to_state",

@@ -229,7 +229,8 @@ def test_the_command_trains_and_its_network_plays(tmp_path: Path) -> None:
     words += ["--set", "hidden=16", "--set", "scorer=8", "--evaluation-games", "4"]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, (result.output, result.exception)
-    assert "agreement" in result.output and "4 games" in result.output
+    shown = " ".join(result.output.split())
+    assert "agreement" in shown and "4 games" in shown
     words = ["evaluate", "--policy", f"network:file={out / MODEL}", *small, "--games", "4"]
     assert CliRunner().invoke(app, words).exit_code == 0
     record = load_network(out / MODEL).training

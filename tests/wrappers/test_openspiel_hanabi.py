@@ -237,7 +237,7 @@ def test_bad_input_is_named():
         from_state(state, game=HanabiGame(players=3))
     worlds = game.deal(np.random.default_rng(0), 1)
     worlds.step(np.flatnonzero(worlds.legal[0])[:1])
-    with pytest.raises(UnsupportedError, match="got one after 1 moves"):
+    with pytest.raises(UnsupportedError, match="got one after 1 move"):
         HistoryRecord.start(worlds.view(0))
 
 

@@ -101,6 +101,11 @@ class CompiledBot(Policy):
         self.deterministic = deterministic
         self._words = words
 
+    @property
+    def called(self) -> Routines:
+        """What the loops call."""
+        return self.routines
+
     def words(self, game: HanabiRules) -> int:
         """Words of a seat's memory."""
         return self._words
@@ -113,7 +118,7 @@ class CompiledBot(Policy):
         """int64 [SCRIPT], what the loops read. Compiles the routines where they are new."""
         script = np.zeros(SCRIPT, dtype=np.int64)
         script[KIND] = self.kind
-        script[DECIDE], script[OBSERVE], script[COMMON] = _addresses(self.routines, game.dims)
+        script[DECIDE], script[OBSERVE], script[COMMON] = _addresses(self.called, game.dims)
         script[WORDS] = self.words(game)
         script[STOCHASTIC] = not self.deterministic
         script[PARAMS : PARAMS + len(self.parameters)] = self.parameters
@@ -174,6 +179,9 @@ class MaskBot(CompiledBot):
         return type(self).__name__
 
 
+SMARTBOTS_ROUTINES = Routines(smartbot.choose, smartbot.observe_alone)
+
+
 class SmartBot(MaskBot):
     """SmartBot at one seat of native Hanabi, any configuration; see ``smartbot`` for how it plays.
 
@@ -183,7 +191,12 @@ class SmartBot(MaskBot):
     kind = SMARTBOT
 
     def __init__(self) -> None:
-        super().__init__("smartbot", Routines(smartbot.choose, smartbot.observe_alone))
+        # Without its routines, which headers of recorded runs would hold: they are not settings.
+        super().__init__("smartbot", Routines(decide=None))
+
+    @property
+    def called(self) -> Routines:
+        return SMARTBOTS_ROUTINES
 
 
 def _native(view: View) -> HanabiView:

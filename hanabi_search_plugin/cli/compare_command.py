@@ -18,6 +18,7 @@ from hanabi_search_plugin.evaluation.comparison import (
 )
 from hanabi_search_plugin.evaluation.comparison import compare as compare_games
 from hanabi_search_plugin.evaluation.provenance import versions
+from hanabi_search_plugin.evaluation.summary import with_error
 
 HEADINGS = ("", "games", "mean", "difference", "pairs", "better", "worse")
 
@@ -77,11 +78,11 @@ def _partners(
 
 
 def _base(base: ResultGames) -> tuple[str, ...]:
-    return (base.name, f"{base.games:,}", _with_error(base.mean, base.sem))
+    return (base.name, f"{base.games:,}", with_error(base.mean, base.sem))
 
 
 def _row(one: Comparison) -> tuple[str, ...]:
-    difference = _with_error(one.difference, one.sem, "+")
+    difference = with_error(one.difference, one.sem, "+")
     pairs = f"{one.pairs:,}" if one.pairs else "none"
     return (*_base(one.other), difference, pairs, _share(one.better), _share(one.worse))
 
@@ -90,12 +91,6 @@ def _notes(one: Comparison) -> list[str]:
     because = one.unpaired_because
     notes = [] if because is None else [f"{one.other.path} is not paired: {because}"]
     return notes if one.note is None else [*notes, f"the scores may count differently: {one.note}"]
-
-
-def _with_error(mean: float | None, sem: float | None, sign: str = "") -> str:
-    if mean is None:
-        return "-"
-    return f"{mean:{sign}.3f}" + ("" if sem is None else f" +- {sem:.3f}")
 
 
 def _share(share: float | None) -> str:

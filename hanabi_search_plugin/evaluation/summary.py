@@ -43,7 +43,7 @@ def rows(figures: Mapping[str, Any]) -> list[SummaryRow]:
         table.append(_scores("blueprint", figures, "blueprint_"))
     table.append(_scores("with search" if compared and searched else "score", figures, ""))
     if compared:
-        gain = _with_error(figures["gain"], figures["gain_sem"], "+")
+        gain = with_error(figures["gain"], figures["gain_sem"], "+")
         table.append(SummaryRow("gain", (gain,), strong=True))
     if searched and figures["games"]:
         for what, name, form in _COSTS:
@@ -74,12 +74,13 @@ def as_text(figures: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def _scores(what: str, figures: Mapping[str, Any], prefix: str) -> SummaryRow:
-    mean = _with_error(figures[f"{prefix}mean"], figures[f"{prefix}sem"])
+    mean = with_error(figures[f"{prefix}mean"], figures[f"{prefix}sem"])
     shares = [_percent(figures[f"{prefix}{name}"]) for name in ("perfect", "bombs")]
     return SummaryRow(what, (mean, *shares))
 
 
-def _with_error(mean: float | None, sem: float | None, sign: str = "") -> str:
+def with_error(mean: float | None, sem: float | None, sign: str = "") -> str:
+    """ "23.150 +- 0.393"; "-" where there is no mean, without an error where there is none."""
     if mean is None:
         return "-"
     return f"{mean:{sign}.3f}" + ("" if sem is None else f" +- {sem:.3f}")

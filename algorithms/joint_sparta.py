@@ -20,7 +20,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from hanabi_search_plugin.algorithms.range_search import RangeSearch
-from hanabi_search_plugin.algorithms.sparta import noise_notes
+from hanabi_search_plugin.algorithms.sparta import noise_notes, warn_of_budget
 from hanabi_search_plugin.beliefs.exact import public_belief
 from hanabi_search_plugin.core.agent import SearchAgent, TeamSearch
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
@@ -187,7 +187,9 @@ class JointAgent(SearchAgent):
             reason = "below_threshold" if (gain[0] > 0.0).any() else "blueprint_best"
         result = _unsearched(common, player, base, actions)
         notes = [result.note] if result.note else []
-        if reason not in ("single_move", "budget_too_small"):
+        if reason == "budget_too_small":
+            warn_of_budget(self.search.rollouts, len(actions))
+        elif reason != "single_move":
             notes += noise_notes(self.search.rollouts, len(actions), self.search.min_rollouts)
         return replace(
             result,

@@ -28,6 +28,7 @@ from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.rollout import action_values
 from hanabi_search_plugin.core.settings import THREADS, setting
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.words import counted
 
 _logger = logging.getLogger("hanabi_search_plugin")
 
@@ -118,6 +119,7 @@ class Sparta(CutsRollouts):
         if len(actions) == 1:
             return _result(belief, actions, base, base, "single_move", tally, notes)
         if share < 1:
+            warn_of_budget(self.rollouts, int(alive.sum()))
             return _result(belief, actions, base, base, "budget_too_small", tally, notes)
         if self.pruning != "off":
             notes += noise_notes(self.rollouts, int(alive.sum()), self.min_rollouts)
@@ -203,6 +205,18 @@ def noise_notes(rollouts: int, moves: int, min_rollouts: int) -> list[str]:
 
 
 _warned: set[tuple[int, int]] = set()  # the SearchResult says it every time
+
+
+def warn_of_budget(rollouts: int, moves: int) -> None:
+    """Log, the first time for a budget, that it does not reach for a rollout of each move."""
+    if (rollouts, 0) not in _warned:
+        _warned.add((rollouts, 0))
+        _logger.warning(
+            "%s cannot give each of %d legal moves one, and then the blueprint's move is played "
+            "(said once): raise rollouts",
+            counted(rollouts, "rollout"),
+            moves,
+        )
 
 
 def _warn_of_noise(rollouts: int, moves: int, min_rollouts: int) -> None:

@@ -113,8 +113,12 @@ def load_policy(name: str, game: Game | None = None) -> Policy:
         head, words = "network", [f"file={name}"]
     head = "random" if head == "uniform" else head
     if head not in known:
+        if "/" in name or Path(name).suffix in NETWORK_FILES:
+            raise ConfigError(
+                f"policy must be a name or a network's file, got {name}, which is no file"
+            )
         names = (*plugins.all_names("policy", known), "uniform", f"{OPENSPIEL}:NAME")
-        raise unknown("policy", name if "/" in name else head, names, "or a network's file")
+        raise unknown("policy", head, names, "or a network's file")
     entry = known[head]
     options = plugins.read_options(f"policy {head}", words, entry.options)
     if not (entry.any_game or isinstance(game, _named(_HANABI_GAME))):
@@ -123,6 +127,9 @@ def load_policy(name: str, game: Game | None = None) -> Policy:
         )
     return entry.load(game, **options)
 
+
+NETWORK_FILES = (".safetensors", ".pt", ".pth", ".pthw", ".npz")
+"""How names of files end that are surely meant for a network's."""
 
 AnyPolicy = Policy | str
 """A policy, or the name of one."""

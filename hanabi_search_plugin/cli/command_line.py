@@ -15,7 +15,7 @@ import typer
 from typer.core import TyperGroup
 
 from hanabi_search_plugin._version import __version__
-from hanabi_search_plugin.cli import every_command
+from hanabi_search_plugin.cli import every_command, help_pages
 from hanabi_search_plugin.cli.plain_text import one_line, require_plain
 from hanabi_search_plugin.core.errors import HanabiSearchError
 
@@ -34,6 +34,10 @@ class _Group(TyperGroup):
             raise typer.Exit(BAD_INPUT)
         return super().parse_args(ctx, args)
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        help_pages.write_options(ctx, formatter)
+        help_pages.write_commands(ctx, formatter)
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and not isinstance(command, TyperGroup):
@@ -45,9 +49,9 @@ def imported(named: Any) -> Any:
     """The command that a function of this module stands for."""
     from hanabi_search_plugin.cli.option_groups import with_options
 
-    alone = typer.Typer(add_completion=False)
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     function = every_command.with_common_options(with_options(named.callback()))
-    alone.command(named.name, cls=every_command.SavesItsOptions, help=named.help)(function)
+    alone.command(named.name, cls=every_command.EveryCommand, help=named.help)(function)
     return typer.main.get_command(alone)
 
 
@@ -111,11 +115,13 @@ app = typer.Typer(
     cls=_Program,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 training = typer.Typer(
     cls=_Group,
     no_args_is_help=True,
+    rich_markup_mode=None,
     help="Train evaluation functions, networks, critics and beliefs.",
 )
 

@@ -149,7 +149,7 @@ def _show(
     result_files.write_json(json_file, content | shown.to_dict(who, seed))
     if who.people and shown.result.actions and sys.stdin.isatty():
         _offer_replay(console, who, seed, shown)
-    if not shown.finished:
+    if shown.interrupted:
         raise typer.Exit(terminal.INTERRUPTED)
 
 

@@ -20,6 +20,7 @@ from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.cli import terminal
 from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.require import require_choice
 from hanabi_search_plugin.evaluation.evaluate import evaluate
 from hanabi_search_plugin.hanabi.bots.compiled import is_compiled
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
@@ -91,9 +92,8 @@ def compile_kernels(
     ] = "2,3,4,5",
 ) -> None:
     """Compile for the standard games; other sizes share one set, compiled at its first use."""
-    unknown = [part for part in parts or () if part not in PARTS]
-    if unknown:
-        raise ConfigError(f"a part is one of {', '.join(PARTS)}, got {unknown[0]!r}")
+    for part in parts or ():
+        require_choice("a part", part, PARTS)
     games = [HanabiGame(players=_number(text)) for text in players.split(",")]
     console = terminal.open_console(None)
     table = Table("part", "players", "CPU seconds", box=None)

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from hanabi_search_plugin.cli import config_files
+from hanabi_search_plugin.cli import config_files, help_pages
 
 _PANEL = "Every command"
 
@@ -44,8 +44,11 @@ def forget() -> None:
     _said = _Said()
 
 
-class SavesItsOptions(TyperCommand):
+class EveryCommand(TyperCommand):
     """Writes its options to the file of ``--save-config`` before it runs."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        help_pages.write_options(ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
         if _said.save is not None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from hanabi_search_plugin import plugins
+from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 
 HANABI = "hanabi"
@@ -24,4 +26,13 @@ def load_game(name: str, config: HanabiConfig) -> Game:
         from hanabi_search_plugin.wrappers.openspiel import load_game
 
         return load_game(name.removeprefix(OPENSPIEL))
-    return plugins.load_game(name, (HANABI, f"{OPENSPIEL}NAME"))
+    own = (HANABI, f"{OPENSPIEL}NAME")
+    head = name.partition(":")[0].partition("(")[0]
+    if head not in plugins.all_names("game", own):
+        import pyspiel
+
+        known = plugins.all_names("game", own)
+        theirs = pyspiel.registered_names()
+        meant = did_you_mean(head, known) or did_you_mean(head, theirs, before=OPENSPIEL)
+        raise ConfigError(f"game must be one of {', '.join(known)}, got {head!r}{meant}")
+    return plugins.load_game(name, own)

@@ -37,6 +37,10 @@ class TakenBack(Exception):
     """A person takes back the last move of its seat."""
 
 
+class Left(Exception):
+    """A person leaves the game."""
+
+
 @dataclass
 class Screen:
     """The terminal that all people at the table share."""
@@ -67,8 +71,8 @@ class Screen:
 class HumanPolicy(Policy):
     """Shows what the seat sees, then asks for a move until it is a legal one.
 
-    Its memory is the seat's History. ``advise`` makes a search's decision from one. EOFError and
-    "quit" end the game as KeyboardInterrupt, "undo" raises TakenBack.
+    Its memory is the seat's History. ``advise`` makes a search's decision from one. "quit" raises
+    Left, "undo" TakenBack; the end of the input is a KeyboardInterrupt.
     """
 
     deterministic = False
@@ -104,7 +108,7 @@ class HumanPolicy(Policy):
             prompt = f"P{player}, your move (or help): "
             line = self._screen.reader.read(prompt, (*moves, *COMMANDS)).strip().lower()
             if line in ("quit", "q", "exit"):
-                raise KeyboardInterrupt
+                raise Left
             if line == "undo":
                 raise TakenBack
             if line in ("", "help", "h"):

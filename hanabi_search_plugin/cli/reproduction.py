@@ -24,7 +24,7 @@ from hanabi_search_plugin.cli.measuring import (
 )
 from hanabi_search_plugin.core.errors import ConfigError, RecordError, UnsupportedError
 from hanabi_search_plugin.core.extras import require_extra
-from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.core.require import require_integer, unknown
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.journal import difference
@@ -41,12 +41,13 @@ from hanabi_search_plugin.reproduce.plan import Curve, Figure, Plan, Table
 from hanabi_search_plugin.reproduce.plot import plot
 
 PLANS: tuple[Plan, ...] = (*sparta_paper.PLANS, *ris_mcts_paper.PLANS, *lbs_paper.PLANS)
+NAMES = ", ".join(plan.name for plan in PLANS)
 _WIDE = 1_000  # columns where the output is no terminal
 
 
 def reproduce(
     *,
-    what: Annotated[str, typer.Argument(metavar="NAME", help=names())],
+    what: Annotated[str | None, typer.Argument(metavar="NAME", help=NAMES)] = None,
     games: Annotated[
         int, typer.Option(help="Games of a searched row; others have 100 times as many.")
     ] = 200,
@@ -119,16 +120,12 @@ def reproduce(
             plot(content, file)
 
 
-def names() -> str:
-    """What can be reproduced."""
-    return ", ".join(plan.name for plan in PLANS)
-
-
-def _plan(name: str) -> Plan:
-    for plan in PLANS:
-        if plan.name == name:
-            return plan
-    raise ConfigError(f"what to reproduce must be one of {names()}, got {name!r}")
+def _plan(name: str | None) -> Plan:
+    """Raises ConfigError where nothing has that name."""
+    known = {plan.name: plan for plan in PLANS}
+    if name not in known:
+        raise unknown("what to reproduce", "nothing" if name is None else name, known)
+    return known[name]
 
 
 def _wanted(plan: Plan, only: str) -> set[str]:

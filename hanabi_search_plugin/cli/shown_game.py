@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from hanabi_search_plugin.cli.human import HumanPolicy, Screen, TakenBack
+from hanabi_search_plugin.cli.human import HumanPolicy, Left, Screen, TakenBack
 from hanabi_search_plugin.cli.line_ups import HUMAN, LineUp
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.game import History
@@ -32,7 +32,8 @@ class Shown:
     """A game that was shown."""
 
     result: GameResult
-    finished: bool  # False: it was left before its end
+    finished: bool  # False: it was left, or interrupted, before its end
+    interrupted: bool
     blueprint_score: float | None  # on the same deck; None where nobody searches
     taken_back: int = 0  # times that people took back a move
 
@@ -79,7 +80,7 @@ def show_game(
     actions: list[int] = []
     decisions: list[tuple[int, int, SearchResult]] = []
     own_turns: list[RunningGame] = []  # copies: where a person can go back to
-    taken_back = 0
+    taken_back, interrupted = 0, False
     try:
         while not game.over:
             before = game.copy() if game.mover in who.people else None
@@ -102,14 +103,16 @@ def show_game(
             if before is not None:
                 own_turns.append(before)
             game.play(turn.action)
-    except KeyboardInterrupt:
+    except Left:
         pass
+    except KeyboardInterrupt:
+        interrupted = True
     if game.over:
         console.rule("The end")
         row = game.worlds.rows[0]  # type: ignore[attr-defined]  # native Hanabi
         console.print(colored_text.board(who.hanabi().config, row, who.short_names), end="")
     result = finished_game(game.worlds, "policies", 0, 0, actions, decisions)
-    return Shown(result, game.over, reference, taken_back)
+    return Shown(result, game.over, interrupted, reference, taken_back)
 
 
 def _at_the_table(

@@ -6,14 +6,18 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 
-def did_you_mean(name: object, known: Iterable[object]) -> str:
+def did_you_mean(name: object, known: Iterable[object], *, before: str = "") -> str:
     """ ": did you mean smartbot?", the end of a message; empty where nothing is near.
 
-    Case, dashes and underscores make no difference.
+    Case, dashes and underscores make no difference. A name that is none may be how others begin.
+    ``before`` is what must be written before those ``known``.
     """
     spelled = {_plain(str(one)): str(one) for one in known}
-    near = get_close_matches(_plain(str(name)), spelled, n=2, cutoff=0.7)
-    return f": did you mean {' or '.join(spelled[one] for one in near)}?" if near else ""
+    given = _plain(str(name))
+    near = get_close_matches(given, spelled, n=2, cutoff=0.7)
+    if not near and len(given) > 2:
+        near = sorted(one for one in spelled if one.startswith(given))[:2]
+    return f": did you mean {' or '.join(before + spelled[one] for one in near)}?" if near else ""
 
 
 def _plain(name: str) -> str:

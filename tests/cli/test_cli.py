@@ -221,11 +221,11 @@ def test_a_person_plays_and_sees_no_own_card() -> None:
     assert "without the search" not in text
 
 
-@pytest.mark.parametrize("typed", ["p0\nquit\n", "p0\n"])
-def test_a_person_leaves(tmp_path: Path, typed: str) -> None:
+@pytest.mark.parametrize(("typed", "code"), [("p0\nquit\n", 0), ("p0\n", 130)])
+def test_a_person_leaves(tmp_path: Path, typed: str, code: int) -> None:
     saved = tmp_path / "game.jsonl"
     result = run("play", "--seats", "human,smartbot", "--seed", 0, "--save", saved, typed=typed)
-    assert result.exit_code == 130
+    assert result.exit_code == code
     assert "left after 2 moves" in result.stdout
     (game,) = read_games(saved)
     assert len(game.actions) == 2 and game.score is None
@@ -320,7 +320,7 @@ def test_a_person_on_a_terminal_edits_lines(tmp_path: Path) -> None:
         answer(b"Enter leaves: ", b"\n")
         assert b"Turn 1: P0 moves" in shown and b"Turn 4: P1 moves" in shown
         assert b"??" not in shown
-        assert process.wait(timeout=300) == 130
+        assert process.wait(timeout=300) == 0
     finally:
         process.kill()
         process.wait()
@@ -453,7 +453,12 @@ def test_narrow_terminals_lose_nothing(width: int) -> None:
         ("replay /no/such/file.jsonl", "/no/such/file.jsonl: No such file or directory"),
         ("replay .", ".: Is a directory"),
         ("replay", "Missing argument 'FILE'"),
-        ("reproduce", "Missing argument 'NAME'"),
+        ("reproduce", "what to reproduce must be one of sparta-table-1, "),
+        ("reproduce sparta-tabel-1", "did you mean sparta-table-1 or "),
+        ("compile sparat", "did you mean sparta?"),
+        ("evaluate --game leduc", "did you mean openspiel:leduc_poker?"),
+        ("evaluate --game hanbi", "did you mean hanabi?"),
+        ("evaluate --policy ./none.safetensors", "got ./none.safetensors, which is no file"),
         ("reproduce sparta-table-6", "what to reproduce must be one of sparta-table-1, sparta-"),
         ("reproduce sparta-table-1 --games 0", "games must be an integer of at least 1"),
         ("reproduce sparta-table-1 --threads 0", "threads must be an integer of at least 1"),
@@ -548,3 +553,28 @@ def test_a_closed_pipe_is_no_error() -> None:
     assert process.stderr is not None
     assert "Traceback" not in process.stderr.read()
     process.wait(timeout=300)
+
+
+@pytest.mark.parametrize("columns", [50, 80])
+@pytest.mark.parametrize("command", ["evaluate", "reproduce", "train rl"])
+def test_help_crops_no_names(command: str, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    text = good(*command.split(), "--help").stdout
+    assert "…" not in text and "..." not in text.replace("[,NAME...]", "").replace("[,SEAT...]", "")
+    named = {
+        "evaluate": [
+            "--no-random-start-player",
+            "--information-tokens",
+            "--pruning",
+            "paired|independent|off",
+        ],
+        "reproduce": ["ris-mcts-table-6", "--dry-run"],
+        "train rl": ["--central-critic / --no-central-critic"],
+    }
+    for name in named[command]:
+        assert name in text
+
+
+def test_the_list_of_commands_says_all_of_what_each_is_for() -> None:
+    text = " ".join(run("--help").stdout.split())
+    assert "turn by turn." in text and "game by game on the same decks." in text

@@ -28,7 +28,7 @@ def test_what_was_compiled_is_not_compiled_again(tmp_path: Path) -> None:
 
 def test_bad_parts_and_players_are_refused() -> None:
     for arguments, message in (
-        (["nonsense"], "a part is one of"),
+        (["nonsense"], "a part must be one of"),
         (["--players", "2,x"], "numbers from 2 to 5"),
         (["--players", "6"], "players must be from 2 to 5"),
     ):

@@ -331,11 +331,11 @@ def test_bots_of_openspiel_by_name() -> None:
         ),
         ("--search sparta --belief particles:partcles=3", "did you mean particles?"),
         ("--search lbs --belief particles --no-explain", "no-explain is an option of learned"),
-        ("--policy none.safetensors", "or a network's file, got 'none.safetensors'"),
+        ("--policy none.safetensors", "got none.safetensors, which is no file"),
     ],
 )
 def test_what_cannot_be_played_says_what_can(line: str, says: str) -> None:
-    assert says in refused("evaluate", "--games", "1", *line.split())
+    assert says in refused("evaluate", "--games", "1", "--quiet", *line.split())
 
 
 def test_a_networks_file_is_a_policy(tmp_path: Path) -> None:

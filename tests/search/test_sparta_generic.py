@@ -227,6 +227,16 @@ def test_states_when_the_budget_is_small(caplog):
     assert Sparta(rollouts=30, pruning="off")(rng, tiny_belief(0)).note == ""
 
 
+def test_says_when_no_move_can_be_tried(caplog):
+    for _ in range(2):
+        result = Sparta(rollouts=2)(np.random.default_rng(0), tiny_belief(0))
+        assert (result.reason, result.rollouts) == ("budget_too_small", 0)
+    assert [record.getMessage() for record in caplog.records] == [
+        "2 rollouts cannot give each of 3 legal moves one, and then the blueprint's move is played "
+        "(said once): raise rollouts"
+    ]
+
+
 def test_a_single_move_needs_no_rollout():
     game = OpenSpielGame("tiny_bridge_2p")
     worlds = game.deal(np.random.default_rng(0), 1)

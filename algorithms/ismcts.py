@@ -15,7 +15,6 @@ observations tell nodes apart, and in the world that a player finds when it is t
 
 from __future__ import annotations
 
-import math
 import time
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -40,7 +39,12 @@ from hanabi_search_plugin.core.policy import (
     take,
 )
 from hanabi_search_plugin.core.reprs import settings_repr
-from hanabi_search_plugin.core.require import require_choice, require_integer
+from hanabi_search_plugin.core.require import (
+    require_choice,
+    require_integer,
+    require_positive,
+    require_positive_or_0,
+)
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.rollout import observe_all, play_out
 from hanabi_search_plugin.core.settings import setting
@@ -110,12 +114,11 @@ class TreeSearch(WrapsBelief):
             if value is None and name != "prior_visits":
                 continue
             require_integer(name, value, 1)
-        if self.seconds is not None and not (math.isfinite(self.seconds) and self.seconds > 0):
-            raise ConfigError(f"seconds must be a number above 0 or None, got {self.seconds!r}")
+        if self.seconds is not None:
+            require_positive("seconds", self.seconds)
         if self.iterations is None and self.seconds is None:
             raise ConfigError("a decision must end by iterations or seconds, got neither")
-        if not (math.isfinite(self.exploration) and self.exploration >= 0):
-            raise ConfigError(f"exploration must be at least 0, got {self.exploration!r}")
+        require_positive_or_0("exploration", self.exploration)
         for name, kind in (("nodes", Nodes), ("final", Final), ("leaves", Leaves)):
             require_choice(name, getattr(self, name), get_args(kind))
         if self.guide is not None and not isinstance(self.guide, Guide):

@@ -9,7 +9,6 @@ blueprint's only for a gain above a threshold. Letters: M legal moves, n worlds 
 from __future__ import annotations
 
 import logging
-import math
 import time
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -19,11 +18,16 @@ import numpy as np
 from hanabi_search_plugin.algorithms import sums
 from hanabi_search_plugin.core.agent import CutsRollouts
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError
+from hanabi_search_plugin.core.errors import TooFewWorldsError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
 from hanabi_search_plugin.core.policy import moves_of
 from hanabi_search_plugin.core.reprs import settings_repr
-from hanabi_search_plugin.core.require import require_choice, require_integer, require_positive_or_0
+from hanabi_search_plugin.core.require import (
+    require_choice,
+    require_integer,
+    require_positive,
+    require_positive_or_0,
+)
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.rollout import action_values
 from hanabi_search_plugin.core.settings import THREADS, setting
@@ -94,8 +98,8 @@ class Sparta(CutsRollouts):
             require_integer("candidates", self.candidates, 2)
         for name in ("threshold", "deviations"):
             require_positive_or_0(name, getattr(self, name))
-        if self.seconds is not None and not (math.isfinite(self.seconds) and self.seconds > 0):
-            raise ConfigError(f"seconds must be a number above 0 or None, got {self.seconds!r}")
+        if self.seconds is not None:
+            require_positive("seconds", self.seconds)
         require_choice("pruning", self.pruning, get_args(Pruning))
 
     def __repr__(self) -> str:

@@ -22,6 +22,7 @@ needs no framework.
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from hanabi_search_plugin._version import __version__
@@ -133,3 +134,6 @@ __getattr__, __dir__ = lazily(
         "belief_agent": ("upgrade",),
     },
 )
+
+if "gymnasium" in sys.modules:  # whose users ask for environments by name
+    from hanabi_search_plugin.wrappers import _gymnasium_names  # noqa: F401

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from hanabi_search_plugin import plugins
+from hanabi_search_plugin.core.agent import require_same_game
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.game import Game, require_game
@@ -141,7 +142,7 @@ AnyBlueprint = AnyPolicy | Sequence[AnyPolicy]
 def blueprint_of(policy: AnyBlueprint, game: Game) -> Blueprint:
     """One policy a seat; names are loaded, each once.
 
-    Raises as ``load_policy`` and ``as_blueprint``.
+    Raises as ``load_policy``, ``as_blueprint`` and ``require_same_game``.
     """
     parts = (policy,) if isinstance(policy, str | Policy) else policy
     if not isinstance(parts, Sequence):
@@ -150,7 +151,9 @@ def blueprint_of(policy: AnyBlueprint, game: Game) -> Blueprint:
     loaded = {name: load_policy(name, game) for name in names}
     found = tuple(loaded[part] if isinstance(part, str) else part for part in parts)
     whole = not isinstance(policy, str | Policy)
-    return as_blueprint(found if whole else found[0], game.num_players)
+    blueprint = as_blueprint(found if whole else found[0], game.num_players)
+    require_same_game(blueprint, game)
+    return blueprint
 
 
 def policy_of(policy: AnyPolicy, game: Game) -> Policy:

@@ -13,7 +13,6 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError
 from hanabi_search_plugin.core.policy import Policy
 from hanabi_search_plugin.core.require import require_choice
@@ -27,7 +26,6 @@ from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.registry import AnyPolicy, policy_of
 from hanabi_search_plugin.wrappers._render import RENDER_MODES, check_render_mode, rendered
 
-ID = "HanabiSearch/Hanabi-v0"
 ILLEGAL_REWARD = -1.0  # as in PettingZoo's Hanabi
 
 
@@ -233,15 +231,11 @@ def load_partners(
 ) -> dict[int, Policy]:
     """A policy for each seat but ``seat``.
 
-    Raises ConfigError for a wrong number of partners and for one that searches another game, and
-    as ``policy_of``.
+    Raises ConfigError for a wrong number of partners, and as ``policy_of``.
     """
     others = [p for p in range(game.num_players) if p != seat]
     each = partners if isinstance(partners, tuple | list) else (partners,) * len(others)
     if len(each) != len(others):
         raise ConfigError(f"partners must be one, or {len(others)} of them, got {len(each)}")
     policies = [policy_of(partner, game) for partner in each]
-    for policy in policies:
-        if isinstance(policy, SearchAgent) and policy.game != game:
-            raise ConfigError(f"a searching partner must search {game!r}, got {policy.game!r}")
     return dict(zip(others, policies, strict=True))

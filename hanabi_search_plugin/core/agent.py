@@ -16,8 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.errors import ConfigError
-from hanabi_search_plugin.core.game import BoolArray, Game, IntArray, View
+from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.core.game import BoolArray, Game, IntArray, View, same_game
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
@@ -78,6 +78,17 @@ class NamesPolicies(ABC):
     @abstractmethod
     def with_policies(self, load: Callable[[str], Policy]) -> MakeBelief:
         """The same with ``load(name)`` in place of each name."""
+
+
+def require_same_game(policies: Blueprint, game: Game) -> None:
+    """Raises UnsupportedError where one of the policies searches another game than ``game``."""
+    for policy in policies:
+        if isinstance(policy, SearchAgent):
+            if not same_game(policy.game, game):
+                raise UnsupportedError(
+                    f"expected an agent for {game!r}, got one for {policy.game!r}"
+                )
+            require_same_game(policy.blueprint, game)
 
 
 class SearchAgent(Policy):

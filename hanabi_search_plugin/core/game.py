@@ -218,6 +218,21 @@ SETTINGS = {
 """The attributes that every Game must set."""
 
 
+def same_game(a: Game, b: Game) -> bool:
+    """False if two games surely differ: in class, in a setting, or by their own ``==``.
+
+    A game that does not say what makes it equal counts as equal to another of its class with the
+    same settings.
+    """
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if type(a).__eq__ is not object.__eq__:
+        return bool(a == b)
+    return all(getattr(a, name) == getattr(b, name) for name in SETTINGS)
+
+
 def require_game(game: object) -> None:
     """Raises UnsupportedError for what is no Game, ContractError for one that lacks a setting."""
     if isinstance(game, type):

@@ -224,7 +224,8 @@ def require_policy(given: object, expected: str) -> None:
         raise UnsupportedError(f"expected {expected}, got {class_given(given)}")
     raise UnsupportedError(
         f"expected {expected}, got a {type(given).__name__}: from_callable makes one of a "
-        "function, load_policy of a name, as_policy of what OpenSpiel has"
+        "function or a torch module, load_policy of a name, and as_policy of wrappers.openspiel, "
+        ".stable_baselines3, .rllib or .tianshou of what these frameworks have"
     )
 
 

@@ -45,15 +45,19 @@ def class_given(kind: type) -> str:
     return f"the class {kind.__name__}: write {kind.__name__}(), not {kind.__name__}"
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
 def require_positive(name: str, value: float) -> None:
     """Raises ConfigError unless ``value`` is a finite number above 0."""
-    if not 0 < value < math.inf:
+    if not (_is_number(value) and 0 < value < math.inf):
         raise ConfigError(f"{name} must be a positive number, got {value!r}")
 
 
 def require_positive_or_0(name: str, value: float) -> None:
     """Raises ConfigError unless ``value`` is a finite number of at least 0."""
-    if not (math.isfinite(value) and value >= 0):
+    if not (_is_number(value) and math.isfinite(value) and value >= 0):
         raise ConfigError(f"{name} must be a number of at least 0, got {value!r}")
 
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.core.errors import IllegalActionError, UnsupportedError
+from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import (
     NOBODY,
     BoolArray,
@@ -25,6 +25,7 @@ from hanabi_search_plugin.core.game import (
     Worlds,
     as_actions,
 )
+from hanabi_search_plugin.core.words import counted
 
 State = Any  # a value: never changed once it is in a batch, so worlds and views share it
 
@@ -156,7 +157,18 @@ class StateWorlds(Worlds):
     @property
     def returns(self) -> FloatArray:
         returns = [self.game.returns(state) for state in self.states]
-        return np.array(returns, dtype=np.float64).reshape(len(self), self.game.num_players)
+        size = (len(self), self.game.num_players)
+        try:
+            found = np.array(returns, dtype=np.float64)
+        except (TypeError, ValueError):
+            found = np.zeros(0)
+        if returns and found.shape != size:
+            wrong = next(given for given in returns if np.shape(given) != size[1:])
+            raise ContractError(
+                f"{self.game.name}: returns must give {counted(size[1], 'number')}, one a player, "
+                f"got {wrong!r}"
+            )
+        return found.reshape(size)
 
     @property
     def legal(self) -> BoolArray:

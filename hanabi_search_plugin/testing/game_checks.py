@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Hashable
 from typing import Any
 
@@ -9,7 +10,12 @@ import numpy as np
 
 from hanabi_search_plugin.beliefs.belief_model import Grounded
 from hanabi_search_plugin.core.capabilities import Enumerable, PrivateTokens, Redeterminizes
-from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
+from hanabi_search_plugin.core.errors import (
+    ContractError,
+    HanabiSearchError,
+    IllegalActionError,
+    UnsupportedError,
+)
 from hanabi_search_plugin.core.game import Game, IntArray, View, Worlds, require_game
 from hanabi_search_plugin.core.plain_game import PlainGame
 from hanabi_search_plugin.core.streams import Streams
@@ -30,11 +36,40 @@ def check_game(game: Game, *, seed: int = 0, games: int = 8) -> None:
     encodings of one shape, ends and returns; and where declared, ``Enumerable``,
     ``Redeterminizes`` and ``PrivateTokens``. ``public_actions=True`` is checked where chance can be
     listed: see ``_check_public``.
+
+    Raises UnsupportedError for what is no Game, ContractError for everything else, errors that the
+    game's own methods raise among them.
     """
     require_game(game)
+    try:
+        _check(game, seed, games)
+    except HanabiSearchError:
+        raise
+    except Exception as error:
+        method = _method_of(game, error)
+        if method is None:
+            raise
+        told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise ContractError(
+            f"{game.name}: {method} must answer in every state it is asked about, from the first "
+            f"to the last, got {told}"
+        ) from error
+
+
+def _method_of(game: Game, error: Exception) -> str | None:
+    """The method of ``game`` in which an error was raised, the outermost one that it calls."""
+    found = None
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        own = frame.f_locals.get("self") is game and not frame.f_code.co_name.startswith("_")
+        found = frame.f_code.co_name if own else found
+    return found
+
+
+def _check(game: Game, seed: int, games: int) -> None:
     rng = np.random.default_rng(seed)
     shapes: dict[tuple[int, str], tuple[int, ...]] = {}
     first, second = (game.deal(np.random.default_rng(seed), games) for _ in range(2))
+    _check_keys(first)
     require(joint(first) == joint(second), f"{game.name}: the same seed deals other worlds")
     worlds = game.deal(rng, games)
     if isinstance(game, Enumerable):
@@ -49,6 +84,16 @@ def check_game(game: Game, *, seed: int = 0, games: int = 8) -> None:
         if game.public_actions and isinstance(game, Enumerable):
             _check_public(game, worlds)
         worlds = _check_step(game, worlds, random_legal(worlds.legal, rng))
+
+
+def _check_keys(worlds: Worlds) -> None:
+    try:
+        hash(tuple(joint(worlds)))
+    except TypeError as error:
+        raise ContractError(
+            f"{worlds.game.name}: keys of views must be hashable, as those of observations that "
+            f"list plain numbers are: {error}"
+        ) from None
 
 
 def _check_position(

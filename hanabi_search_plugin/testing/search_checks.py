@@ -20,6 +20,7 @@ from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import NOBODY, Event, FloatArray, Game, Worlds
 from hanabi_search_plugin.core.plain_game import PlainGame
 from hanabi_search_plugin.core.policy import Memory, UniformPolicy
+from hanabi_search_plugin.core.reprs import search_repr
 from hanabi_search_plugin.core.result import SearchResult, require_result
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.registry import AnyBlueprint
@@ -80,7 +81,7 @@ def check_search(
         pass  # a search, or a guide of it, that plays one game
     require(
         same_memory(before, _settings(search)),
-        f"{search!r}: a decision changed the search, which is its configuration",
+        f"{search_repr(search)}: a decision changed the search, which is its configuration",
     )
 
 
@@ -156,7 +157,7 @@ def _require_same(search: object, first: SearchResult, second: SearchResult, whe
     different = [name for name in one if one[name] != two[name]]
     require(
         not different,
-        f"{search!r}: it decides another way {when}: "
+        f"{search_repr(search)}: it decides another way {when}: "
         + ", ".join(f"{name} {one[name]} and {two[name]}" for name in different[:2]),
     )
 
@@ -189,11 +190,11 @@ def _check_figures(game: Game, search: object, result: SearchResult) -> None:
         (left or result.gain == 0, "a gain of 0 for the blueprint's move", result.gain),
         (isinstance(result.note, str), "a note in words", result.note),
     ):
-        require(bool(true), f"{search!r} must return {what}, got {got}")
+        require(bool(true), f"{search_repr(search)} must return {what}, got {got}")
     try:
         json.dumps(result.to_dict())
     except TypeError as error_:
-        require(False, f"{search!r} must return what JSON can hold: {error_}")
+        require(False, f"{search_repr(search)} must return what JSON can hold: {error_}")
 
 
 # ------------------------------------------------------------------------------ brute force
@@ -214,7 +215,7 @@ def _check_means(search: object, result: SearchResult, truth: Bayes, seat: int) 
         margin = SIGMAS * np.sqrt(max(square - mean * mean, 0.0) / n) + 5 * (high - low) / n
         require(
             abs(result.mean[m] - mean) <= margin + TOLERANCE,
-            f"{search!r}: the mean of action {action} over {n} rollouts must be within "
+            f"{search_repr(search)}: the mean of action {action} over {n} rollouts must be within "
             f"{margin:.4f} of {mean:.4f}, which brute force gives, got {result.mean[m]:.4f}",
         )
 

@@ -186,7 +186,7 @@ RANKS = {
     "rendering": 12,
     "learning": 13,
     "wrappers": 13,
-    "": 13,  # the names that most programs need
+    "": 14,  # the names that most programs need
     "reproduce": 14,
     "cli": 15,
     "__main__": 16,

@@ -144,6 +144,31 @@ def test_all_that_is_not_set_is_named() -> None:
         Blank().deals()
 
 
+@pytest.mark.parametrize(
+    ("methods", "says"),
+    [
+        (
+            {"returns": lambda self, state: 0.0},
+            "tiny: returns must give 2 numbers, one a player, got 0.0",
+        ),
+        ({"returns": lambda self, state: [0.0]}, "one a player, got \\[0.0\\]"),
+        (
+            {"returns": lambda self, state: [self.payoff[(*state[:2], *state[2])].item()] * 2},
+            "tiny: returns must answer in every state .* from the first to the last, got ValueError",
+        ),
+        (
+            {"legal_actions": lambda self, state: [state[9]]},
+            "tiny: legal_actions must answer in every state .*, got IndexError: tuple index out",
+        ),
+        ({"observation": lambda self, state, player: [list(state)]}, "keys of views must be hash"),
+    ],
+)
+def test_mistakes_of_a_method_are_told_by_its_name(methods: dict[str, Any], says: str) -> None:
+    game = type("Wrong", (TinyHanabi,), methods)()
+    with pytest.raises(ContractError, match=says):
+        check_game(game)
+
+
 @pytest.mark.parametrize("make", [PublicChannel, Secret])
 def test_actions_that_are_not_public_are_caught(make: type[PlainGame]) -> None:
     says = "public_actions must be False, or player 1 must see whether player 0 played 0 or 1"

@@ -638,6 +638,28 @@ def test_a_search_of_another_game() -> None:
     assert result["game"]["name"] == game.name
 
 
+@pytest.mark.parametrize(
+    "other", [{"players": 3}, {"hand_size": 4}, {"information_tokens": 4}, {"bomb": "keep"}]
+)
+def test_an_agent_plays_the_game_it_was_made_for(other: dict[str, Any]) -> None:
+    agent = upgrade("random", HanabiGame(players=2), Sparta(rollouts=60))
+    nested = upgrade(agent, HanabiGame(players=2), Sparta(rollouts=60))
+    game = HanabiGame(**{"players": 2, **other})
+    for policies in (agent, (agent,) * game.num_players, nested):
+        with pytest.raises(UnsupportedError, match=r"expected an agent for .*, got one for Hanabi"):
+            evaluate(game, policies, games=1)
+    with pytest.raises(UnsupportedError, match="expected an agent for"):
+        upgrade(agent, game, Sparta(rollouts=60))
+
+
+def test_games_that_do_not_say_what_makes_them_equal_count_by_their_settings() -> None:
+    first, second = OpenSpielGame("tiny_hanabi"), OpenSpielGame("tiny_hanabi")
+    agent = upgrade(UniformPolicy(), first, Sparta(rollouts=60, min_rollouts=10))
+    assert evaluate(second, (UniformPolicy(), agent), games=1).mean is not None
+    with pytest.raises(UnsupportedError, match="expected an agent for"):
+        evaluate(OpenSpielGame("tiny_bridge_2p"), (UniformPolicy(), agent), games=1)
+
+
 def test_describe_names_settings() -> None:
     described = describe((UniformPolicy(), searching(2)))
     assert described[0] == {"type": "UniformPolicy"}

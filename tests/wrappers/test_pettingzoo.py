@@ -498,7 +498,7 @@ def test_an_environment_without_masks_cannot_be_recorded() -> None:
 
 def test_agents_refuse_what_does_not_fit() -> None:
     env = native.env()
-    with pytest.raises(ConfigError, match="must search HanabiGame"):
+    with pytest.raises(UnsupportedError, match="expected an agent for HanabiGame"):
         SeatAgent(sparta(HanabiGame(players=3)), env, 0)
     with pytest.raises(ConfigError, match=r"seat must be from 0 to 1 .*got 'player_2'"):
         SeatAgent(SmartBot(), env, "player_2")

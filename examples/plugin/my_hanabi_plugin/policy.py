@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from hanabi_search_plugin import Policy
+from hanabi_search_plugin import ConfigError, Policy
 from hanabi_search_plugin.core.policy import sample_actions
+from my_hanabi_plugin.game import TwoNumbers
 
 
 class Mumbler(Policy):
@@ -13,6 +14,8 @@ class Mumbler(Policy):
 
     def __init__(self, game, slip: float = 0.4):
         """Plugins' policies get the game first; ``slip`` is an option: mumbler:slip=0.1."""
+        if not isinstance(game, TwoNumbers):
+            raise ConfigError(f"mumbler plays two-numbers, got {game!r}")
         self.slip = slip
 
     def probabilities(self, view, legal, memory):

@@ -144,29 +144,47 @@ def test_all_that_is_not_set_is_named() -> None:
         Blank().deals()
 
 
+class OneNumber(TinyHanabi):
+    def returns(self, state: Any) -> Any:
+        return 0.0
+
+
+class OneReturn(TinyHanabi):
+    def returns(self, state: Any) -> Any:
+        return [0.0]
+
+
+class ReturnsAtTheEnd(TinyHanabi):
+    def returns(self, state: Any) -> Any:
+        return [self.payoff[(*state[:2], state[2][0], state[2][1])]] * 2
+
+
+class LooksTooFar(TinyHanabi):
+    def legal_actions(self, state: Any) -> Any:
+        return [state[9]]
+
+
+class Nested(TinyHanabi):
+    def observation(self, state: Any, player: int) -> Any:
+        return [list(state)]
+
+
 @pytest.mark.parametrize(
-    ("methods", "says"),
+    ("make", "says"),
     [
+        (OneNumber, "tiny: returns must give 2 numbers, one a player, got 0.0"),
+        (OneReturn, r"one a player, got \[0.0\]"),
         (
-            {"returns": lambda self, state: 0.0},
-            "tiny: returns must give 2 numbers, one a player, got 0.0",
+            ReturnsAtTheEnd,
+            "tiny: returns must answer in every state .* to the last, got IndexError",
         ),
-        ({"returns": lambda self, state: [0.0]}, "one a player, got \\[0.0\\]"),
-        (
-            {"returns": lambda self, state: [self.payoff[(*state[:2], *state[2])].item()] * 2},
-            "tiny: returns must answer in every state .* from the first to the last, got ValueError",
-        ),
-        (
-            {"legal_actions": lambda self, state: [state[9]]},
-            "tiny: legal_actions must answer in every state .*, got IndexError: tuple index out",
-        ),
-        ({"observation": lambda self, state, player: [list(state)]}, "keys of views must be hash"),
+        (LooksTooFar, "tiny: legal_actions must answer in every state .* got IndexError: tuple"),
+        (Nested, "keys of views must be hashable"),
     ],
 )
-def test_mistakes_of_a_method_are_told_by_its_name(methods: dict[str, Any], says: str) -> None:
-    game = type("Wrong", (TinyHanabi,), methods)()
+def test_mistakes_of_a_method_are_told_by_its_name(make: type[PlainGame], says: str) -> None:
     with pytest.raises(ContractError, match=says):
-        check_game(game)
+        check_game(make())
 
 
 @pytest.mark.parametrize("make", [PublicChannel, Secret])

@@ -176,7 +176,7 @@ class Nested(TinyHanabi):
         (OneReturn, r"one a player, got \[0.0\]"),
         (
             ReturnsAtTheEnd,
-            "tiny: returns must answer in every state .* to the last, got IndexError",
+            "tiny: returns must answer in every state .* last, got IndexError",
         ),
         (LooksTooFar, "tiny: legal_actions must answer in every state .* got IndexError: tuple"),
         (Nested, "keys of views must be hashable"),

@@ -86,7 +86,7 @@ def reproduce(
     if dry_run:
         console.print(table_of(parts, threads))
         return
-    _require_something(parts, only)
+    _require_something(parts)
     effort.folder.mkdir(parents=True, exist_ok=True)
     whole, partial = out / f"{plan.name}.json", out / f"{plan.name}.partial.json"
     result_files.check_files(out=whole)
@@ -148,10 +148,10 @@ def _before(path: Path, effort: Effort) -> dict[str, dict[str, Any]]:
     return {part["label"]: part for part in content.get("rows", []) + content.get("curves", [])}
 
 
-def _require_something(parts: Sequence[Part], only: str) -> None:
-    """Raises UnsupportedError where what was asked for, or all that there is, cannot be played."""
+def _require_something(parts: Sequence[Part]) -> None:
+    """Raises UnsupportedError where nothing of what was asked for can be played."""
     obstacles = obstacles_of(parts)
-    if obstacles and (only or len(obstacles) == len(parts)):
+    if parts and len(obstacles) == len(parts):
         label, why = next(iter(obstacles.items()))
         raise UnsupportedError(f"{label}: {why}")
 

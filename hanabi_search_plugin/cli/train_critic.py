@@ -37,7 +37,7 @@ def critic(
         _show(console, found["all"], evaluation_games)
     training_runs.show_use(
         console, out, settings.config,
-        options="--policy network:file=MODEL --search lbs --belief FILE --depth 4",
+        options="--policy network:file=MODEL --search sparta --depth 4",
         python='load_policy("network:file=MODEL", GAME)', more=False,
     )  # fmt: skip
 

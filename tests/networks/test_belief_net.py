@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -300,6 +302,9 @@ def test_the_command_trains_and_its_belief_is_searched_with(tmp_path: Path) -> N
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, (result.output, result.exception)
     assert "nats a card" in result.output and "on 4 new games" in result.output
+    (told,) = re.findall("play it: hanabi-search (.*)", result.output)
+    played = CliRunner().invoke(app, [*shlex.split(told), "--games", "1", "--rollouts", "40"])
+    assert played.exit_code == 0, (played.output, played.exception)
     model = load_belief(out / MODEL, HanabiGame(players=2, colors=2, ranks=2, hand_size=2))
     assert model.training["policy"] == "smartbot" and model.training["done"] == 2
     searched = ["evaluate", *small, "--games", "1", "--rollouts", "40", "--belief"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -307,6 +308,9 @@ def test_the_command(whose: Path, tmp_path: Path) -> None:
     )
     assert run.exit_code == 0, run.output
     assert "the critic: " in run.output and "the mean at each turn: " in run.output
+    (told,) = re.findall("play it: hanabi-search (.*)", run.output)
+    played = CliRunner().invoke(app, [*shlex.split(told), "--games", "1", "--rollouts", "20"])
+    assert played.exit_code == 0, (played.output, played.exception)
     row = json.loads((tmp_path / METRICS).read_text())
     assert row["iteration"] == 1 and row["own_error"] > 0
     for arguments, reason in (

@@ -1,6 +1,7 @@
 """Searches: each a frozen configuration that is called with (rng, belief) for a SearchResult.
 
-``Sparta`` and ``JointSparta`` are SPARTA, ``Lbs`` is Learned Belief Search; ``SoIsmcts``,
+``Sparta`` and ``JointSparta`` are SPARTA, ``Lbs`` is Learned Belief Search, ``Mds``
+mirror-descent search; ``SoIsmcts``,
 ``MoIsmcts`` and ``RisMcts`` grow trees, and so does ``Predictor``, over partners of unknown policy.
 Names load on first use.
 """
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, SoIsmcts
     from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
     from hanabi_search_plugin.algorithms.lbs import Lbs
+    from hanabi_search_plugin.algorithms.mds import Mds
     from hanabi_search_plugin.algorithms.predictor import Predictor
     from hanabi_search_plugin.algorithms.sparta import Sparta
 
-__all__ = ["JointSparta", "Lbs", "MoIsmcts", "Predictor", "RisMcts", "SoIsmcts", "Sparta"]
+__all__ = ["JointSparta", "Lbs", "Mds", "MoIsmcts", "Predictor", "RisMcts", "SoIsmcts", "Sparta"]
 
 __getattr__, __dir__ = lazily(
     __name__,
@@ -26,6 +28,7 @@ __getattr__, __dir__ = lazily(
         "ismcts": ("MoIsmcts", "RisMcts", "SoIsmcts"),
         "joint_sparta": ("JointSparta",),
         "lbs": ("Lbs",),
+        "mds": ("Mds",),
         "predictor": ("Predictor",),
         "sparta": ("Sparta",),
     },

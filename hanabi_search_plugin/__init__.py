@@ -5,7 +5,7 @@ Everything most programs need, by what it is for:
 * upgrade a policy: ``upgrade``, ``SearchAgent``, ``SearchResult``
 * measure it: ``evaluate``, ``Evaluation``
 * searches (all of ``hanabi_search_plugin.algorithms``): ``Sparta``, ``JointSparta``, ``Lbs``,
-  ``SoIsmcts``, ``MoIsmcts``, ``RisMcts``, ``Predictor``
+  ``Mds``, ``SoIsmcts``, ``MoIsmcts``, ``RisMcts``, ``Predictor``
 * Hanabi: ``HanabiGame``, ``HanabiConfig``, ``SmartBot``, ``RuleAgent``
 * policies: ``Policy``, ``UniformPolicy``, ``load_policy``, ``register_policy``, ``from_callable``
 * what a search may be told to believe: ``Particles``, ``Learned`` of a
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, SoIsmcts
     from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
     from hanabi_search_plugin.algorithms.lbs import Lbs
+    from hanabi_search_plugin.algorithms.mds import Mds
     from hanabi_search_plugin.algorithms.predictor import Predictor
     from hanabi_search_plugin.algorithms.sparta import Sparta
     from hanabi_search_plugin.belief_agent import upgrade
@@ -72,6 +73,7 @@ __all__ = [
     "JointSparta",
     "Lbs",
     "Learned",
+    "Mds",
     "MoIsmcts",
     "Particles",
     "PlainGame",
@@ -108,6 +110,7 @@ __getattr__, __dir__ = lazily(
         "algorithms.ismcts": ("MoIsmcts", "RisMcts", "SoIsmcts"),
         "algorithms.joint_sparta": ("JointSparta",),
         "algorithms.lbs": ("Lbs",),
+        "algorithms.mds": ("Mds",),
         "algorithms.predictor": ("Predictor",),
         "algorithms.sparta": ("Sparta",),
         "beliefs.belief_model": ("BeliefModel", "Grounded"),

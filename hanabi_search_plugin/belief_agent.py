@@ -12,6 +12,7 @@ from hanabi_search_plugin.core.agent import (
     NamesPolicies,
     Search,
     SearchAgent,
+    SmallSteps,
     TeamSearch,
     WrapsBelief,
 )
@@ -54,7 +55,7 @@ class BeliefAgent(SearchAgent):
 
     @property
     def assumes_blueprint(self) -> bool:
-        if self.epsilon > 0.0 or self.uncertainty > 0.0:
+        if self.epsilon > 0.0 or self.uncertainty > 0.0 or isinstance(self.search, SmallSteps):
             return False
         return not isinstance(self.search, WrapsBelief) or self.search.assumes_blueprint
 
@@ -63,9 +64,12 @@ class BeliefAgent(SearchAgent):
 
         SPARTA searches jointly where the game and the blueprint allow it at a bearable price
         (``algorithms.team``). Elsewhere each seat searches by itself, with an ``uncertainty`` of
-        0.05 and a threshold of at least 0.2 (SPARTA, Table 4). Raises ConfigError for an agent with
+        0.05 and a threshold of at least 0.2 (SPARTA, Table 4). A search of ``SmallSteps`` needs no
+        more than beliefs softened by its own ``softening``. Raises ConfigError for an agent with
         a belief of its own.
         """
+        if isinstance(self.search, SmallSteps) and self.belief is None and not self.epsilon:
+            return replace(self, epsilon=self.search.softening) if self.search.softening else self
         if not self.assumes_blueprint or self.game.num_players == 1 or self.belief is not None:
             return super().for_all_seats()
         from hanabi_search_plugin.algorithms import team  # the core loads no algorithms

@@ -14,6 +14,7 @@ from hanabi_search_plugin import plugins
 from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, SoIsmcts, TreeSearch
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.lbs import Lbs
+from hanabi_search_plugin.algorithms.mds import Mds
 from hanabi_search_plugin.algorithms.predictor import Predictor
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.cli import option_names
@@ -109,6 +110,12 @@ SEARCHES = {
             Lbs,
             "one-ply search over a learned belief, rollouts cut by values",
             "Hu, Lerer, Brown and Foerster, 2021",
+        ),
+        NamedSearch(
+            "mds",
+            Mds,
+            "one small step of policy improvement, which all seats may take at once",
+            "Sokota et al., ICLR 2024",
         ),
         NamedSearch("so-ismcts", SoIsmcts, "a tree of what you see", "Cowling et al. 2012"),
         NamedSearch(

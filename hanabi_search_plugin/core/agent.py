@@ -65,6 +65,15 @@ class CutsRollouts(ABC):
     depth: int | None  # moves of a rollout before it is cut; None: to the end of the game
 
 
+class SmallSteps(ABC):
+    """A search that stays so close to the blueprint that all seats may search at once.
+
+    Their beliefs take the others to play the blueprint, softened alike.
+    """
+
+    softening: float  # share of a uniform policy mixed into the blueprint's
+
+
 MakeBelief = Callable[[Blueprint, View], Belief]
 """Makes a seat's belief at the start of a game, from the blueprint and the seat's first view."""
 

@@ -14,7 +14,8 @@ from hanabi_search_plugin.core.reprs import search_repr
 Reason = Literal[
     "improved",  # the search's move beats the blueprint's by more than the threshold
     "tree_choice",  # the tree's choice (most visits, or highest mean) is not the blueprint's move
-    "blueprint_best",  # the blueprint's move has the highest estimate, or is the tree's choice
+    "policy_step",  # the improved policy drew another move than the blueprint's
+    "blueprint_best",  # the blueprint's move has the highest estimate, or was chosen or drawn
     "below_threshold",  # another move looks better, but not by more than the threshold
     "single_move",  # there was nothing to choose
     "budget_too_small",  # too few rollouts to compare moves: the blueprint's move is played
@@ -43,6 +44,7 @@ class SearchResult:
     belief_size: int  # worlds in the belief's support, or an upper bound
     likelihoods: int | None  # policy evaluations of the belief since the game began; None: unknown
     depth: int | None = None  # moves from the root of a tree to its deepest node; None: no tree
+    policy: FloatArray | None = None  # [M] what ``action`` was drawn from; None: it was not drawn
     note: str = ""  # anything unusual: a belief that had to recover, say
 
     def to_dict(self) -> dict[str, Any]:
@@ -51,6 +53,7 @@ class SearchResult:
         for name in ("actions", "mean", "stderr", "count"):
             values = out[name].tolist()
             out[name] = [None if value != value else value for value in values]
+        out["policy"] = None if self.policy is None else self.policy.tolist()
         for name in ("gain", "gain_stderr"):
             out[name] = None if out[name] != out[name] else out[name]
         return out

@@ -18,7 +18,7 @@ import typer
 from typer.models import OptionInfo
 from typer.testing import CliRunner
 
-from hanabi_search_plugin import JointSparta, Lbs, MoIsmcts, Predictor, RisMcts, Sparta
+from hanabi_search_plugin import JointSparta, Lbs, Mds, MoIsmcts, Predictor, RisMcts, Sparta
 from hanabi_search_plugin.cli import app
 from hanabi_search_plugin.cli.command_line import imported
 from hanabi_search_plugin.cli.every_command import COMMON
@@ -46,7 +46,7 @@ from hanabi_search_plugin.networks.training.training_settings import (
 
 ROOT = Path(__file__).resolve().parents[2]
 
-_SEARCHES = [Sparta, JointSparta, Lbs, MoIsmcts, RisMcts, Predictor, GuideSettings]
+_SEARCHES = [Sparta, JointSparta, Lbs, Mds, MoIsmcts, RisMcts, Predictor, GuideSettings]
 _TABLE = [*_SEARCHES, HanabiConfig, Seating, BeliefChoice]
 SETTINGS: dict[str, list[Any]] = {
     "demo": [Sparta, Seating],

@@ -14,6 +14,7 @@ from hanabi_search_plugin import (
     JointSparta,
     Lbs,
     Learned,
+    Mds,
     MoIsmcts,
     Particles,
     Predictor,
@@ -45,8 +46,8 @@ UNIFORM = UniformPolicy()
 
 
 def objects() -> list[Any]:
-    found: list[Any] = [Sparta(), JointSparta(), Lbs(), SoIsmcts(), MoIsmcts(), RisMcts()]
-    found += [Predictor(), Grounded(GAME), Learned(Grounded(GAME)), Particles(3)]
+    found: list[Any] = [Sparta(), JointSparta(), Lbs(), Mds(), SoIsmcts(), MoIsmcts()]
+    found += [RisMcts(), Predictor(), Grounded(GAME), Learned(Grounded(GAME)), Particles(3)]
     found += [UnknownPartners(("vdb", "iggi")), Streams(np.zeros(2, dtype=np.uint64))]
     found += [load_policy(name) for name in ("smartbot", "hatbot", "vdb", "evalfn", "random")]
     found += [from_callable(lambda obs, mask: mask, returns="logits"), GAME, TINY]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from hanabi_search_plugin import (
     JointSparta,
     Lbs,
     Learned,
+    Mds,
     MoIsmcts,
     Particles,
     Predictor,
@@ -47,6 +49,8 @@ BUDGET: dict[str, Any] = {"rollouts": 120, "min_rollouts": 6, "round_size": 10}
         (Sparta(**BUDGET, candidates=2), True),
         (Lbs(**BUDGET, depth=None), True),
         (JointSparta(**BUDGET, max_range=10), False),
+        (Mds(rollouts=120, softening=0.1), True),
+        (Mds(rollouts=120, eta=math.inf, softening=0.1, greedy=True), True),
         (SoIsmcts(iterations=30), False),
         (MoIsmcts(iterations=30), False),
         (RisMcts(iterations=30), False),

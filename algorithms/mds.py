@@ -1,0 +1,197 @@
+"""Mirror-descent search (Sokota et al., "The Update-Equivalence Framework for Decision-Time
+Planning", ICLR 2024): one small step of policy improvement, which all seats may take at once.
+
+As in SPARTA each legal move is played in worlds drawn from the belief, after which all follow the
+blueprint pi; q is the mean return of each. The move is then drawn from a step of mirror descent,
+
+    pi'(a)  ~  pi(a) exp(eta q(a)),
+
+which stays close to pi. So each seat may take the others to play pi although they search, too, and
+nothing has to be public. A large eta is SPARTA without a threshold, and eta -> 0 is pi. Adversarial
+games have the magnetic step, which a temperature alpha draws to a uniform magnet rho:
+
+    pi'(a)  ~  [pi(a) exp(eta q(a)) rho(a)^(eta alpha)]^(1 / (1 + eta alpha)).
+
+No step plays a move that pi excludes, so a bot that plays one move alone is softened: with a
+probability of ``softening`` it makes any legal move. M is the number of legal moves.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from hanabi_search_plugin.algorithms.sparta import Tally
+from hanabi_search_plugin.core.agent import CutsRollouts, SmallSteps
+from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError
+from hanabi_search_plugin.core.game import FloatArray, IntArray
+from hanabi_search_plugin.core.reprs import settings_repr
+from hanabi_search_plugin.core.require import require_integer, require_positive_or_0, require_share
+from hanabi_search_plugin.core.result import Reason, SearchResult
+from hanabi_search_plugin.core.rollout import action_values
+from hanabi_search_plugin.core.settings import THREADS, setting
+from hanabi_search_plugin.core.streams import Streams
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mds(CutsRollouts, SmallSteps):
+    """Mirror-descent search: ``Mds(rollouts=10_000, eta=5.0)(rng, belief)`` is one decision.
+
+    All moves are tried in the same worlds with the same future chance, ``rollouts`` shared equally.
+    ``eta`` is the size of the step, per score point; ``math.inf`` plays the best move. ``kl``
+    bounds the divergence KL(pi' | pi), in nats: eta is lowered where a step would go further.
+    ``greedy`` plays the likeliest move of pi' in place of a draw. ``magnet`` is the temperature
+    alpha of the magnetic step; 0 is plain mirror descent.
+
+    The blueprint's probabilities are those of its policy, mixed with ``softening`` of a uniform
+    one. In beliefs the others are softened alike by ``upgrade(..., epsilon=...)``, which
+    ``agent.for_all_seats()`` sets to ``softening`` where it is 0.
+
+    ``depth`` cuts rollouts short as in ``Sparta``. If the belief finds too few worlds, or
+    ``rollouts`` are fewer than the legal moves, the blueprint's move is played, and the result says
+    so. Raises ConfigError for settings out of range, and for deciding UnsupportedError where the
+    blueprint gives no probabilities.
+    """
+
+    rollouts: int = setting(10_000, "Budget of a decision, shared by the legal moves.")
+    eta: float = setting(10.0, "Size of the step, per score point; inf: the best move.")
+    kl: float | None = setting(
+        None, "Largest divergence from the blueprint's policy, in nats; None: no bound."
+    )
+    greedy: bool = setting(False, "Play the likeliest move of the new policy; else draw from it.")
+    softening: float = setting(0.0, "Share of a uniform policy mixed into the blueprint's.")
+    magnet: float = setting(
+        0.0, "Temperature of the magnetic step, for adversarial games; 0: plain mirror descent."
+    )
+    round_size: int = setting(500, "Worlds sampled at a time.")
+    depth: int | None = setting(
+        None,
+        "Moves of a rollout before the blueprint's values stand for the rest; None: to the end.",
+    )
+    threads: int = setting(1, THREADS)
+
+    def __post_init__(self) -> None:
+        for name in ("rollouts", "round_size", "threads"):
+            require_integer(name, getattr(self, name), 1)
+        if self.depth is not None:
+            require_integer("depth", self.depth, 1)
+        if not self.eta >= 0:
+            raise ConfigError(f"eta must be a number of at least 0, or inf, got {self.eta!r}")
+        for name in ("kl", "magnet"):
+            if getattr(self, name) is not None:
+                require_positive_or_0(name, getattr(self, name))
+        require_share("softening", self.softening)
+
+    def __repr__(self) -> str:
+        return settings_repr(self, "rollouts")
+
+    def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult:
+        """Decide for ``belief.seat``, which is to move.
+
+        Takes from ``rng`` what the worlds take, then one draw for the move unless ``greedy``.
+        """
+        legal = belief.view.legal
+        actions = np.flatnonzero(legal[0])
+        policy = belief.blueprint[belief.seat]
+        chance = policy.probabilities(belief.view, legal, belief.memory)[0, actions]
+        chance = chance / chance.sum()
+        prior = (1.0 - self.softening) * chance + self.softening / len(actions)
+        tally, notes = Tally(len(actions)), belief.caveats()
+        ended: Reason | None = None
+        if len(actions) == 1:
+            ended = "single_move"
+        elif self.rollouts < len(actions):
+            ended = "budget_too_small"
+        else:
+            try:
+                self._try_moves(rng, belief, actions, tally)
+            except TooFewWorldsError as error:
+                notes.append(str(error))
+                ended = "belief_too_small"
+        found = chance if ended else self.step(prior, tally.mean)
+        draw = rng.random()
+        base = int(chance.argmax()) if self.greedy else _drawn(chance, draw)
+        best = int(found.argmax()) if self.greedy else _drawn(found, draw)
+        gain, error_of_gain = tally.difference(best)
+        return SearchResult(
+            action=int(actions[best]),
+            blueprint_action=int(actions[base]),
+            reason=ended or ("blueprint_best" if best == base else "policy_step"),
+            actions=actions,
+            mean=tally.mean,
+            stderr=tally.stderr,
+            count=tally.count,
+            gain=0.0 if best == base else float(gain[base]),
+            gain_stderr=0.0 if best == base else float(error_of_gain[base]),
+            rollouts=int(tally.count.sum()),
+            belief_size=belief.size,
+            likelihoods=belief.likelihoods,
+            policy=found,
+            note="; ".join(notes),
+        )
+
+    def _try_moves(
+        self, rng: np.random.Generator, belief: Belief, actions: IntArray, tally: Tally
+    ) -> None:
+        """Play each move in the same worlds, an equal share of the rollouts each."""
+        left = self.rollouts // len(actions)
+        while left:
+            n = min(self.round_size, left)
+            worlds, memories = belief.sample(rng, n)
+            values = action_values(worlds, actions, belief.blueprint, memories, belief.seat,
+                Streams.spawn(rng, n), depth=self.depth, threads=self.threads,
+            )  # fmt: skip
+            tally.add(np.arange(len(actions)), values)
+            left -= n
+
+    def step(self, prior: FloatArray, values: FloatArray) -> FloatArray:
+        """[M] the policy after the step, ``eta`` lowered until ``kl`` allows it."""
+        found = mirror_step(prior, values, self.eta, magnet=self.magnet)
+        if self.kl is None or divergence(found, prior) <= self.kl:
+            return found
+        spread = float(np.ptp(values))
+        least, most = 0.0, 1.0  # of eta * spread / (1 + eta * spread), in which KL grows
+        for _ in range(50):
+            middle = (least + most) / 2
+            eta = min(middle / (1.0 - middle) / spread, self.eta)
+            found = mirror_step(prior, values, eta, magnet=self.magnet)
+            least, most = (middle, most) if divergence(found, prior) <= self.kl else (least, middle)
+        return mirror_step(prior, values, least / (1.0 - least) / spread, magnet=self.magnet)
+
+
+def mirror_step(
+    prior: FloatArray, values: FloatArray, eta: float, *, magnet: float = 0.0
+) -> FloatArray:
+    """[M] the policy after a step of mirror descent from ``prior`` [M] by ``values`` [M].
+
+    ``eta`` is per unit of ``values``; with inf the best of the moves that ``prior`` allows share
+    all weight as they did there. ``magnet`` is the temperature alpha of the magnetic step, whose
+    magnet is uniform: then inf is the softmax of ``values / alpha``.
+    """
+    allowed = prior > 0.0
+    with np.errstate(divide="ignore"):
+        log_prior = np.log(prior)
+    best = values[allowed].max()
+    if eta == math.inf and magnet == 0.0:
+        logits = np.where(values == best, log_prior, -np.inf)
+    elif eta == math.inf:
+        logits = np.where(allowed, (values - best) / magnet, -np.inf)
+    else:
+        logits = (log_prior + eta * (values - best)) / (1.0 + eta * magnet)
+    weight = np.exp(logits - logits.max())
+    return np.asarray(weight / weight.sum(), dtype=np.float64)
+
+
+def divergence(found: FloatArray, prior: FloatArray) -> float:
+    """KL(found | prior) in nats, both [M]; ``found`` has weight only where ``prior`` has."""
+    kept = found > 0.0
+    return float((found[kept] * np.log(found[kept] / prior[kept])).sum())
+
+
+def _drawn(chance: FloatArray, draw: float) -> int:
+    """The move that a number from [0, 1) draws from ``chance`` [M]: the same for equal ones."""
+    cumulative = np.cumsum(chance)
+    return int((cumulative > draw * cumulative[-1]).argmax())

@@ -247,6 +247,14 @@ def replay() -> Command:
 
 
 @app.command()
+def convert() -> Command:
+    """Recorded games in another format: hanab.live's, its short links, AH2AC2's, ours."""
+    from hanabi_search_plugin.cli.convert import convert
+
+    return convert
+
+
+@app.command()
 def decode() -> Command:
     """What observation vectors say. Options left out are worked out where they can be."""
     from hanabi_search_plugin.cli.decode import decode

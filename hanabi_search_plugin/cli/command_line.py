@@ -119,6 +119,12 @@ training = typer.Typer(
     help="Train evaluation functions, networks, critics and beliefs.",
 )
 
+online = typer.Typer(
+    cls=_Group,
+    no_args_is_help=True,
+    help="Play on hanab.live, a site for Hanabi with people.",
+)
+
 
 def _show_version(asked: bool) -> None:
     if asked:
@@ -195,7 +201,16 @@ def partners() -> Command:
     return partners
 
 
+@online.command()
+def bot() -> Command:
+    """A bot that plays at tables to which it is invited."""
+    from hanabi_search_plugin.cli.hanab_live_bot import bot
+
+    return bot
+
+
 app.add_typer(training, name="train")
+app.add_typer(online, name="hanab-live")
 
 
 @app.command()

@@ -84,7 +84,7 @@ def convert(
         _opened(out) as file,
     ):
         file.writelines(lines())
-    terminal.say(f"{counted(written, 'game')} written to {'-' if out == '-' else out}")
+    terminal.say(f"{counted(written, 'game')} written{'' if out == '-' else f' to {out}'}")
 
 
 def _rule(bomb: str | None) -> Bomb | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
@@ -21,7 +20,7 @@ def replay(
     *,
     context: typer.Context,
     file: Annotated[
-        Path,
+        str,
         typer.Argument(metavar="FILE", help="Recorded games, of any format that convert reads."),
     ],
     policy: Annotated[

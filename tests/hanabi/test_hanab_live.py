@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hanabi_search_plugin.core.errors import RecordError
-from hanabi_search_plugin.hanabi import read_any_games
+from hanabi_search_plugin.hanabi import read_any_games, replay
 from hanabi_search_plugin.hanabi.engine.config import Bomb, HanabiConfig
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules
 from hanabi_search_plugin.hanabi.files import text_lines
@@ -184,8 +184,10 @@ def test_a_game_is_over_where_nothing_scores(
     deck: tuple[int, ...], actions: tuple[int, ...]
 ) -> None:
     game = RecordedGame(config=TINY, game=0, deck=deck, actions=actions)
+    shorter = replace(game, actions=actions[:-1])
     assert played_out(game).score == 1
-    assert played_out(replace(game, actions=actions[:-1])).score is None
+    assert played_out(shorter).score is None
+    assert replay([game, shorter]).unfinished == 1
 
 
 def test_nothing_more_is_scored_from_there() -> None:

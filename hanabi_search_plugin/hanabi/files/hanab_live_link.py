@@ -47,9 +47,10 @@ def to_link(game: RecordedGame) -> str:
     fields, where = to_hanab_live(game), game.source or f"game {game.game}"
     options = dict(fields.get("options", {}))
     variant = options.pop("variant", "No Variant")
-    for name in options:
+    if options:
         raise RecordError(
-            f"{where}: a short link cannot say {name}, expected none: hanab-live, the JSON, can"
+            f"{where}: a short link cannot say {', '.join(options)}, expected none: hanab-live, "
+            "the JSON, can"
         )
     deck = "".join(ALPHABET[5 * card["suitIndex"] + card["rank"] - 1] for card in fields["deck"])
     actions = fields["actions"]

@@ -125,6 +125,12 @@ training = typer.Typer(
     help="Train evaluation functions, networks, critics and beliefs.",
 )
 
+online = typer.Typer(
+    cls=_Group,
+    no_args_is_help=True,
+    help="Play on hanab.live, a site for Hanabi with people.",
+)
+
 
 def _show_version(asked: bool) -> None:
     if asked:
@@ -201,7 +207,16 @@ def partners() -> Command:
     return partners
 
 
+@online.command()
+def bot() -> Command:
+    """A bot that plays at tables to which it is invited."""
+    from hanabi_search_plugin.cli.hanab_live_bot import bot
+
+    return bot
+
+
 app.add_typer(training, name="train")
+app.add_typer(online, name="hanab-live")
 
 
 @app.command()
@@ -250,6 +265,14 @@ def replay() -> Command:
     from hanabi_search_plugin.cli.replay_command import replay
 
     return replay
+
+
+@app.command()
+def convert() -> Command:
+    """Recorded games in another format: hanab.live's, its short links, AH2AC2's, ours."""
+    from hanabi_search_plugin.cli.convert import convert
+
+    return convert
 
 
 @app.command()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
@@ -20,7 +19,10 @@ from hanabi_search_plugin.registry import blueprint_of
 def replay(
     *,
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Recorded games (JSON lines, .gz).")],
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="Recorded games, of any format that convert reads."),
+    ],
     policy: Annotated[
         str | None,
         typer.Option(
@@ -45,7 +47,7 @@ def replay(
     from hanabi_search_plugin.cli.line_ups import per_seat
     from hanabi_search_plugin.evaluation.provenance import versions
     from hanabi_search_plugin.hanabi.files import replay as engine
-    from hanabi_search_plugin.hanabi.files.records import read_games
+    from hanabi_search_plugin.hanabi.files.any_games import read_any_games
     from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 
     console = terminal.open_console(json_file)
@@ -58,7 +60,7 @@ def replay(
 
     with terminal.progress_bar(console, "games", None) as show, terminal.compile_progress(console):
         report = engine.replay(
-            read_games(file),
+            read_any_games(file),
             None if policy is None else blueprint,
             bomb=cast(Any, bomb),
             seed=seed,

@@ -6,7 +6,8 @@
 * compiled bots of your own: ``CompiledBot`` of ``Routines``; ``routine``
   compiles one, it reads a row by ``layout``; ``legal_mask``, ``hint_action`` and ``hint_of`` help
 * partners of whom nothing is known but their moves: ``LearnedPartners``, ``shipped_recogniser``
-* recorded games: ``RecordedGame``, ``read_games``, ``write_games``, ``replay``
+* recorded games: ``RecordedGame``, ``read_games``, ``read_any_games`` (of hanab.live, too),
+  ``write_games``, ``replay``
 * observations: ``observation_size``, ``read_observation``
 
 Names load on first use.
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
     from hanabi_search_plugin.hanabi.engine.encoding import observation_size
     from hanabi_search_plugin.hanabi.engine.rules import hint_action, hint_of, legal_mask
+    from hanabi_search_plugin.hanabi.files.any_games import read_any_games
     from hanabi_search_plugin.hanabi.files.observation import read_observation
     from hanabi_search_plugin.hanabi.files.records import RecordedGame, read_games, write_games
     from hanabi_search_plugin.hanabi.files.replay import replay
@@ -122,6 +124,7 @@ __all__ = [
     "layout",
     "legal_mask",
     "observation_size",
+    "read_any_games",
     "read_games",
     "read_observation",
     "replay",
@@ -178,6 +181,7 @@ __getattr__, __dir__ = lazily(
         ".jit": ("routine",),
         "engine.encoding": ("observation_size",),
         "engine.rules": ("hint_action", "hint_of", "legal_mask"),
+        "files.any_games": ("read_any_games",),
         "files.observation": ("read_observation",),
         "files.records": ("RecordedGame", "read_games", "write_games"),
         "files.replay": ("replay",),

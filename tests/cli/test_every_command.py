@@ -49,7 +49,7 @@ def program(*arguments: str | bytes, **settings: str) -> subprocess.CompletedPro
 # ------------------------------------------------------------------------------ help and version
 
 
-@pytest.mark.parametrize("line", [(), ("train",)])
+@pytest.mark.parametrize("line", [(), ("train",), ("hanab-live",)])
 def test_a_group_alone_shows_its_help(line: tuple[str, ...]) -> None:
     result = run(*line)
     assert result.exit_code == 2 and result.stderr == ""

@@ -38,6 +38,7 @@ FRAMEWORKS = (
     "stable_baselines3",
     "tianshou",
     "torch",
+    "websockets",
 )
 
 
@@ -184,6 +185,7 @@ RANKS = {
     "hanabi": 11,
     "networks": 12,
     "rendering": 12,
+    "hanab_live": 13,
     "learning": 13,
     "wrappers": 13,
     "": 14,  # the names that most programs need

@@ -2,7 +2,8 @@
 
 ``decode`` reads one vector by itself. ``follow`` and ``between`` join the vectors of one game: they
 add what no vector shows (how many moves were made and are left, who is to move, a seer's hints) and
-refuse vectors that do not follow from each other by one move.
+refuse vectors that do not follow from each other by one move. ``after_move`` needs no vector: it
+follows what a table tells a seat of a move.
 Letters: B observations, N elements of one, W words of a row, P players, H cards of a hand,
 C colours, R ranks, K = C * R identities.
 """
@@ -140,7 +141,8 @@ def follow(config: HanabiConfig, previous: Row, observation: Any, seat: int) -> 
             f"the observation must follow a move of player {previous[TURN]}, "
             f"got one after {f'a move of player {mover}' if mover >= 0 else 'no move at all'}"
         )
-    stepped = _with_own_cards(config, previous, row, seat)
+    card, touched = int(row[LAST_CARD]), int(row[LAST_TOUCHED])
+    stepped = _with_own_cards(config, previous, action, card, touched, seat)
     if row_kernels.step_rows(dims_of(config), stepped[None], np.array([action])) >= 0:
         raise RecordError(f"player {mover}'s move {action} is not legal in the observation before")
     h, size = config.hand_size, config.players * config.hand_size
@@ -200,6 +202,38 @@ def between(config: HanabiConfig, previous: Row, action: int, observation: Any, 
         hints = slice(own.start + (2 - seat) * h, own.start + (4 - seat) * h)
         stepped[hints] = after[hints]
     return stepped
+
+
+def after_move(
+    config: HanabiConfig,
+    previous: Row,
+    action: int,
+    seat: int,
+    *,
+    card: int = -1,
+    touched: int = 0,
+    drawn: int = NO_CARD,
+) -> Row:
+    """The row [W] that ``seat``, no seer, sees one move after ``previous``, from what it is told.
+
+    ``card`` was played or discarded, or a hint ``touched`` the slots of these bits. ``drawn`` is
+    what the mover drew: HIDDEN_CARD by the seat itself, any where the deck is empty. Raises
+    RecordError for a move that is not legal, or that the seat saw to do something else.
+    """
+    mover, h = int(previous[TURN]), config.hand_size
+    row = _with_own_cards(config, previous, action, card, touched, seat)
+    if row_kernels.step_rows(dims_of(config), row[None], np.array([action])) >= 0:
+        raise RecordError(f"player {mover}'s move {action} must be legal, got one that is not")
+    if row[LAST_CARD] != card or row[LAST_TOUCHED] != touched:
+        raise RecordError(
+            f"player {mover}'s move {action} must show card {row[LAST_CARD]} and touch "
+            f"{row[LAST_TOUCHED]:b}, got card {card} and {touched:b}"
+        )
+    own = slice(HANDS + seat * h, HANDS + (seat + 1) * h)
+    row[own] = np.where(row[own] == NO_CARD, NO_CARD, HIDDEN_CARD)
+    if row[LAST_FLAGS] & DREW:  # nobody draws after the last move
+        row[HANDS + (mover + 1) * h - 1] = drawn
+    return row
 
 
 # ------------------------------------------------------------------------------ parts of a vector
@@ -298,24 +332,26 @@ def _put_last_move(
 # -------------------------------------------------------------------------- from one to the next
 
 
-def _with_own_cards(config: HanabiConfig, previous: Row, row: Row, seat: int) -> Row:
+def _with_own_cards(
+    config: HanabiConfig, previous: Row, action: int, card: int, touched: int, seat: int
+) -> Row:
     """``previous`` with cards in the own hand that behave as the hidden ones did in the move."""
     filled: Row = previous.copy()
     if config.observation_type == "seer":
         return filled
     h, r = config.hand_size, config.ranks
-    hand, mover = HANDS + seat * h, int(row[LAST_PLAYER])
-    what = action_to_dict(config, int(row[LAST_ACTION]))
+    hand, mover = HANDS + seat * h, int(previous[TURN])
+    what = action_to_dict(config, action)
     if "slot" in what:
         if mover == seat:
-            filled[hand + what["slot"]] = row[LAST_CARD]
+            filled[hand + what["slot"]] = card
     elif (mover + what["target"]) % config.players == seat:
         by_rank = "rank" in what
         value, values = (what["rank"], r) if by_rank else (what["color"], config.colors)
         other = (value + 1) % values
         for slot in range(h):
             if filled[hand + slot] != NO_CARD:
-                told = value if row[LAST_TOUCHED] >> slot & 1 else other
+                told = value if touched >> slot & 1 else other
                 filled[hand + slot] = told if by_rank else r * told
     return filled
 

@@ -14,9 +14,7 @@ Other fields are ignored.
 
 from __future__ import annotations
 
-import gzip
 import json
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,9 +24,9 @@ from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.hanabi.engine.config import Bomb, HanabiConfig
 from hanabi_search_plugin.hanabi.engine.text import action_from_dict, action_to_dict
+from hanabi_search_plugin.hanabi.files.text_lines import text_lines
 
 _SIZES = ("colors", "ranks", "hand_size", "information_tokens", "life_tokens")
-_GZIP_MAGIC = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +53,10 @@ def read_games(path: str | Path) -> Iterator[RecordedGame]:
     OSError where it cannot be opened.
     """
     count = 0
-    for number, line in _lines(Path(path)):
+    for number, line in text_lines(path):
         if line.strip():
-            yield _parse(line, f"{path}:{number}", number - 1)
+            where = f"{path}:{number}"
+            yield recorded_game(json_object(line, where), where, number - 1)
             count += 1
     if not count:
         raise RecordError(f"{path}: expected recorded games, one JSON object a line, got none")
@@ -72,39 +71,25 @@ def write_games(
     """Write a file of games (compressed where ``path`` ends in ``.gz``), whole or not at all."""
     with atomic_write(path) as file:
         for game in games:
-            line = json.dumps(_to_json(game, actions == "objects"), separators=(",", ":"))
-            file.write(line.encode() + b"\n")
+            file.write(line_of_record(game, actions).encode() + b"\n")
 
 
 # ------------------------------------------------------------------------------------- reading
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """(number from 1, text) of each line, compressed or not."""
-    number = 0
-    with path.open("rb") as raw:
-        compressed = raw.read(2) == _GZIP_MAGIC
-        raw.seek(0)
-        if not compressed and path.suffix == ".gz":
-            raise RecordError(f"{path}: expected a gzip file, as its name says, got something else")
-        stream = gzip.GzipFile(fileobj=raw) if compressed else raw
-        try:
-            for content in stream:
-                number += 1
-                yield number, content.decode()
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise RecordError(f"{path}:{number + 1}: the gzip data is damaged: {error}") from None
-        except UnicodeDecodeError as error:
-            raise RecordError(f"{path}:{number}: expected UTF-8 text: {error.reason}") from None
-
-
-def _parse(line: str, where: str, index: int) -> RecordedGame:
+def json_object(text: str, where: str) -> dict[str, Any]:
+    """The JSON object that a text is. Raises RecordError beginning with ``where``."""
     try:
-        fields = json.loads(line)
+        fields = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise RecordError(f"{where}: expected a JSON object: {error}") from None
     if not isinstance(fields, dict):
-        raise RecordError(f"{where}: expected a JSON object, got {_short(fields)}")
+        raise RecordError(f"{where}: expected a JSON object, got {short(fields)}")
+    return fields
+
+
+def recorded_game(fields: dict[str, Any], where: str, index: int) -> RecordedGame:
+    """The game of a line's fields, number ``index`` where they give none. Raises RecordError."""
     config = _config(fields, where)
     return RecordedGame(
         config=config,
@@ -132,7 +117,13 @@ def _config(fields: dict[str, Any], where: str) -> HanabiConfig:
 
 
 def _deck(fields: dict[str, Any], config: HanabiConfig, where: str) -> tuple[int, ...]:
-    deck = _integers(fields, "deck", where)
+    deck = tuple(_integers(fields, "deck", where))
+    require_deck(deck, config, where)
+    return deck
+
+
+def require_deck(deck: tuple[int, ...], config: HanabiConfig, where: str) -> None:
+    """Raises RecordError beginning with ``where`` unless ``deck`` holds the game's cards."""
     wanted = {
         config.ranks * color + rank: copies
         for color in range(config.colors)
@@ -150,7 +141,6 @@ def _deck(fields: dict[str, Any], config: HanabiConfig, where: str) -> tuple[int
             raise RecordError(
                 f"{where}: deck must hold card {card} {copies} times, got {deck.count(card)}"
             )
-    return tuple(deck)
 
 
 def _actions(fields: dict[str, Any], config: HanabiConfig, where: str) -> tuple[int, ...]:
@@ -167,7 +157,7 @@ def _action(entry: Any, config: HanabiConfig, where: str) -> int:
         except ValueError as error:
             raise RecordError(f"{where}: {error}") from None
     if isinstance(entry, bool) or not isinstance(entry, int):
-        raise RecordError(f"{where} must be an object or an integer, got {_short(entry)}")
+        raise RecordError(f"{where} must be an object or an integer, got {short(entry)}")
     if not 0 <= entry < config.num_actions:
         raise RecordError(f"{where} must be from 0 to {config.num_actions - 1}, got {entry}")
     return entry
@@ -179,7 +169,7 @@ def _policies(fields: dict[str, Any], config: HanabiConfig, where: str) -> tuple
     names = _list(fields, "policies", where)
     if len(names) != config.players or not all(isinstance(name, str) for name in names):
         raise RecordError(
-            f"{where}: policies must be {config.players} names, one a seat, got {_short(names)}"
+            f"{where}: policies must be {config.players} names, one a seat, got {short(names)}"
         )
     return tuple(names)
 
@@ -188,7 +178,7 @@ def _bomb(fields: dict[str, Any], where: str) -> Bomb | None:
     bomb: Bomb | None = fields.get("bomb")
     if bomb is not None and bomb not in get_args(Bomb):
         raise RecordError(
-            f"{where}: bomb must be one of {', '.join(get_args(Bomb))}, got {_short(bomb)}"
+            f"{where}: bomb must be one of {', '.join(get_args(Bomb))}, got {short(bomb)}"
         )
     return bomb
 
@@ -198,7 +188,7 @@ def _list(fields: dict[str, Any], name: str, where: str) -> list[Any]:
         raise RecordError(f"{where}: field {name} is missing")
     value = fields[name]
     if not isinstance(value, list):
-        raise RecordError(f"{where}: {name} must be a list, got {_short(value)}")
+        raise RecordError(f"{where}: {name} must be a list, got {short(value)}")
     return value
 
 
@@ -206,7 +196,7 @@ def _integers(fields: dict[str, Any], name: str, where: str) -> list[int]:
     values = _list(fields, name, where)
     for i, value in enumerate(values):
         if isinstance(value, bool) or not isinstance(value, int):
-            raise RecordError(f"{where}: {name}[{i}] must be an integer, got {_short(value)}")
+            raise RecordError(f"{where}: {name}[{i}] must be an integer, got {short(value)}")
     return values
 
 
@@ -230,18 +220,24 @@ def _integer(
     if value is None:
         return default
     if isinstance(value, bool) or not isinstance(value, int):
-        raise RecordError(f"{where}: {name} must be an integer, got {_short(value)}")
+        raise RecordError(f"{where}: {name} must be an integer, got {short(value)}")
     if bounds is not None and not bounds[0] <= value <= bounds[1]:
         raise RecordError(f"{where}: {name} must be from {bounds[0]} to {bounds[1]}, got {value}")
     return value
 
 
-def _short(value: Any) -> str:
+def short(value: Any) -> str:
+    """A JSON value as it is shown in errors."""
     text = json.dumps(value)
     return text if len(text) <= 40 else text[:37] + "..."
 
 
 # ------------------------------------------------------------------------------------- writing
+
+
+def line_of_record(game: RecordedGame, actions: Literal["objects", "integers"] = "objects") -> str:
+    """The line of a game, without its end."""
+    return json.dumps(_to_json(game, actions == "objects"), separators=(",", ":"))
 
 
 def _to_json(game: RecordedGame, objects: bool) -> dict[str, Any]:

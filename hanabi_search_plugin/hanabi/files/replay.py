@@ -19,6 +19,7 @@ from hanabi_search_plugin.core.require import require_choice, require_integer
 from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.engine.config import Bomb, HanabiConfig
+from hanabi_search_plugin.hanabi.files.played_out import nothing_scores
 from hanabi_search_plugin.hanabi.files.records import RecordedGame
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
@@ -53,7 +54,7 @@ class ReplayReport:
 
     games: int = 0
     moves: int = 0
-    unfinished: int = 0  # games whose record stops before their end
+    unfinished: int = 0  # games whose record stops before their end, while a card can still score
     illegal: int = 0  # games with an illegal move; what follows it is not replayed
     score_mismatches: int = 0
     lives_mismatches: int = 0
@@ -209,7 +210,9 @@ class _Batch:
         lives = self.game.outcome(worlds)["lives_left"]
         self.points[alive] = worlds.returns[:, 0].astype(np.int64)
         self.lives[alive] = lives
-        self.unfinished[alive[~over & (moves == PAD)]] = True
+        for row in np.flatnonzero(~over & (moves == PAD)).tolist():
+            on_table = worlds.rows[row]  # type: ignore[attr-defined]  # HanabiGame deals HanabiWorlds
+            self.unfinished[alive[row]] = not nothing_scores(self.game.config, on_table)
         for row in np.flatnonzero((over & (moves != PAD)) | (~stopped & ~legal)).tolist():
             if over[row]:
                 words = "a move after the end"

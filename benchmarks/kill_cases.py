@@ -18,8 +18,6 @@ from hanabi_search_plugin.cli.command_line import imported
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.files import searched_games
 from hanabi_search_plugin.learning import evalfn_training, fit
-from hanabi_search_plugin.networks.training import training_run
-from hanabi_search_plugin.reproduce import trained_rows
 from hanabi_search_plugin.reproduce.plan import Curve, Figure, Row, Run, Table, Training
 
 RESUME = {"out", "resume"}  # the names of the options
@@ -37,6 +35,12 @@ class Case:
 
     command: str
     options: str
+
+    @property
+    def name(self) -> str:
+        """The command, and what it is given without an option."""
+        first = self.options.split()[0]
+        return self.command if first.startswith("--") else f"{self.command} {first}"
 
     @property
     def words(self) -> list[str]:
@@ -135,6 +139,9 @@ PLANS = (
 
 def make_small() -> None:
     """Set what no option sets to sizes at which a run has several files and takes a second."""
+    from hanabi_search_plugin.networks.training import training_run  # PyTorch
+    from hanabi_search_plugin.reproduce import trained_rows
+
     reproduction.PLANS = PLANS
     searched_games.SHARD = 2
     training_run.ROOM = 4000  # bytes: states have several parts

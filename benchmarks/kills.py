@@ -1,11 +1,12 @@
-"""Kill every command that goes on where it was stopped, let it go on, compare (docs/reliability.md).
+"""Kill every command that goes on where it was stopped, let it go on, compare its files.
 
 python -m benchmarks.kills --count 200 --seed 1 --json docs/results/kills.json
 
 Each kill is one of SIGKILL, SIGTERM and SIGINT, at a random time or at one of the moments around a
 write or a rename. The same command then goes on to the end, one in four times after a second kill.
 Its files must be those of a run that nobody disturbed, byte for byte but for times, memory and
-TensorBoard's files (which carry the time in their names), and nothing else may be left.
+TensorBoard's files (which carry the time in their names), and nothing else may be left
+(docs/reliability.md).
 
 Commands run in processes forked from this one, which has imported everything and run each command
 once: a start then takes milliseconds.
@@ -16,7 +17,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
 import shutil
 import signal
 import sys
@@ -28,15 +28,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
-import torch  # noqa: F401  # before the forks, as all that follows
 import typer
 from rich.console import Console
 from rich.table import Table
 from typer.testing import CliRunner
 
 from benchmarks.kill_cases import CASES, INPUTS, Case, make_small
+from benchmarks.kill_files import UNFINISHED, contents, differences
 from benchmarks.kill_moments import Moments
-from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.cli.command_line import app as program
 from hanabi_search_plugin.cli.command_line import main as console_script
 from hanabi_search_plugin.evaluation.provenance import versions
@@ -44,13 +44,6 @@ from hanabi_search_plugin.evaluation.provenance import versions
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 INTERRUPTED = 130
 LONGEST = 120.0  # seconds of one command
-MEASURED = (
-    b"seconds", b"cpu_seconds", b"cpu_seconds_per_game", b"compile_seconds", b"game_cpu_seconds",
-    b"fit_cpu_seconds", b"peak_rss_mb", b"x",
-)  # fmt: skip
-_MEASURED = re.compile(rb'(\\?"(?:%s)\\?": ?)[-+.\deE]+' % b"|".join(MEASURED[:-1]))
-_TENSORBOARD = "events.out.tfevents."
-
 app = typer.Typer(add_completion=False, help=__doc__)
 
 
@@ -150,33 +143,6 @@ def ended(child: int, folder: Path, kill_at: float | None = None, sent: int = 0)
         time.sleep(pause)
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """The files of a run, without what was measured on the way."""
-    return {
-        str(path.relative_to(folder)): _plain(path)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and not path.name.startswith(_TENSORBOARD)
-    }
-
-
-def _plain(path: Path) -> bytes:
-    content = path.read_bytes()
-    if path.suffix == ".safetensors":  # a length, a description padded with spaces, tensors
-        size = int.from_bytes(content[:8], "little")
-        return _MEASURED.sub(rb"\1 0", content[8 : 8 + size].rstrip()) + content[8 + size :]
-    return _MEASURED.sub(rb"\1 0", content) if path.suffix in (".json", ".jsonl") else content
-
-
-def differences(found: dict[str, bytes], expected: dict[str, bytes]) -> Iterator[str]:
-    for name in sorted(found.keys() | expected.keys()):
-        if name not in expected:
-            yield f"left over: {name}"
-        elif name not in found:
-            yield f"missing: {name}"
-        elif found[name] != expected[name]:
-            yield f"differs: {name}"
-
-
 def undisturbed(case: Case, folder: Path) -> Whole:
     """Run a case to its end, to compare with."""
     end = ended(started(case, folder, Moments(folder)), folder)
@@ -203,7 +169,7 @@ def killed(
     if end.code == 0:
         return None
     if sent == signal.SIGINT:
-        wrong += [f"left over at once: {name}" for name in contents(folder) if "tmp" in name]
+        wrong += [f"left over at once: {name}" for name in contents(folder) if UNFINISHED in name]
     return moment, wrong
 
 
@@ -228,7 +194,7 @@ def survived(
         told = killed(case, whole, folder, sent, rng, at_once)
         if told is None:
             break
-        kills.append(Kill(" ".join(case.words[:2]), sent.name, *told))
+        kills.append(Kill(case.name, sent.name, *told))
     if not kills:
         return
     end = ended(started(case, folder, Moments(folder)), folder)
@@ -265,7 +231,7 @@ def main(
 ) -> None:
     console = Console(highlight=False)
     make_small()
-    cases = [case for case in CASES if only in " ".join(case.words)]
+    cases = [case for case in CASES if only in case.name]
     kills: list[Kill] = []
     with tempfile.TemporaryDirectory() as name:
         root = Path(name)
@@ -276,8 +242,7 @@ def main(
             warm(case, root / "warm" / str(number))
             wholes.append(undisturbed(case, root / "whole" / str(number)))
             console.print(
-                f"{' '.join(case.words[:2])}: {wholes[-1].seconds:.1f} s, "
-                f"{len(wholes[-1].moments)} moments"
+                f"{case.name}: {wholes[-1].seconds:.1f} s, {len(wholes[-1].moments)} moments"
             )
         rng, turn = random.Random(seed), 0
         while len(kills) < count:

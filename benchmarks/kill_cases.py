@@ -62,7 +62,7 @@ CASES = (
         f"{SEARCH} --search-seats 1 {GAME} --games 6 --seed 5 --resume run.jsonl --json out.json "
         "--trace trace.jsonl --save games.jsonl.gz",
     ),
-    Case("record", f"--out searched {SEARCH} {GAME} --games 7 --seed 5"),
+    Case("record", f"--out searched {SEARCH} {GAME} --games 7 --seed 5 --threads 2"),
     Case("reproduce", "tiny-table --games 3 --out runs"),
     Case("reproduce", "tiny-figure --games 2 --out runs"),
     Case(

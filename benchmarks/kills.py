@@ -1,6 +1,6 @@
 """Kill every command that goes on where it was stopped, let it go on, compare its files.
 
-python -m benchmarks.kills --count 200 --seed 1 --json docs/results/kills.json
+python -m benchmarks.kills --count 200 --seed 1 --json docs/results/kills.json --page
 
 Each kill is one of SIGKILL, SIGTERM and SIGINT, at a random time or at one of the moments around a
 write or a rename. The same command then goes on to the end, one in four times after a second kill.
@@ -14,6 +14,7 @@ once: a start then takes milliseconds.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -36,6 +37,7 @@ from typer.testing import CliRunner
 from benchmarks.kill_cases import CASES, INPUTS, Case, make_small
 from benchmarks.kill_files import UNFINISHED, contents, differences
 from benchmarks.kill_moments import Moments
+from benchmarks.pages import fill
 from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.cli.command_line import app as program
 from hanabi_search_plugin.cli.command_line import main as console_script
@@ -43,6 +45,7 @@ from hanabi_search_plugin.evaluation.provenance import versions
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 INTERRUPTED = 130
+PAGE = Path("docs/reliability.md")
 LONGEST = 120.0  # seconds of one command
 app = typer.Typer(add_completion=False, help=__doc__)
 
@@ -206,19 +209,26 @@ def survived(
     yield from kills
 
 
-def table_of(kills: list[Kill]) -> Table:
-    """Kills survived, of all, by command and signal."""
-    table = Table("command", *(s.name for s in SIGNALS), "all", box=None)
+def counted_of(kills: list[Kill]) -> list[list[str]]:
+    """Kills survived, of all, by command and signal: a heading, a row a command, and all."""
+    signals = [*(sent.name for sent in SIGNALS), "all"]
     every, good = Counter[Any](), Counter[Any]()
     for kill in kills:
-        for command in (kill.command, "all"):
-            for sent in (kill.signal, "all"):
-                every[command, sent] += 1
-                good[command, sent] += not kill.wrong
-    for command in [*dict.fromkeys(kill.command for kill in kills), "all"]:
-        cells = [(command, sent) for sent in (*(s.name for s in SIGNALS), "all")]
-        table.add_row(command, *(f"{good[cell]} of {every[cell]}" for cell in cells))
-    return table
+        for cell in itertools.product((kill.command, "all"), (kill.signal, "all")):
+            every[cell] += 1
+            good[cell] += not kill.wrong
+    commands = [*dict.fromkeys(case.name for case in CASES), "all"]
+    rows = [[c, *(f"{good[c, s]} of {every[c, s]}" for s in signals)] for c in commands]
+    return [["command", *signals], *rows]
+
+
+def page_table(kills: list[Kill]) -> Iterator[str]:
+    """The same in Markdown."""
+    heading, *rows = counted_of(kills)
+    yield f"| {' | '.join(heading)} |"
+    yield "|---" * len(heading) + "|"
+    for row in rows:
+        yield f"| {' | '.join(row)} |"
 
 
 @app.command()
@@ -227,6 +237,7 @@ def main(
     seed: Annotated[int, typer.Option(help="Of the moments.")] = 0,
     only: Annotated[str, typer.Option(help="Commands with these words.")] = "",
     json_file: Annotated[Path | None, typer.Option("--json", help="Write every kill.")] = None,
+    page: Annotated[bool, typer.Option("--page", help=f"Write the table into {PAGE}.")] = False,
     keep: Annotated[Path | None, typer.Option(help="Keep folders of failed runs here.")] = None,
 ) -> None:
     console = Console(highlight=False)
@@ -258,11 +269,18 @@ def main(
                         shutil.copytree(folder, keep / str(turn), dirs_exist_ok=True)
             shutil.rmtree(folder)
             turn += 1
-    console.print(table_of(kills))
+    heading, *rows = counted_of(kills)
+    table = Table(*heading, box=None)
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
     if json_file is not None:
         content = {"seed": seed, "versions": versions(), "kills": [asdict(kill) for kill in kills]}
         with atomic_write(json_file) as file:
             file.write(json.dumps(content, indent=1).encode() + b"\n")
+    if page:
+        with atomic_write(PAGE) as file:
+            file.write(fill(PAGE.read_text(), {"kills": page_table(kills)}).encode())
     raise typer.Exit(1 if any(kill.wrong for kill in kills) else 0)
 
 

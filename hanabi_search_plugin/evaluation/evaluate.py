@@ -62,6 +62,13 @@ class Evaluation:
     def interrupted(self) -> bool:
         return len(self.games) < self.requested
 
+    def whole(self) -> Evaluation:
+        """This, where it was not interrupted. Raises KeyboardInterrupt where it was: work of which
+        it is a part ends, too."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+        return self
+
     @property
     def scores(self) -> FloatArray:
         """[N] score points."""

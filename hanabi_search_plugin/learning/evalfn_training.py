@@ -232,7 +232,7 @@ def _self_play(policy: Policy, configs: tuple[HanabiConfig, ...]) -> dict[str, A
     """[mean, standard error] by number of players."""
     found = {}
     for config in configs:
-        result = evaluate(HanabiGame(config), policy, games=SELF_PLAY).to_dict()
+        result = evaluate(HanabiGame(config), policy, games=SELF_PLAY).whole().to_dict()
         found[str(config.players)] = [round(result["mean"], 3), round(result["sem"], 3)]
     return found
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
@@ -17,6 +18,7 @@ from typer.testing import CliRunner, Result
 from benchmarks.kill_cases import GAME, SEARCH
 from benchmarks.kill_files import UNFINISHED, contents
 from hanabi_search_plugin.cli import app
+from hanabi_search_plugin.evaluation.journal import Checkpoint
 from tests.helpers.plain_user import obey_modes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,6 +92,46 @@ def test_a_full_disk_leaves_nothing_half_written(
 def test_a_device_that_is_full_is_named(tmp_path: Path) -> None:
     said = refused(run(f"{EVALUATE} --json /dev/full", tmp_path))
     assert said == "/dev/full: No space left on device"
+
+
+def test_a_trace_is_gone_on_with_after_the_games_of_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = f"{EVALUATE} --resume run.jsonl --trace trace.jsonl"
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    whole.mkdir()
+    killed.mkdir()
+    assert run(line, whole).exit_code == 0
+    left = 10  # a header, 6 games without the search, 3 with it
+    append = Checkpoint.append
+
+    def stop(journal: Checkpoint, game: dict[str, Any]) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise OSError("killed")
+        append(journal, game)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Checkpoint, "append", stop)
+        assert run(line, killed).exit_code == 2
+    trace = killed / "trace.jsonl"
+    traced = {json.loads(decision)["game"] for decision in trace.open()}
+    assert traced == {0, 1, 2, 3}  # the last one is not in the journal
+    with trace.open("ab") as file:
+        file.write(b'{"game":4,"tu')
+    assert run(line, killed).exit_code == 0
+    assert contents(killed) == contents(whole)
+
+
+def test_what_is_no_trace_is_not_cut(tmp_path: Path) -> None:
+    line = f"{EVALUATE} --resume run.jsonl --trace notes.txt"
+    begun = f"{EVALUATE} --resume run.jsonl".replace("--games 6", "--games 2")
+    assert run(begun, tmp_path).exit_code == 0
+    for notes in (b"notes\n", b"notes", b'{"game": "chess"}\n[1]\n'):
+        (tmp_path / "notes.txt").write_bytes(notes)
+        assert "notes.txt: expected searched decisions" in refused(run(line, tmp_path))
+        assert (tmp_path / "notes.txt").read_bytes() == notes
 
 
 @pytest.mark.parametrize(

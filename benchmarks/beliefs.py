@@ -28,9 +28,9 @@ from hanabi_search_plugin import (
     load_belief_model,
     load_policy,
 )
+from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.beliefs.learned_belief import LearnedBelief
 from hanabi_search_plugin.core import PAD
-from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.match import deal_game
 from hanabi_search_plugin.networks.belief_files import (
     FORMAT,

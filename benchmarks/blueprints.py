@@ -21,9 +21,9 @@ from rich.console import Console
 
 from benchmarks.pages import fill
 from hanabi_search_plugin import HanabiGame, Sparta, Streams, evaluate, load_policy, upgrade
+from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core import play_out
 from hanabi_search_plugin.core.rollout import start_memories
-from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.hanabi.bots.compiled import scripts_of
 from hanabi_search_plugin.registry import policies
 

@@ -24,7 +24,7 @@ from benchmarks.blueprints import mean_and_error
 from benchmarks.networks import MODELS, RESULTS, ROOT
 from benchmarks.pages import fill
 from hanabi_search_plugin import HanabiGame, Policy, evaluate, load_policy
-from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.hanabi.files.searched_games import LOG, read_about
 from hanabi_search_plugin.networks.catalogue import network_models
 from hanabi_search_plugin.networks.checkpoint import load_network

@@ -23,9 +23,9 @@ from rich.console import Console
 from benchmarks.blueprints import mean_and_error
 from benchmarks.pages import fill
 from hanabi_search_plugin import HanabiConfig, HanabiGame, Streams, evaluate, load_policy
+from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core import FloatArray, IntArray, take
 from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
-from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import points
 from hanabi_search_plugin.networks.catalogue import network_models
 from hanabi_search_plugin.networks.checkpoint import Loaded, load_network, save_network

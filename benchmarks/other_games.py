@@ -41,10 +41,10 @@ from hanabi_search_plugin import (
     load_policy,
     upgrade,
 )
+from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.beliefs.particles import ParticleBelief
 from hanabi_search_plugin.core import Blueprint, MakeBelief
 from hanabi_search_plugin.core.policy import as_blueprint
-from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.provenance import describe, versions
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.pages import fill
-from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.reproduce import lbs_paper, report, ris_mcts_paper, sparta_paper
 from hanabi_search_plugin.reproduce.plan import Plan
 

@@ -13,7 +13,7 @@ import json
 import re
 from pathlib import Path
 
-from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.reproduce import lbs_paper, ris_mcts_paper, sparta_paper
 from hanabi_search_plugin.reproduce.plan import Run, Table
 

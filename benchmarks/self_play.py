@@ -24,7 +24,7 @@ from benchmarks.blueprints import mean_and_error
 from benchmarks.networks import values_said
 from benchmarks.pages import fill
 from hanabi_search_plugin import HanabiConfig, HanabiGame, evaluate, load_policy
-from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.networks.checkpoint import load_network
 from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.training.self_play import SelfPlayRun

@@ -44,6 +44,8 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 
+from hanabi_search_plugin.atomic_files import atomic_write
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -263,7 +265,7 @@ class _KernelCache(_Cache):  # type: ignore[misc]  # Numba is untyped
     Numba's own files go by an index with numbered entries, where two processes that compile two
     specialisations at once can take the same number, and one is then served as the other. Here the
     name of a file is a hash of its key, and the key stands in the file. Files are replaced
-    atomically; a damaged one counts as missing.
+    atomically; one that is damaged, or that somebody else may have written, counts as missing.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -296,8 +298,11 @@ class _KernelCache(_Cache):  # type: ignore[misc]  # Numba is untyped
         if path is None or not _same_in_every_process(sig):
             return None
         try:
-            content = path.read_bytes()
-        except OSError:
+            content = _read_own(path)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            _logger.warning("cannot take a compiled kernel from the cache: %s", error)
             return None
         checksum, payload = content[:_CHECKSUM_BYTES], content[_CHECKSUM_BYTES:]
         if hashlib.sha256(payload).digest() != checksum:
@@ -317,7 +322,10 @@ class _KernelCache(_Cache):  # type: ignore[misc]  # Numba is untyped
             if _hash_sources() != _source_hash():
                 return  # edited since the import: what was compiled may be neither old nor new
             payload = dumps((key, data._reduce()))
-            _write_atomically(path, hashlib.sha256(payload).digest() + payload)
+            path.parent.mkdir(exist_ok=True)  # another process may have cleared it away as old
+            with atomic_write(path) as file:
+                os.fchmod(file.fileno(), 0o600)
+                file.write(hashlib.sha256(payload).digest() + payload)
         except OSError as error:
             _logger.warning("cannot keep the compiled kernel %s: %s", self._stem, error)
 
@@ -337,16 +345,16 @@ def _same_in_every_process(sig: Any) -> bool:
     return not any(isinstance(argument, types.Callable) for argument in arguments)
 
 
-def _write_atomically(path: Path, content: bytes) -> None:
-    path.parent.mkdir(exist_ok=True)  # another process may have cleared it away as old
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.stem, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+def _read_own(path: Path) -> bytes:
+    """A file that nobody else can have written: what is unpickled from it runs as this user.
+
+    Raises OSError where it cannot be read, PermissionError where others may write it.
+    """
+    with path.open("rb") as file:
+        status = os.fstat(file.fileno())
+        if status.st_uid not in (0, os.getuid()) or status.st_mode & 0o022:
+            raise PermissionError(f"{path} belongs to another user or can be written by others")
+        return file.read()
 
 
 # ---------------------------------------------------------------------------- news of compilation

@@ -319,6 +319,8 @@ def main() -> None:
     """The console script. Interrupted, it leaves at once, whatever its threads still play."""
     try:
         app()
+    except KeyboardInterrupt:  # before the command had begun
+        os._exit(INTERRUPTED)
     except SystemExit as end:
         if end.code != INTERRUPTED:
             raise

@@ -127,9 +127,9 @@ def _show(
     adviser: SearchAgent | None = None,
 ) -> None:
     """One game on the terminal, and its files."""
+    from hanabi_search_plugin.atomic_files import atomic_write
     from hanabi_search_plugin.cli import result_files, terminal
     from hanabi_search_plugin.cli.shown_game import print_ending, show_game
-    from hanabi_search_plugin.evaluation.atomic_files import atomic_write
     from hanabi_search_plugin.hanabi.files.records import write_games
 
     console = terminal.open_console(json_file)
@@ -195,14 +195,12 @@ def evaluate(
         who.hanabi()  # raises now, not after the games
     terminal.show_warnings(console, who.policies)
     with ExitStack() as stack:
-        going_on = resume is not None and resume.exists()
-        lines = stack.enter_context(trace.open("ab" if going_on else "wb")) if trace else None
+        traced = stack.enter_context(result_files.TraceFile(trace, resume)) if trace else None
         stack.enter_context(terminal.compile_progress(console))
 
         def on_game(result: GameResult) -> None:
-            if lines is not None:
-                lines.writelines(result_files.trace_lines(who.game, result))
-                lines.flush()
+            if traced is not None:
+                traced.add(who.game, result)
 
         evaluation = run_evaluation(
             who.game,

@@ -54,7 +54,7 @@ def read(path: Path, context: typer.Context) -> dict[str, Any]:
 
 def write(path: Path, context: typer.Context) -> None:
     """Write what is not at its default, whole or not at all. Raises ConfigError, OSError."""
-    from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+    from hanabi_search_plugin.atomic_files import atomic_write
 
     require_writable("save-config", path)
     lines = [f"{COMMAND} = {_toml(_command_of(context))}"]

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from hanabi_search_plugin.atomic_files import atomic_write, remove
 from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli import result_files, terminal
 from hanabi_search_plugin.cli.fitted_table import FittedTable
@@ -26,7 +27,6 @@ from hanabi_search_plugin.core.errors import ConfigError, RecordError, Unsupport
 from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.require import require_integer, unknown
 from hanabi_search_plugin.core.words import counted
-from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.journal import difference
 from hanabi_search_plugin.evaluation.provenance import describe, versions
 from hanabi_search_plugin.reproduce import (
@@ -114,7 +114,7 @@ def reproduce(
         terminal.say(_command(plan, effort, only, out))
         raise typer.Exit(terminal.INTERRUPTED)
     _write(whole, content)
-    partial.unlink(missing_ok=True)
+    remove(partial)
     if drawn:
         with atomic_write(out / f"{plan.name}.png") as file:
             plot(content, file)

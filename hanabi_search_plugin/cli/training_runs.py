@@ -134,7 +134,7 @@ def show_games(
 
     if games:
         player = network_policy(network, device=device)
-        result = evaluate(game, player, games=games, seed=seed, baseline=baseline)
+        result = evaluate(game, player, games=games, seed=seed, baseline=baseline).whole()
         console.print(evaluation_table(result, (str(out),)))
 
 

@@ -20,6 +20,7 @@ from hanabi_search_plugin.core.policy import Blueprint, Value
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.frame import frame_of
+from hanabi_search_plugin.evaluation.interrupts import uninterrupted
 from hanabi_search_plugin.evaluation.journal import Checkpoint
 from hanabi_search_plugin.evaluation.match import GameResult, Match, Side, searching_seats
 from hanabi_search_plugin.evaluation.progress import progress_bar
@@ -60,6 +61,13 @@ class Evaluation:
     @property
     def interrupted(self) -> bool:
         return len(self.games) < self.requested
+
+    def whole(self) -> Evaluation:
+        """This, where it was not interrupted. Raises KeyboardInterrupt where it was: work of which
+        it is a part ends, too."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+        return self
 
     @property
     def scores(self) -> FloatArray:
@@ -179,7 +187,9 @@ def evaluate(
     in a game of identical rewards, everybody's. ``baseline`` plays the same decks with the same
     streams; where it is None and a seat searches, it is the policies with each search agent
     replaced by its blueprint. ``on_game`` hears of every game as it finishes, in order of number,
-    the baseline's first. ``resume`` names a checkpoint file: games in it are not played again.
+    the baseline's first. ``resume`` names a checkpoint file: games in it are not played again, and
+    ``on_game`` has heard of each of them; of one that was being heard of when the process was
+    killed, it hears again.
     ``progress`` shows how far it is: the baseline's games first, which cost next to nothing, then
     the others; on a terminal and in a notebook as a bar (of the console given), else as a line on
     the standard error now and then.
@@ -218,12 +228,13 @@ def evaluate(
 
         def keep(result: GameResult) -> None:
             finished[result.side, result.game] = dataclasses.replace(result, decisions=())
-            if checkpoint is not None:
-                fields = {f.name: getattr(result, f.name) for f in dataclasses.fields(result)}
-                del fields["decisions"]
-                checkpoint.append(fields)
-            if on_game is not None:
-                on_game(result)
+            with uninterrupted():
+                if on_game is not None:
+                    on_game(result)
+                if checkpoint is not None:  # last: what it holds is not played again
+                    fields = {f.name: getattr(result, f.name) for f in dataclasses.fields(result)}
+                    del fields["decisions"]
+                    checkpoint.append(fields)
 
         sides: list[tuple[Side, Blueprint]] = [("policies", played)]
         if reference is not None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
+from hanabi_search_plugin.atomic_files import naming_errors
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
+from hanabi_search_plugin.evaluation.interrupts import uninterrupted
+from hanabi_search_plugin.evaluation.locks import lock_file
 
 FORMAT = "hanabi-search-plugin evaluation 1"
 
@@ -21,12 +23,12 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | Path, parameters: dict[str, Any]) -> None:
-        path = Path(path)
+        self._path = path = Path(path)
         header = {"format": FORMAT, "parameters": json.loads(json.dumps(parameters))}
         self.lines: list[dict[str, Any]] = []  # what earlier runs finished
         self._file = path.open("ab")
         try:
-            _lock(self._file, path)
+            lock_file(self._file, path)
             content = path.read_bytes()
             whole = content[: content.rfind(b"\n") + 1]
             if whole:
@@ -41,8 +43,9 @@ class Checkpoint:
             raise
 
     def append(self, line: dict[str, Any]) -> None:
-        self._file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
-        self._file.flush()
+        with uninterrupted(), naming_errors(self._path):
+            self._file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+            self._file.flush()
 
     def __enter__(self) -> Checkpoint:
         return self
@@ -53,17 +56,8 @@ class Checkpoint:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        self._file.close()
-
-
-def _lock(file: IO[bytes], path: Path) -> None:
-    """Until it is closed, or its process ends."""
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise ConfigError(
-            f"{path} is being written by another process: wait for it, or name another file"
-        ) from None
+        with naming_errors(self._path):  # it is tried again to write what could not be
+            self._file.close()
 
 
 def _read(content: bytes, path: Path, header: dict[str, Any]) -> list[dict[str, Any]]:

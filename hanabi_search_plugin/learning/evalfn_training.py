@@ -15,13 +15,14 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.policy import Policy, UniformPolicy
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.settings import SEED, setting
-from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.evaluate import evaluate
 from hanabi_search_plugin.evaluation.journal import Checkpoint
+from hanabi_search_plugin.evaluation.locks import locked
 from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.hanabi.bots.evalfn import EvalFn, RuleClassifier, ValueNetwork
 from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
@@ -91,10 +92,18 @@ def train(training: EvalfnTraining, out: Path, listener: Listener) -> dict[str, 
     """Train and write ``evalfn-1.safetensors`` ..., ``rules.safetensors`` and ``training.json``.
 
     Returns what the latter says. Games that ``out`` has already are not played again. Raises
-    UnsupportedError without PyTorch, ConfigError where ``out`` has games of other parameters.
+    UnsupportedError without PyTorch, ConfigError where ``out`` has games of other parameters or
+    another process writes to it.
     """
     about = versions_with_torch()
     out.mkdir(parents=True, exist_ok=True)
+    with locked(out):
+        return _train(training, out, listener, about)
+
+
+def _train(
+    training: EvalfnTraining, out: Path, listener: Listener, about: dict[str, str]
+) -> dict[str, Any]:
     record: dict[str, Any] = {"training": describe(training), "convention": CONVENTION}
     record |= {"rules": "shipped-evaluation", "least_visits": LEAST_VISITS}
     record |= {"fit": SETTINGS, "stages": []}
@@ -223,7 +232,7 @@ def _self_play(policy: Policy, configs: tuple[HanabiConfig, ...]) -> dict[str, A
     """[mean, standard error] by number of players."""
     found = {}
     for config in configs:
-        result = evaluate(HanabiGame(config), policy, games=SELF_PLAY).to_dict()
+        result = evaluate(HanabiGame(config), policy, games=SELF_PLAY).whole().to_dict()
         found[str(config.players)] = [round(result["mean"], 3), round(result["sem"], 3)]
     return found
 

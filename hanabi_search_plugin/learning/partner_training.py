@@ -19,6 +19,7 @@ from hanabi_search_plugin.core.game import IntArray
 from hanabi_search_plugin.core.policy import Policy
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.settings import SEED, setting
+from hanabi_search_plugin.evaluation.locks import locked
 from hanabi_search_plugin.evaluation.match import deal_game
 from hanabi_search_plugin.evaluation.playing import play_game
 from hanabi_search_plugin.evaluation.progress import progress_bar
@@ -77,12 +78,24 @@ def train(
     """Train and write ``partners.safetensors`` and ``partners.json``, and return the latter.
 
     ``progress`` shows how many games have been played, as in ``evaluate``. Raises UnsupportedError
-    without PyTorch, ConfigError for a name that is none of a policy.
+    without PyTorch, ConfigError for a name that is none of a policy and where another process
+    writes to ``out``.
     """
     about = versions_with_torch()
     names = ",".join(training.partners)
     candidates = tuple(load_policies(names, HanabiGame(config)) for config in training.configs)
     out.mkdir(parents=True, exist_ok=True)
+    with locked(out):
+        return _train(training, candidates, out, progress, about)
+
+
+def _train(
+    training: PartnerTraining,
+    candidates: tuple[tuple[Policy, ...], ...],
+    out: Path,
+    progress: bool | Console,
+    about: dict[str, str],
+) -> dict[str, Any]:
     began = time.process_time()
     games = []
     with progress_bar("games", training.games, console=progress) as show:

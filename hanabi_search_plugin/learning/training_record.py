@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.extras import require_extra
-from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.provenance import versions
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import save
 
 from hanabi_search_plugin.beliefs.belief_model import (
     BeliefModel,
@@ -25,10 +24,9 @@ from hanabi_search_plugin.beliefs.belief_model import (
 from hanabi_search_plugin.core.errors import CheckpointError, HanabiSearchError
 from hanabi_search_plugin.core.game import PAD, Event, FloatArray, Game, IntArray, View
 from hanabi_search_plugin.core.policy import Memory
-from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.journal import difference
 from hanabi_search_plugin.evaluation.provenance import describe
-from hanabi_search_plugin.networks.checkpoint import read_file
+from hanabi_search_plugin.networks.checkpoint import read_file, write_file
 from hanabi_search_plugin.networks.encodings.featurizers import BeliefInputs
 from hanabi_search_plugin.networks.encodings.network_encoding import FREE
 from hanabi_search_plugin.networks.modules import as_tensor, digest_of, to_device
@@ -136,8 +134,7 @@ def save_belief(
     about = {
         "game": describe_game(game), "options": network.options, "training": dict(training),
     }  # fmt: skip
-    with atomic_write(path) as file:
-        file.write(save(content, {"format": FORMAT, "about": json.dumps(about)}))
+    write_file(path, content, FORMAT, about)
 
 
 def load_belief(

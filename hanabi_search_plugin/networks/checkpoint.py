@@ -15,8 +15,8 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 
+from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.errors import CheckpointError, HanabiSearchError
-from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.networks.architectures import ARCHITECTURES, name_of
 from hanabi_search_plugin.networks.encodings.network_encoding import difference_of
@@ -64,8 +64,7 @@ def save_network(
         numbers |= {CRITIC + name: x for name, x in critic.state_dict().items()}
         about["critic"] = {"options": critic.options, "training": dict(critic_training or {})}
     content = {name: x.detach().cpu().to(dtype) for name, x in numbers.items()}
-    with atomic_write(path) as file:
-        file.write(save(content, {"format": FORMAT, "about": json.dumps(about)}))
+    write_file(path, content, FORMAT, about)
 
 
 def load_network(
@@ -124,6 +123,25 @@ def is_ours(path: str | Path) -> bool:
     except SafetensorError:
         return False
     return form.startswith("hanabi-search-plugin ")
+
+
+def write_file(
+    path: str | Path, tensors: dict[str, Any], form: str, about: Mapping[str, Any]
+) -> None:
+    """Write what ``read_file`` reads, atomically; the same content gives the same bytes.
+
+    Raises OSError where the file cannot be written.
+    """
+    content = save(tensors, {"format": form, "about": json.dumps(about)})
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    # The library writes the metadata in an order that differs from process to process.
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)  # tensors begin at a multiple of 8, as the library has it
+    with atomic_write(path) as file:
+        file.write(len(text).to_bytes(8, "little") + text)
+        file.write(memoryview(content)[8 + size :])
 
 
 def read_file(path: str | Path, form: str) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from hanabi_search_plugin import jit
+from hanabi_search_plugin import atomic_files, jit
+from tests.helpers.plain_user import obey_modes
 
 CALLEE = """
 from hanabi_search_plugin.jit import inline
@@ -56,19 +58,23 @@ class Package:
         self.cache = root / "cache"
         self.callee = root / "hanabi_search_plugin" / "hanabi" / "callee.py"
         self.callee.parent.mkdir(parents=True)
-        shutil.copy(jit.__file__, root / "hanabi_search_plugin" / "jit.py")
+        for module in (jit, atomic_files):
+            shutil.copy(str(module.__file__), root / "hanabi_search_plugin")
         (root / "hanabi_search_plugin" / "__init__.py").touch()
         (root / "hanabi_search_plugin" / "hanabi" / "__init__.py").touch()
         self.callee.write_text(CALLEE)
         self.callee.with_name("loops.py").write_text(KERNELS)
 
-    def start(self, code: str, **environment: str) -> subprocess.Popen[str]:
+    def start(
+        self, code: str, before: Callable[[], None] | None = None, **environment: str
+    ) -> subprocess.Popen[str]:
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA_", "PYTHON"))}
         paths = {"PYTHONPATH": str(self.root), "HANABI_SEARCH_CACHE_DIR": str(self.cache)}
         return subprocess.Popen(
             [sys.executable, "-c", code],
             cwd=self.root,
             env=kept | paths | environment,
+            preexec_fn=before,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -117,12 +123,13 @@ def test_an_edit_between_import_and_first_call_poisons_nothing(package: Package)
 
 
 def test_processes_at_once_do_not_mix_up_specialisations(package: Package) -> None:
+    """Eight cold starts: two of each."""
     everyone = (2, 3, 4, 5)
-    processes = [package.start(REPORT.format(players=(players,))) for players in everyone]
+    processes = [package.start(REPORT.format(players=(players,))) for players in everyone * 2]
     outputs = [process.communicate()[0].split()[0] for process in processes]
-    assert outputs == ["3", "6", "10", "15"]
+    assert outputs == ["3", "6", "10", "15"] * 2
     assert package.total(*everyone) == ("3 6 10 15 hits 4 misses 0 compiled False", "")
-    assert not list(package.cache.rglob("*.tmp"))
+    assert {path.suffix for path in package.cache.rglob("*") if path.is_file()} == {".bin"}
 
 
 def test_a_damaged_file_counts_as_missing(package: Package) -> None:
@@ -134,6 +141,68 @@ def test_a_damaged_file_counts_as_missing(package: Package) -> None:
     altered.write_bytes(content)
     assert package.total(2, 3)[0] == "3 6 hits 0 misses 2 compiled True"
     assert package.total(2, 3)[0] == "3 6 hits 2 misses 0 compiled False"
+
+
+def test_a_file_that_others_may_have_written_counts_as_missing(package: Package) -> None:
+    package.total(2)
+    (kept,) = package.cache.rglob("*.bin")
+    assert kept.stat().st_mode & 0o777 == 0o600
+    kept.chmod(0o620)
+    output, errors = package.total(2)
+    assert output == "3 hits 0 misses 1 compiled True"
+    assert f"{kept} belongs to another user or can be written by others" in errors
+    assert package.total(2) == ("3 hits 1 misses 0 compiled False", "")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="files can be given to others by root alone")
+def test_a_file_of_another_user_counts_as_missing(package: Package) -> None:
+    package.total(2)
+    (kept,) = package.cache.rglob("*.bin")
+    os.chown(kept, 65534, 65534)
+    assert package.total(2)[0] == "3 hits 0 misses 1 compiled True"
+    assert kept.stat().st_uid == 0
+
+
+def test_what_a_killed_process_left_is_taken_over(package: Package) -> None:
+    package.total(2)
+    (kept,) = package.cache.rglob("*.bin")
+    kept.rename(atomic_files.unfinished(kept))
+    assert package.total(2)[0] == "3 hits 0 misses 1 compiled True"
+    assert [path for path in package.cache.rglob("*") if path.is_file()] == [kept]
+
+
+def test_a_cache_that_cannot_be_read_or_written_does_no_harm(package: Package) -> None:
+    temporary = package.root / "tmp"
+    temporary.mkdir()
+    package.total(2)
+    (kept,) = package.cache.rglob("*.bin")
+    code = REPORT.format(players=(2,))
+    for path, mode in ((kept, 0o000), (kept.parent, 0o555), (kept.parent, 0o000)):
+        usual = path.stat().st_mode
+        path.chmod(mode)
+        process = package.start(code, obey_modes, TMPDIR=str(temporary))
+        output, errors = process.communicate()
+        path.chmod(usual)
+        assert output.startswith("3 hits 0 misses 1") and "Traceback" not in errors, errors
+        assert "Permission denied" in errors
+        shutil.rmtree(temporary)
+        temporary.mkdir()
+
+
+def test_a_user_without_a_home_gets_a_private_temporary_cache(package: Package) -> None:
+    unknown = (
+        "import os, pwd\n"
+        "os.environ.pop('HOME', None)\n"
+        "def unknown(user): raise KeyError(user)\n"
+        "pwd.getpwuid = unknown\n"
+    )
+    temporary = package.root / "tmp"
+    temporary.mkdir()
+    places = {"HANABI_SEARCH_CACHE_DIR": "", "XDG_CACHE_HOME": "", "TMPDIR": str(temporary)}
+    output, errors = package.run(unknown + REPORT.format(players=(2,)), **places)
+    assert output == "3 hits 0 misses 1 compiled True"
+    assert "cannot keep compiled kernels: Could not determine home directory" in errors
+    assert len(list(temporary.rglob("*.bin"))) == 1
 
 
 def test_an_unwritable_root_is_replaced_by_a_private_temporary_one(package: Package) -> None:

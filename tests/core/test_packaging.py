@@ -166,6 +166,7 @@ RANKS = {
     # A folder imports itself and what has a lower rank; imports inside functions and for types
     # alone count.
     "_version": -1,
+    "atomic_files": -1,
     "core": 0,
     "jit": 0,
     "beliefs": 1,

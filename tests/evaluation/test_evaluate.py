@@ -385,6 +385,8 @@ def test_an_interrupt_keeps_what_is_finished(tmp_path: Path, threads: int) -> No
     result = evaluation.to_dict()
     assert result["games"] == len(result["blueprint_scores"]) == len(finished)
     assert result["requested_games"] == 50
+    with pytest.raises(KeyboardInterrupt):
+        evaluation.whole()
     resumed = evaluate(GAME, line_up(), games=4, seed=3, resume=path)
     assert not resumed.interrupted
     whole = evaluate(GAME, line_up(), games=4, seed=3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from benchmarks import kill_files
 from hanabi_search_plugin import ConfigError, HanabiGame, SmartBot, Sparta, upgrade
 from hanabi_search_plugin.algorithms.ismcts import RisMcts
 from hanabi_search_plugin.cli import app
@@ -104,6 +107,35 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
     assert sorted(result.game for result in again) == [3, 4, 5, 6]
     assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
     assert recorded(tmp_path / "parts") == []
+
+
+@pytest.mark.parametrize("done", [False, True])
+def test_a_run_that_is_stopped_at_any_file_leaves_the_same_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, done: bool
+) -> None:
+    """The log, too: stopped before a file has its name, or right after."""
+    recorded(tmp_path / "whole")
+    whole, replace_file = kill_files.contents(tmp_path / "whole"), os.replace
+    for last in range(1, 8):
+        folder, left = tmp_path / str(last), last
+
+        def stop(source: Path, target: Path) -> None:
+            nonlocal left
+            left -= 1
+            if left or done:
+                replace_file(source, target)
+            if not left:
+                raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+            patched.setattr(os, "replace", stop)
+            recorded(folder)
+        recorded(folder)
+        assert kill_files.contents(folder) == whole
+    assert whole.keys() > {"log.jsonl", "about.json"}
+    (folder / "log.jsonl").write_bytes(b'{"games": 3, "fir')  # cut off by a version before
+    recorded(folder, games=8)
+    assert [json.loads(x)["first"] for x in (folder / "log.jsonl").open()] == [6]
 
 
 def test_more_games_are_added_to_a_folder(tmp_path: Path) -> None:

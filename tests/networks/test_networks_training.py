@@ -25,8 +25,15 @@ from hanabi_search_plugin import (
 from hanabi_search_plugin.cli import app, training_runs
 from hanabi_search_plugin.core.errors import CheckpointError
 from hanabi_search_plugin.networks.architectures import ARCHITECTURES, make_network
-from hanabi_search_plugin.networks.checkpoint import FORMAT, load_network, save_network
+from hanabi_search_plugin.networks.checkpoint import (
+    FORMAT,
+    load_network,
+    read_file,
+    save_network,
+    write_file,
+)
 from hanabi_search_plugin.networks.policy_of_network import network_policy
+from hanabi_search_plugin.networks.training import training_run
 from hanabi_search_plugin.networks.training.distillation import DistillationRun, distill
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
 from hanabi_search_plugin.networks.training.training_settings import Distillation, Learner
@@ -127,6 +134,36 @@ def learned(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )  # fmt: skip
     distill(settings, folder)
     return folder
+
+
+def test_parts_of_another_rounds_state_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also by a run that was finished when it was stopped."""
+    monkeypatch.setattr(training_run, "ROOM", 2000)
+    settings = Distillation(config=TINY, options=SMALL, iterations=2, games=8)
+    run = DistillationRun(settings, tmp_path)
+    run.iterate()
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(training_run, "remove", interrupt)
+        run.iterate()
+    assert {path.name[:7] for path in tmp_path.glob("state-*")} == {"state-1", "state-2"}
+    assert DistillationRun(settings, tmp_path).finished
+    assert {path.name[:7] for path in tmp_path.glob("state-*")} == {"state-2"}
+
+
+def interrupt(path: Path) -> None:
+    raise KeyboardInterrupt
+
+
+def test_the_same_content_gives_the_same_bytes(tmp_path: Path) -> None:
+    """The library keeps metadata in an order of chance."""
+    tensors = {"b": torch.arange(3, dtype=torch.uint8), "a": torch.ones(2)}
+    for number in range(20):
+        write_file(tmp_path / str(number), tensors, FORMAT, {"seed": 0})
+    assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
+    found, about = read_file(tmp_path / "0", FORMAT)
+    assert about == {"seed": 0} and found["b"].tolist() == [0, 1, 2]
 
 
 def test_a_network_learns_a_bot_in_seconds(learned: Path) -> None:

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray, View
 from hanabi_search_plugin.core.policy import EstimatingGuide, Memory
 from hanabi_search_plugin.core.require import unknown
-from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.hanabi.bots import action_rules as ops
 from hanabi_search_plugin.hanabi.bots import features, value_kernels
 from hanabi_search_plugin.hanabi.bots.compiled import Routines, _native

@@ -10,6 +10,7 @@ Letters: G games, T moves of the longest, D searched decisions, A actions, C car
 
 from __future__ import annotations
 
+import contextlib
 import json
 import zipfile
 from collections.abc import Callable, Sequence
@@ -20,13 +21,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.game import PAD
 from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.core.require import require_integer
-from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.evaluate import critics
 from hanabi_search_plugin.evaluation.journal import difference
+from hanabi_search_plugin.evaluation.locks import locked
 from hanabi_search_plugin.evaluation.match import GameResult, Match, deal_game, searching_seats
 from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
@@ -107,7 +109,7 @@ def record_games(
     ``policy`` is the name of what everybody plays without a search. The same ``seed`` gives the
     same files for any number of ``threads``. Games in files that are there already are not played
     again; ``on_game`` hears of the others. Raises ConfigError for bad numbers, where nobody
-    searches, and for a folder of other games.
+    searches, for a folder of other games and where another process records to it.
     """
     require_integer("games", games, 1)
     require_integer("threads", threads, 1)
@@ -116,37 +118,39 @@ def record_games(
         raise ConfigError("search must be one, got none: there would be nothing to record")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    _begin(folder, game, line_ups, policy, seed)
-    for number in range(-(-games // SHARD)):
-        todo = list(range(number * SHARD, min(games, (number + 1) * SHARD)))
-        path = _shard(folder, number)
-        if path.exists() and len(_read_shard(path)) >= len(todo):
-            continue
-        results: dict[int, GameResult] = {}
+    with locked(folder):
+        _begin(folder, game, line_ups, policy, seed)
+        for number in range(-(-games // SHARD)):
+            todo = list(range(number * SHARD, min(games, (number + 1) * SHARD)))
+            path = _shard(folder, number)
+            if path.exists() and len(_read_shard(path)) >= len(todo):
+                continue
+            results: dict[int, GameResult] = {}
 
-        def keep(result: GameResult, results: dict[int, GameResult] = results) -> None:
-            results[result.game] = result
-            if on_game is not None:
-                on_game(result)
+            def keep(result: GameResult, results: dict[int, GameResult] = results) -> None:
+                results[result.game] = result
+                if on_game is not None:
+                    on_game(result)
 
-        for turn, line_up in enumerate(line_ups):
-            mine = [i for i in todo if i % len(line_ups) == turn]
-            seat = searching_seats(line_up)[0]
-            Match(game, line_up, "policies", seat, seed).play(mine, threads, keep)
-        played = [results[i] for i in todo]
-        arrays = _packed(game, played, seed)
-        with atomic_write(path) as file:
-            np.savez_compressed(file, **{f.name: getattr(arrays, f.name) for f in fields(arrays)})
-        line = {
-            "games": len(played),
-            "first": todo[0],
-            "score": float(arrays.score.mean()),
-            "cpu_seconds": sum(result.cpu_seconds for result in played),
-            "rollouts": sum(result.rollouts for result in played),
-            "changed_moves": sum(result.changed_moves for result in played),
-        }
-        with (folder / LOG).open("a", encoding="utf-8") as log:
-            log.write(json.dumps(line) + "\n")
+            for turn, line_up in enumerate(line_ups):
+                mine = [i for i in todo if i % len(line_ups) == turn]
+                seat = searching_seats(line_up)[0]
+                Match(game, line_up, "policies", seat, seed).play(mine, threads, keep)
+            played = [results[i] for i in todo]
+            arrays = _packed(game, played, seed)
+            line = {
+                "games": len(played),
+                "first": todo[0],
+                "score": float(arrays.score.mean()),
+                "cpu_seconds": sum(result.cpu_seconds for result in played),
+                "rollouts": sum(result.rollouts for result in played),
+                "changed_moves": sum(result.changed_moves for result in played),
+            }
+            _log(folder, line)  # first: a file that is there is not played again
+            with atomic_write(path) as file:
+                np.savez_compressed(
+                    file, **{f.name: getattr(arrays, f.name) for f in fields(arrays)}
+                )
 
 
 def read_about(folder: str | Path) -> About:
@@ -233,6 +237,19 @@ def _begin(
     }
     with atomic_write(folder / ABOUT) as file:
         file.write(json.dumps(about, indent=1).encode() + b"\n")
+
+
+def _log(folder: Path, line: dict[str, Any]) -> None:
+    """Add a file's line to the log, in place of what was said of that file before."""
+    path = folder / LOG
+    lines = {}
+    for text in path.read_bytes().splitlines() if path.exists() else []:
+        with contextlib.suppress(ValueError, TypeError, KeyError):  # cut off, or not ours
+            one = json.loads(text)
+            lines[int(one["first"])] = one
+    lines[line["first"]] = line
+    with atomic_write(path) as file:
+        file.writelines(json.dumps(lines[first]).encode() + b"\n" for first in sorted(lines))
 
 
 def _packed(game: HanabiGame, played: list[GameResult], seed: int) -> SearchedGames:

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from safetensors.torch import save
 from torch import nn
 
+from hanabi_search_plugin.atomic_files import atomic_write, naming_errors, remove
 from hanabi_search_plugin.core.errors import CheckpointError, ConfigError
-from hanabi_search_plugin.evaluation.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.journal import difference
+from hanabi_search_plugin.evaluation.locks import lock_folder
 from hanabi_search_plugin.evaluation.progress import progress_bar
-from hanabi_search_plugin.networks.checkpoint import read_file
+from hanabi_search_plugin.networks.checkpoint import read_file, write_file
 from hanabi_search_plugin.networks.modules import to_device
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class TrainingRun(ABC):
 
     The folder gets the state, a line of metrics a round, and the network. ``settings`` (plain JSON
     types) must be the same when a run is resumed. Raises ConfigError where the folder holds a run
-    with other settings, CheckpointError where its state is damaged.
+    with other settings or another process trains in it, CheckpointError where its state is damaged.
     """
 
     form: str  # of the state file
@@ -85,6 +85,7 @@ class TrainingRun(ABC):
         self.network = to_device(network, device)
         self.trained = to_device(trained or network, device)
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock = lock_folder(self.folder)  # as long as the run lives
         groups = [(list(module.parameters()), peak) for module, peak in apart]
         known = {id(parameter) for parameters, _ in groups for parameter in parameters}
         rest = [x for x in self.trained.parameters() if id(x) not in known]
@@ -146,7 +147,8 @@ class TrainingRun(ABC):
         seconds = time.process_time() - began
         self.seconds += seconds
         row |= {"iteration": self.done, "rate": falling * self._rate, "seconds": seconds}
-        with (self.folder / METRICS).open("a", encoding="utf-8") as file:
+        path = self.folder / METRICS
+        with naming_errors(path), path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
         self._save()
         return row
@@ -173,15 +175,10 @@ class TrainingRun(ABC):
         names_of_parts = [PART.format(self.done, place) for place in range(1, len(others) + 1)]
         about = {"settings": self._settings, "done": self.done, "seconds": self.seconds}
         about |= {"parts": names_of_parts}
-        metadata = {"format": self.form, "about": json.dumps(about)}
         for name, part in zip(names_of_parts, others, strict=True):
-            with atomic_write(self.folder / name) as file:
-                file.write(save(part, {"format": self.form, "about": "{}"}))
-        with atomic_write(self.folder / STATE) as file:  # from here on it is the state
-            file.write(save(first, metadata))
-        for old in self.folder.glob(PART.format("*", "*")):
-            if old.name not in names_of_parts:
-                old.unlink()
+            write_file(self.folder / name, part, self.form, {})
+        write_file(self.folder / STATE, first, self.form, about)  # from here on it is the state
+        self._remove_parts(names_of_parts)
 
     def _load(self) -> None:
         path = self.folder / STATE
@@ -210,8 +207,15 @@ class TrainingRun(ABC):
                     state["step"] = state["step"] if self._fused else state["step"].cpu()
                     self.optimizer.state[parameter] = state
             self.done, self.seconds = int(about["done"]), float(about["seconds"])
+            self._remove_parts(about.get("parts", []))
         except (KeyError, TypeError, ValueError, RuntimeError):
             raise CheckpointError(f"{path}: expected the whole state of a run") from None
+
+    def _remove_parts(self, kept: Sequence[str]) -> None:
+        """Those of other rounds."""
+        for old in self.folder.glob(PART.format("*", "*")):
+            if old.name not in kept:
+                remove(old)
 
     def _cut_metrics(self) -> None:
         """Drop the lines of rounds that are to be done again."""

@@ -142,7 +142,10 @@ def _shared(name: str) -> Setting:
     """
     own = _by_search(name)
     first = next(iter(own.values()))
-    text = _each({search: one.text for search, one in own.items()})
+    texts = {search: one.text for search, one in own.items()}
+    text = _each(texts)
+    if len(set(texts.values())) == 1:
+        text = f"{text} ({', '.join(texts)})"
     if name not in DIFFERENT:
         return replace(first, text=text)
     defaults = _each({search: str(one.default) for search, one in own.items()}, between="; ")

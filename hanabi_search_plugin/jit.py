@@ -392,7 +392,7 @@ def _to_stderr(message: str) -> None:
 
 def _subject(function: Callable[..., Any], arguments: Sequence[Any]) -> str:
     """What a compilation is for, as "exact beliefs for 3 players"."""
-    what: str = function.__globals__.get("COMPILES", function.__qualname__)
+    what: str = function.__globals__.get("COMPILES", function.__name__)
     dims = arguments[0] if arguments else None
     if isinstance(dims, types.BaseTuple) and len(dims) and isinstance(dims[0], types.BaseTuple):
         return f"{what} for {len(dims[0])} players"  # the ``dims`` of hanabi.engine.layout
@@ -400,32 +400,37 @@ def _subject(function: Callable[..., Any], arguments: Sequence[Any]) -> str:
 
 
 class _Announcer(Protocol):
-    """Says that a kernel compiles: `start` and `stop` surround each outermost compilation."""
+    """Says that a kernel compiles: `start` and `stop` surround each outermost compilation.
 
-    def start(self, subject: str, kept: bool) -> None: ...
+    Several kernels may have one `subject`; `kernel` tells them apart.
+    """
+
+    def start(self, subject: str, kernel: str, kept: bool) -> None: ...
 
     def stop(self) -> None: ...
 
 
 class _Once:
-    """Writes one message for each subject of the process: most take several compilations."""
+    """Writes one message for each subject of the process, at the first of its kernels."""
 
     announced: ClassVar[set[str]] = set()
 
     def __init__(self, write: Callable[[str], object]) -> None:
         self._write = write
 
-    def start(self, subject: str, kept: bool) -> None:
+    def start(self, subject: str, kernel: str, kept: bool) -> None:
         if subject not in self.announced:
             self.announced.add(subject)
-            self._write(f"compiling {subject} ({_when(kept)})")
+            self._write(_news(subject, kernel, kept))
 
     def stop(self) -> None:
         pass
 
 
-def _when(kept: bool) -> str:
-    return "new here; kept for later runs" if kept else "in every process: cannot be kept"
+def _news(subject: str, kernel: str, kept: bool) -> str:
+    when = "new here; kept for later runs" if kept else "in every process: cannot be kept"
+    what = subject if subject == kernel else f"{subject}: {kernel}"
+    return f"compiling {what} ({when})"
 
 
 class _Spinner:
@@ -434,7 +439,7 @@ class _Spinner:
         self._shown = contextlib.ExitStack()
         self._lock = threading.Lock()  # the context may end while another thread compiles
 
-    def start(self, subject: str, kept: bool) -> None:
+    def start(self, subject: str, kernel: str, kept: bool) -> None:
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
         with self._lock:
@@ -442,7 +447,7 @@ class _Spinner:
             progress = Progress(
                 SpinnerColumn(), text, TimeElapsedColumn(), console=self._console, transient=True
             )
-            progress.add_task(f"compiling {subject} ({_when(kept)})", total=None)
+            progress.add_task(_news(subject, kernel, kept), total=None)
             self._shown.enter_context(progress)
             progress.refresh()  # inside another display, the first turn would come too late
 
@@ -476,7 +481,7 @@ class _Monitor(event.Listener):  # type: ignore[misc]  # Numba is untyped
             self._current = self.announcer
             kept = isinstance(dispatcher._cache, _KernelCache)
             subject = _subject(dispatcher.py_func, compilation.data["args"])
-            self._current.start(subject, kept)
+            self._current.start(subject, dispatcher.py_func.__name__, kept)
 
     def on_end(self, compilation: Any) -> None:
         if compilation.data["dispatcher"] not in _dispatchers:

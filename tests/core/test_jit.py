@@ -415,7 +415,7 @@ def test_news_says_what_is_compiled_and_for_how_many_players(package: Package) -
     output, errors = package.run(code)
     assert output.startswith("3 6 3 ")
     assert errors.splitlines() == [
-        "compiling sums for 2 players (new here; kept for later runs)",
-        "compiling sums for 3 players (new here; kept for later runs)",
+        "compiling sums for 2 players: total (new here; kept for later runs)",
+        "compiling sums for 3 players: total (new here; kept for later runs)",
     ]
     assert package.run(code)[1] == ""

@@ -105,6 +105,7 @@ def play_at(
             address,
             additional_headers={"Cookie": cookie},
             open_timeout=TIMEOUT,
+            close_timeout=1,
             max_size=LONGEST_MESSAGE,
         ) as socket:
             while games is None or bot.finished < games:

@@ -467,7 +467,7 @@ function remember() {
 
 function recall() {
   const found = /^#turn=(\d+)$/.exec(location.hash);
-  if (found) go(Number(found[1]) - 1);
+  go(found ? Number(found[1]) - 1 : state.turn);
 }
 
 function toggleTheme() {
@@ -506,11 +506,15 @@ function begin() {
   facts.push(game.policies ? "beliefs over " + [...new Set(game.policies)].join(", ") : "beliefs by hints and copies");
   at("subtitle").textContent = facts.join(" \u00b7 ");
   at("subtitle").title = at("subtitle").textContent;
-  const eyes = game.seat === null ? [null, ...game.players.keys()] : [game.seat];
-  at("eyes").replaceChildren(...eyes.map((seat) => html("button", {
-    type: "button", "data-eyes": String(seat), disabled: game.seat !== null, onclick: () => look(seat),
-    title: seat === null ? "All hands open (a)" : `What P${seat} sees (${seat})`,
-  }, seat === null ? "All" : `P${seat} sees`)));
+  const eyes = [null, ...game.players.keys()];
+  if (game.seat !== null) at("eyes").replaceChildren(`as P${game.seat} saw it`);
+  else {
+    at("eyes").classList.add("of-" + game.config.players);
+    at("eyes").replaceChildren(...eyes.map((seat) => html("button", {
+      type: "button", "data-eyes": String(seat), onclick: () => look(seat),
+      title: seat === null ? "All hands open (a)" : `What P${seat} sees (${seat})`,
+    }, seat === null ? "All" : [`P${seat}`, html("span", { class: "sees" }, " sees")])));
+  }
   const arrow = (d) => svg("svg", { viewBox: "0 0 12 12", "aria-hidden": "true" }, svg("path", { d }));
   at("first").append(arrow("M1 1h2v10H1ZM11 1v10L3.5 6Z"));
   at("previous").append(arrow("M9.5 1v10L2 6Z"));
@@ -545,7 +549,6 @@ function begin() {
   new ResizeObserver(drawCurve).observe(at("curve"));
   window.addEventListener("keydown", onKey);
   window.addEventListener("hashchange", recall);
-  draw();
   recall();
 }
 

@@ -216,7 +216,7 @@ function drawMiddle(game, turn, before) {
     html("dl", { class: "status" },
       html("dt", {}, "Score"),
       html("dd", { class: "score" }, String(turn.points),
-        html("span", {}, ` of ${turn.possible < most ? turn.possible + " still possible" : most}`)),
+        html("span", {}, ` of ${turn.possible < most ? turn.possible + " possible" : most}`)),
       html("dt", {}, "Hints"),
       html("dd", {}, tokens(turn.information, config.information_tokens, "hint"), String(turn.information)),
       html("dt", {}, "Lives"),

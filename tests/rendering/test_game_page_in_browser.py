@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hanabi_search_plugin.hanabi.files.game_document import as_seen_by
-from hanabi_search_plugin.rendering.game_page import write_page
+from hanabi_search_plugin.rendering.game_page import GamePage, write_page
 from tests.helpers.browser import chromium, complaints, requests, resize
-from tests.helpers.game_pages import HOSTILE, document_of
+from tests.helpers.game_pages import HOSTILE, document_of, random_game
 
 LEFT, RIGHT, HOME, END = "\ue012", "\ue014", "\ue011", "\ue010"  # WebDriver's names of keys
 
@@ -197,6 +199,24 @@ def test_hostile_names_are_text(open_page: Any) -> None:
     press(driver, "n")
     assert "<b>noted</b>" in text(driver, "#decision")
     assert driver.execute_script("return document.images.length") == 0
+
+
+def test_a_notebook_frames_the_page(driver: Any, tmp_path: Path) -> None:
+    from selenium.webdriver.common.by import By
+
+    game = random_game(("ann", "bob"))
+    shown = GamePage(replace(game, record=replace(game.record, actions=game.record.actions[:8])))
+    cell = tmp_path / "cell.html"
+    cell.write_text(f"<!doctype html><meta charset=utf-8>{shown._repr_html_()}", encoding="utf-8")
+    complaints(driver)
+    driver.get(cell.as_uri())
+    driver.switch_to.frame(driver.find_element(By.TAG_NAME, "iframe"))
+    driver.find_element(By.ID, "next").click()
+    press(driver, RIGHT)
+    assert text(driver, "#at") == "Turn 3 of 8"
+    driver.switch_to.default_content()
+    time.sleep(0.5)  # until the page has tried to put the turn into its address
+    assert complaints(driver) == []
 
 
 @pytest.mark.parametrize(("width", "height"), [(390, 844), (820, 1180), (1280, 800), (1760, 990)])

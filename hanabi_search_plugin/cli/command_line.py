@@ -276,6 +276,14 @@ def convert() -> Command:
 
 
 @app.command()
+def view() -> Command:
+    """A recorded game as a page for your browser: table, beliefs, what every move was worth."""
+    from hanabi_search_plugin.cli.view_command import view
+
+    return view
+
+
+@app.command()
 def decode() -> Command:
     """What observation vectors say. Options left out are worked out where they can be."""
     from hanabi_search_plugin.cli.decode import decode

@@ -96,6 +96,6 @@ def _rule(bomb: str | None) -> Bomb | None:
 
 
 def _opened(out: str) -> AbstractContextManager[IO[bytes]]:
-    from hanabi_search_plugin.evaluation.atomic_files import atomic_write
+    from hanabi_search_plugin.atomic_files import atomic_write
 
     return nullcontext(sys.stdout.buffer) if out == "-" else atomic_write(out)

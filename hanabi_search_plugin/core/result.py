@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from hanabi_search_plugin.core.errors import ContractError
+from hanabi_search_plugin.core.figures import blank_figure
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
+from hanabi_search_plugin.core.html_tables import html_table
 from hanabi_search_plugin.core.reprs import search_repr
+from hanabi_search_plugin.core.words import counted
 
 Reason = Literal[
     "improved",  # the search's move beats the blueprint's by more than the threshold
@@ -57,6 +61,65 @@ class SearchResult:
         for name in ("gain", "gain_stderr"):
             out[name] = None if out[name] != out[name] else out[name]
         return out
+
+    def plot(self, words: Callable[[int], str] = str) -> Any:
+        """A Matplotlib figure: the estimate of each move and its standard error, the best on top.
+
+        ``words`` names an action. Raises UnsupportedError without Matplotlib.
+        """
+        figure, axes = blank_figure("a plot of a decision", 7, 1 + 0.28 * len(self.actions))
+        order = self._best_first()[::-1]  # axes begin at the bottom
+        for place, index in enumerate(order.tolist()):
+            action = int(self.actions[index])
+            chosen, base = action == self.action, action == self.blueprint_action
+            mark = "*" if chosen else "D" if base else "o"
+            axes.errorbar(
+                self.mean[index],
+                place,
+                xerr=np.nan_to_num(self.stderr[index]),
+                marker=mark,
+                markersize=11 if chosen else 6,
+                color="C4" if chosen else "C0" if base else "0.4",
+                capsize=2,
+            )
+        axes.set_yticks(range(len(order)), [words(int(self.actions[index])) for index in order])
+        axes.set_xlabel("estimated return (star: the search's move, diamond: the blueprint's)")
+        axes.grid(axis="x", alpha=0.3)
+        axes.set_title(self._headline(), fontsize=10)
+        return figure
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the moves, the best first."""
+        rows = []
+        for index in self._best_first().tolist():
+            action = int(self.actions[index])
+            roles = {"search": self.action, "blueprint": self.blueprint_action}
+            mean, stderr = self.mean[index], self.stderr[index]
+            tried = not np.isnan(mean)
+            error = f" \u00b1 {stderr:.3f}" if tried and not np.isnan(stderr) else ""
+            rows.append(
+                (
+                    str(action),
+                    f"{mean:.3f}{error}" if tried else "not tried",
+                    f"{self.count[index]:,}",
+                    ", ".join(name for name, played in roles.items() if played == action),
+                )
+            )
+        chosen = [number for number, row in enumerate(rows) if int(row[0]) == self.action]
+        return html_table(
+            self._headline(), ("action", "estimated return", "rollouts", ""), rows, strong=chosen
+        )
+
+    def _best_first(self) -> IntArray:
+        """[M] rows, by mean; those that were never tried come last."""
+        means = np.where(np.isnan(self.mean), -np.inf, self.mean)
+        return np.argsort(-means, kind="stable")
+
+    def _headline(self) -> str:
+        what = f"action {self.action}: {self.reason}"
+        if self.action != self.blueprint_action:
+            what += f", gain {self.gain:+.3f} \u00b1 {self.gain_stderr:.3f}"
+        return f"{what}; {counted(self.rollouts, 'rollout')}, {counted(self.belief_size, 'world')}"
 
 
 def require_result(search: object, given: object, legal: BoolArray) -> SearchResult:

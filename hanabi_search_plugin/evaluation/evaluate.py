@@ -15,7 +15,9 @@ import numpy as np
 from hanabi_search_plugin.belief_agent import BeliefAgent
 from hanabi_search_plugin.core.agent import CutsRollouts, SearchAgent
 from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.core.figures import blank_figure
 from hanabi_search_plugin.core.game import FloatArray, Game, require_game
+from hanabi_search_plugin.core.html_tables import html_table
 from hanabi_search_plugin.core.policy import Blueprint, Value
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.words import counted
@@ -25,7 +27,7 @@ from hanabi_search_plugin.evaluation.journal import Checkpoint
 from hanabi_search_plugin.evaluation.match import GameResult, Match, Side, searching_seats
 from hanabi_search_plugin.evaluation.progress import progress_bar
 from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb, versions
-from hanabi_search_plugin.evaluation.summary import as_text
+from hanabi_search_plugin.evaluation.summary import HEADINGS, as_text, rows, title
 from hanabi_search_plugin.jit import compile_seconds
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
 
@@ -125,6 +127,38 @@ class Evaluation:
     def __repr__(self) -> str:
         games = counted(len(self.games), "game")
         return f"<Evaluation of {', '.join(self.names)}: {games}, mean {self.mean}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the table of ``print``."""
+        figures = self.to_dict()
+        lines = rows(figures)
+        return html_table(
+            title(figures, self.names),
+            HEADINGS,
+            [(line.title, *line.cells) for line in lines],
+            strong=[number for number, line in enumerate(lines) if line.strong],
+        )
+
+    def plot(self) -> Any:
+        """A Matplotlib figure: how often each score was reached, beside the baseline's.
+
+        Raises UnsupportedError without Matplotlib.
+        """
+        figure, axes = blank_figure("a plot of an evaluation", 7, 3.6)
+        sides = {"with search" if self.searched else "policies": self.scores}
+        if self.baseline is not None:
+            sides = {"baseline": self.baseline_scores} | sides
+        every = np.concatenate(list(sides.values()))
+        whole = len(every) > 0 and bool((every == np.round(every)).all())
+        edges = np.arange(every.min() - 0.5, every.max() + 1) if whole else 20
+        shares = [np.full(len(scores), 1 / max(len(scores), 1)) for scores in sides.values()]
+        axes.hist(list(sides.values()), bins=edges, weights=shares, label=list(sides))
+        axes.set_xlabel("score")
+        axes.set_ylabel("share of games")
+        axes.set_title(title(self.to_dict(), self.names), fontsize=10)
+        axes.grid(axis="y", alpha=0.3)
+        axes.legend()
+        return figure
 
     def to_frame(self) -> Any:
         """A pandas DataFrame with a row a game: docs/results.md names its columns.

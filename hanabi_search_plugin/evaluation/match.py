@@ -18,9 +18,11 @@ import numpy as np
 
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.game import PAD, Game, IntArray, Worlds
+from hanabi_search_plugin.core.html_tables import html_table
 from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.daemon_pool import DaemonPool
 from hanabi_search_plugin.evaluation.playing import play_game, self_play
 from hanabi_search_plugin.jit import compile_seconds
@@ -49,6 +51,29 @@ class GameResult:
     fallback_moves: int = 0  # decisions in which a search had too few worlds to search in
     depth: float | None = None  # of the trees it was decided by, the mean; None: no trees
     decisions: tuple[tuple[int, int, SearchResult], ...] = ()  # turn, seat, result; for ``on_game``
+
+    def _repr_html_(self) -> str:
+        """For notebooks: how it ended, and the searched decisions where they are kept."""
+        lives = "" if self.lives_left is None else f", {counted(self.lives_left, 'life', 'lives')}"
+        title = (
+            f"game {self.game}: score {self.score:g}{lives}, {counted(len(self.actions), 'move')}"
+        )
+        if self.searched_moves:
+            title += f", {self.changed_moves} of {self.searched_moves} searched moves changed"
+        rows = [
+            (
+                str(turn),
+                str(seat),
+                str(result.action),
+                str(result.blueprint_action),
+                f"{result.gain:+.3f} \u00b1 {result.gain_stderr:.3f}",
+                result.reason,
+            )
+            for turn, seat, result in self.decisions
+        ]
+        changed = [number for number, row in enumerate(rows) if row[2] != row[3]]
+        headings = ("turn", "seat", "action", "blueprint", "gain", "") if rows else ()
+        return html_table(title, headings, rows, strong=changed)
 
 
 def searching_seats(policies: Blueprint) -> list[int]:

@@ -1,4 +1,5 @@
-"""Hanabi for people to look at: as coloured text, and as a picture.
+"""Hanabi for people to look at: as coloured text, as a picture, and as a page for a browser.
 
-Its modules draw with rich and Pillow, so nothing that plays or searches imports them.
+Its modules draw with rich, Pillow and the files of ``web/``, so nothing that plays or searches
+imports them.
 """

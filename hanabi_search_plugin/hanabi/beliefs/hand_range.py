@@ -385,6 +385,23 @@ class HandRange:
         weigh_hands(self.hands, self.likelihood, self.known, self.unseen, weights)
         return weights
 
+    def marginals(self) -> FloatArray:
+        """[H, K] probability of each of the K identities in each slot; 0 in slots without a card.
+
+        Nothing is listed for it: pending slots hold any of what the others leave over.
+        """
+        kinds = self.game.config.max_score
+        chances = np.zeros((self.game.config.hand_size, kinds))
+        weights = self.weights()
+        total = weights.sum()
+        for slot in range(self.known):
+            cards = (self.hands >> (5 * slot)) & 31
+            chances[slot] = np.bincount(cards, weights, minlength=kinds) / total
+        unseen = self.unseen[:kinds]
+        left = unseen - chances.sum(axis=0)  # on average
+        chances[self.known : self.present] = left / max(int(unseen.sum()) - self.known, 1)
+        return chances
+
     @cached_property
     def blocks(self) -> FloatArray:
         """[K + 1] the total weight of all hands before each block of BLOCK hands, and of all."""

@@ -20,11 +20,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
+from hanabi_search_plugin.core.html_tables import html_table
 from hanabi_search_plugin.hanabi.engine.config import Bomb, HanabiConfig
-from hanabi_search_plugin.hanabi.engine.text import action_from_dict, action_to_dict
+from hanabi_search_plugin.hanabi.engine.layout import INFO, LIVES, PLAYED
+from hanabi_search_plugin.hanabi.engine.text import action_from_dict, action_to_dict, last_move
 from hanabi_search_plugin.hanabi.files.text_lines import text_lines
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 
 _SIZES = ("colors", "ranks", "hand_size", "information_tokens", "life_tokens")
 
@@ -44,6 +49,26 @@ class RecordedGame:
     seed: int | None = None
     policies: tuple[str, ...] | None = None  # a name a seat
     source: str = ""  # "file:line" it was read from
+
+    def _repr_html_(self) -> str:
+        """For notebooks: its moves, one a row. ``rendering.game_page.GamePage`` shows the table."""
+        rules = HanabiGame(self.config)
+        worlds = rules.from_decks([self.deck], first_player=self.first_player)
+        rows: list[tuple[str, ...]] = []
+        for number, action in enumerate(self.actions):
+            player = int(worlds.current_player[0])
+            if player < 0 or not worlds.legal[0, action]:
+                rows.append((str(number), "not legal", "", "", ""))
+                break
+            worlds.step(np.array([action]))
+            row = worlds.rows[0]
+            figures = (int(row[PLAYED]).bit_count(), row[INFO], row[LIVES])
+            rows.append((str(number), last_move(self.config, row), *map(str, figures)))
+        names = f", {', '.join(self.policies)}" if self.policies else ""
+        score = "" if self.score is None else f", score {self.score}"
+        return html_table(
+            f"game {self.game}{names}{score}", ("turn", "move", "points", "hints", "lives"), rows
+        )
 
 
 def read_games(path: str | Path) -> Iterator[RecordedGame]:

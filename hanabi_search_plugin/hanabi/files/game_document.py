@@ -1,0 +1,306 @@
+"""A game as one JSON document: what was on the table, seen, believed and searched at each turn.
+
+The page that shows a game (``rendering.game_page``) reads nothing else. Cards are named by their
+*order*, the place in the deck at which they were dealt, from 0; identities are ranks * colour +
+rank; slots, seats and turns count from 0, the oldest card first. Keys of the document:
+
+* ``format``: FORMAT;
+* ``config``: the sizes of the game, ``copies`` of each rank among them;
+* ``game``, ``seed``: the number in its file and what dealt it, or None;
+* ``players``: names, one a seat, "" where not recorded;
+* ``searched``: for each seat whether it has searched, so that its moves tell others nothing;
+* ``policies``: the names of the policies by which beliefs explain moves, one a seat; None: beliefs
+  are by hints and copies alone;
+* ``seat``: whose eyes the document is for; None: everybody's, and nothing is left out;
+* ``score``, ``finished``: at the end; the score is None where it is neither recorded nor certain;
+* ``actions``: what each action id does, as ``text.action_to_dict`` says it;
+* ``cards``: the identity of each card dealt, by order; None: ``seat`` never saw it;
+* ``turns``: the position before each move, and the last one. Of each:
+
+  * ``mover``: the seat to move; None: the game is over;
+  * ``points``, ``possible`` (the points that discards still allow), ``information``, ``lives``,
+    ``deck`` (cards left), ``fireworks`` (a height a colour);
+  * ``discards``: orders of discarded and misplayed cards, the first first;
+  * ``hands``: for each seat the orders of its cards;
+  * ``hints``: for each card of each hand [colours, ranks, told]: masks of what hints leave
+    possible, and 1 where a colour was told, plus 2 where a rank was;
+  * ``beliefs``: for each seat None, or ``slots`` (for each card the probability of every identity),
+    ``hands`` (in the support, or an upper bound), ``exact``, and ``recovered``: how often no hand
+    explained the partners' moves and their evidence was dropped;
+  * ``move``: None at the end, else ``action``, ``card`` (order; None for a hint), ``scored`` (None
+    for all but plays) and ``touched`` (orders);
+  * ``search``: None, or ``action``, ``blueprint_action``, ``gain``, ``gain_stderr``, ``reason``,
+    ``belief_size``, ``depth`` and ``note`` as a ``SearchResult`` has them, None where they were not
+    recorded, and ``moves``: for each legal move ``action``, ``mean`` (expected score), ``stderr``,
+    ``count`` (rollouts) and ``dropped`` (True where the search gave it up early).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.core.policy import Blueprint, UniformPolicy
+from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.layout import (
+    DECK_NEXT,
+    DECK_SIZE,
+    INFO,
+    LAST_CARD,
+    LAST_FLAGS,
+    LAST_TOUCHED,
+    LIVES,
+    NO_CARD,
+    PLAYED,
+    SCORED,
+    TOLD_COLOR,
+    TOLD_RANK,
+    TURN,
+)
+from hanabi_search_plugin.hanabi.engine.text import action_in_words, action_to_dict, why_illegal
+from hanabi_search_plugin.hanabi.files.annotated_games import AnnotatedGame, SearchedTurn
+from hanabi_search_plugin.hanabi.files.records import RecordedGame
+from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+
+FORMAT = "hanabi-search-plugin game 1"
+_DIGITS = 4  # of probabilities and scores
+
+
+def game_document(
+    game: AnnotatedGame,
+    blueprint: Blueprint | None = None,
+    names: Sequence[str] | None = None,
+    *,
+    on_turn: Callable[[int], None] | None = None,
+) -> dict[str, Any]:
+    """The document of a recorded game, for everybody's eyes.
+
+    Each seat's belief is exact, given that the others play ``blueprint``, whose ``names`` are one a
+    seat; the moves of seats that have searched are no evidence, and without a blueprint no move
+    is. ``on_turn`` hears how many turns are done. Raises RecordError for an illegal move.
+    """
+    record = game.record
+    config = replace(record.config, bomb=record.bomb or "keep", random_start_player=False)
+    rules = HanabiGame(config)
+    worlds = rules.from_decks([record.deck], first_player=record.first_player)
+    searched = _searching(game)
+    table = _Table(rules, worlds)
+    minds = _Minds(rules, worlds, blueprint, searched)
+    turns = []
+    for number, action in enumerate([*record.actions, None]):
+        turn = table.position() | {"beliefs": minds.beliefs(), "move": None, "search": None}
+        turns.append(turn)
+        if action is None:
+            break
+        mover = turn["mover"]
+        if mover is None or not worlds.legal[0, action]:
+            seat = 0 if mover is None else mover
+            words = action_in_words(config, seat, action)
+            why = why_illegal(config, worlds.rows[0], action)
+            raise RecordError(f'{record.source}: turn {number}: "{words}" is not legal: {why}')
+        event = worlds.step(np.array([action]))
+        turn["move"] = table.moved(mover, action)
+        if number in game.decisions:
+            turn["search"] = _search(game.decisions[number])
+        minds.observe(event)
+        if on_turn is not None:
+            on_turn(number + 1)
+    finished = turns[-1]["mover"] is None
+    return {
+        "format": FORMAT,
+        "config": _sizes(record),
+        "game": record.game,
+        "seed": record.seed,
+        "players": list(record.policies or [""] * config.players),
+        "searched": searched,
+        "policies": None if blueprint is None else list(names or map(repr, blueprint)),
+        "seat": None,
+        "score": _score(record, worlds, finished),
+        "finished": finished,
+        "actions": [action_to_dict(config, action) for action in range(config.num_actions)],
+        "cards": list(record.deck[: int(worlds.rows[0, DECK_NEXT])]),
+        "turns": turns,
+    }
+
+
+def as_seen_by(document: dict[str, Any], seat: int) -> dict[str, Any]:
+    """The document with nothing in it that ``seat`` did not see or know by its last turn.
+
+    The cards that it holds at the end are left out, and so are the others' beliefs and searches.
+    """
+    held = document["turns"][-1]["hands"][seat]
+    turns = [
+        turn
+        | {
+            "beliefs": [mind if p == seat else None for p, mind in enumerate(turn["beliefs"])],
+            "search": turn["search"] if turn["mover"] == seat else None,
+        }
+        for turn in document["turns"]
+    ]
+    cards = [None if order in held else card for order, card in enumerate(document["cards"])]
+    return document | {"seat": seat, "cards": cards, "turns": turns}
+
+
+class _Table:
+    """What is public, with the cards followed by their orders."""
+
+    def __init__(self, rules: HanabiGame, worlds: HanabiWorlds) -> None:
+        self.rules, self.worlds = rules, worlds
+        size = rules.config.hand_size
+        self.hands = [list(range(p * size, (p + 1) * size)) for p in range(rules.num_players)]
+        self.discards: list[int] = []
+        self.gone = [0] * rules.config.max_score  # copies discarded, by identity
+
+    def position(self) -> dict[str, Any]:
+        config, row = self.rules.config, self.worlds.rows[0]
+        every = (1 << config.ranks) - 1
+        fireworks = [
+            (int(row[PLAYED]) >> config.ranks * color & every).bit_count()
+            for color in range(config.colors)
+        ]
+        return {
+            "mover": int(row[TURN]) if row[TURN] >= 0 else None,
+            "points": sum(fireworks),
+            "possible": sum(self._reachable(color) for color in range(config.colors)),
+            "information": int(row[INFO]),
+            "lives": int(row[LIVES]),
+            "deck": int(row[DECK_SIZE] - row[DECK_NEXT]),
+            "fireworks": fireworks,
+            "discards": list(self.discards),
+            "hands": [list(hand) for hand in self.hands],
+            "hints": [self._hints(seat) for seat in range(config.players)],
+        }
+
+    def moved(self, mover: int, action: int) -> dict[str, Any]:
+        """The move that has just been played."""
+        row, what = self.worlds.rows[0], action_to_dict(self.rules.config, action)
+        move: dict[str, Any] = {"action": action, "card": None, "scored": None, "touched": []}
+        if "target" in what:
+            hand = self.hands[(mover + what["target"]) % self.rules.num_players]
+            touched = [card for i, card in enumerate(hand) if int(row[LAST_TOUCHED]) >> i & 1]
+            return move | {"touched": touched}
+        hand = self.hands[mover]
+        card = hand.pop(what["slot"])
+        if len(hand) < int((row[self.rules.hand_slots(mover)] != NO_CARD).sum()):
+            hand.append(int(row[DECK_NEXT]) - 1)
+        scored = bool(row[LAST_FLAGS] & SCORED)
+        if not scored:
+            self.discards.append(card)
+            self.gone[int(row[LAST_CARD])] += 1
+        return move | {"card": card, "scored": scored if what["type"] == "play" else None}
+
+    def _reachable(self, color: int) -> int:
+        """The height that a firework can still reach."""
+        config = self.rules.config
+        for rank in range(config.ranks):
+            if self.gone[config.ranks * color + rank] == config.copies[rank]:
+                return rank
+        return config.ranks
+
+    def _hints(self, seat: int) -> list[list[int]]:
+        config = self.rules.config
+        slots = self.rules.hand_slots(seat)
+        start = slots.start + config.players * config.hand_size
+        words = self.worlds.rows[0, start : start + len(self.hands[seat])].tolist()
+        return [
+            [
+                word & 31,
+                word >> 5 & 31,
+                int(bool(word & TOLD_COLOR)) + 2 * int(bool(word & TOLD_RANK)),
+            ]
+            for word in words
+        ]
+
+
+class _Minds:
+    """The belief of every seat over its own hand."""
+
+    def __init__(
+        self,
+        rules: HanabiGame,
+        worlds: HanabiWorlds,
+        blueprint: Blueprint | None,
+        searched: list[bool],
+    ) -> None:
+        policies = blueprint or (UniformPolicy(),) * rules.num_players
+        self.worlds = worlds
+        self.evidence = [blueprint is not None and not one for one in searched]
+        self.minds = [
+            HandBelief.start(rules, policies, worlds.view(seat))
+            for seat in range(rules.num_players)
+        ]
+
+    def observe(self, event: Any) -> None:
+        counts = self.evidence[int(event.player[0])]
+        self.minds = [
+            mind.update(event, self.worlds.view(seat), by_blueprint=counts)
+            for seat, mind in enumerate(self.minds)
+        ]
+
+    def beliefs(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "slots": np.round(mind.marginals()[: mind.present], _DIGITS).tolist(),
+                "hands": mind.size,
+                "exact": mind.exact,
+                "recovered": mind.recovered,
+            }
+            for mind in self.minds
+        ]
+
+
+def _searching(game: AnnotatedGame) -> list[bool]:
+    """For each seat whether it made a searched decision, or is named as a search: "vdb+sparta"."""
+    players, first = game.record.config.players, game.record.first_player
+    seats = {(first + turn) % players for turn in game.decisions}
+    named = game.record.policies or ("",) * players
+    return [seat in seats or "+" in named[seat] for seat in range(players)]
+
+
+def _search(move: SearchedTurn) -> dict[str, Any]:
+    most = max(move.count)
+    given_up = [move.depth is None and count < most for count in move.count]
+    return {
+        "action": move.action,
+        "blueprint_action": move.blueprint_action,
+        "gain": _rounded(move.gain),
+        "gain_stderr": _rounded(move.gain_stderr),
+        "reason": move.reason,
+        "belief_size": move.belief_size,
+        "depth": move.depth,
+        "note": move.note,
+        "moves": [
+            {
+                "action": action,
+                "mean": _rounded(mean),
+                "stderr": _rounded(stderr),
+                "count": count,
+                "dropped": dropped,
+            }
+            for action, mean, stderr, count, dropped in zip(
+                move.actions, move.mean, move.stderr, move.count, given_up, strict=True
+            )
+        ],
+    }
+
+
+def _score(record: RecordedGame, worlds: HanabiWorlds, finished: bool) -> int | None:
+    if record.score is not None or not finished:
+        return record.score
+    lost = not worlds.rows[0, LIVES]
+    return None if lost and record.bomb is None else int(worlds.returns[0, 0])
+
+
+def _sizes(record: RecordedGame) -> dict[str, Any]:
+    config = record.config
+    names = ("players", "colors", "ranks", "hand_size", "information_tokens", "life_tokens")
+    return {name: getattr(config, name) for name in names} | {"copies": list(config.copies)}
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, _DIGITS)

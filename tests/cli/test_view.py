@@ -1,0 +1,113 @@
+"""``hanabi-search view``: the page it writes, the browser it opens, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+import webbrowser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from hanabi_search_plugin.cli import app
+
+SMALL = ["--colors", "2", "--ranks", "3", "--hand-size", "2", "--policy", "smartbot"]
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def shown(page: Path) -> dict[str, Any]:
+    """The document of a page."""
+    text = page.read_text(encoding="utf-8")
+    found = re.search(r'<script type="application/json" id="document">(.*?)</script>', text, re.S)
+    assert found is not None
+    return dict(json.loads(found[1]))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two games and their trace."""
+    folder = tmp_path_factory.mktemp("games")
+    saved, trace = folder / "games.jsonl", folder / "trace.jsonl"
+    line = ["evaluate", *SMALL, "--search", "sparta", "--rollouts", "200", "--min-rollouts", "10"]
+    done = run(*line, "--games", 2, "--save", saved, "--trace", trace)
+    assert done.exit_code == 0, done.output
+    return saved, trace
+
+
+def test_a_page_of_a_game_with_its_decisions(files: tuple[Path, Path], tmp_path: Path) -> None:
+    saved, trace = files
+    out, document = tmp_path / "game.html", tmp_path / "game.json"
+    done = run(
+        "view", saved, "--trace", trace, "--game", 1, "--policy", "smartbot", "--out", out,
+        "--json", document,
+    )  # fmt: skip
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert f"written: {out}" in done.stdout.replace("\n", "")
+    content = shown(out)
+    assert content == json.loads(document.read_text())
+    assert content["game"] == 1 and content["policies"] == ["smartbot"] * 2
+    assert content["players"] == ["smartbot", "smartbot+sparta"]
+    lines = [json.loads(line) for line in trace.read_text().splitlines()]
+    searched = [number for number, turn in enumerate(content["turns"]) if turn["search"]]
+    assert searched == [line["turn"] for line in lines if line["game"] == 1] != []
+
+
+def test_without_a_trace_and_a_policy(files: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "game.html"
+    assert run("view", files[0], "--out", out).exit_code == 0
+    content = shown(out)
+    assert content["game"] == 0 and content["policies"] is None
+    assert not any(turn["search"] for turn in content["turns"])
+
+
+def test_a_page_of_one_seat(files: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "game.html"
+    assert run("view", files[0], "--seat", 1, "--out", out).exit_code == 0
+    content = shown(out)
+    assert content["seat"] == 1
+    held = content["turns"][-1]["hands"][1]
+    assert [order for order, card in enumerate(content["cards"]) if card is None] == held
+
+
+@pytest.mark.parametrize(
+    ("opens", "says"), [(True, "opened in your browser"), (False, "no browser was found")]
+)
+def test_by_default_it_opens_a_browser(
+    files: tuple[Path, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    opens: bool,
+    says: str,
+) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda url: asked.append(url) or opens)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    done = run("view", files[0])
+    assert done.exit_code == 0 and says in done.stdout
+    page = Path(unquote(urlparse(asked[0]).path))
+    assert page.is_relative_to(tmp_path) and shown(page)["game"] == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("--game 9", "expected the number of one of its 2 games, 0 to 1, got 9"),
+        ("--seat 2", "seat must be an integer from 0 to 1, got 2"),
+        ("--policy clever", "policy must be one of smartbot, "),
+        ("--policy smartbot,vdb,vdb", "policy must be one name or 2, one a seat"),
+        ("--trace /no/such/file", "/no/such/file: No such file or directory"),
+        ("--out /no/such/folder/x.html", "out must lie in a folder that exists"),
+    ],
+)
+def test_what_it_refuses(files: tuple[Path, Path], line: str, says: str) -> None:
+    done = run("view", files[0], *line.split())
+    assert done.exit_code == 2 and done.stdout == ""
+    assert done.stderr.startswith("hanabi-search: ") and done.stderr.count("\n") == 1
+    assert says in done.stderr

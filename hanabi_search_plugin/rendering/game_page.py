@@ -16,8 +16,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.atomic_files import atomic_write
+from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.hanabi.files.annotated_games import AnnotatedGame
 from hanabi_search_plugin.hanabi.files.game_document import game_document
 from hanabi_search_plugin.hanabi.files.records import RecordedGame

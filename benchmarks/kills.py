@@ -83,9 +83,12 @@ def started(case: Case, folder: Path, moments: Moments) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     sys.stdout.flush()
     sys.stderr.flush()
+    # Before the command has begun, a KeyboardInterrupt could be lost in what forks call.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     child = os.fork()
     if child == 0:
         _run(case, folder, moments)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     return child
 
 
@@ -102,6 +105,7 @@ def _run(case: Case, folder: Path, moments: Moments) -> NoReturn:
         sys.argv = ["hanabi-search", *case.words]
         moments.install()
         try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
             console_script()
             code = 0
         except SystemExit as end:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
-from weakref import WeakValueDictionary
 
 from hanabi_search_plugin.core.errors import ConfigError
 
@@ -26,13 +26,11 @@ class FolderLock:
     """Keeps other processes out of a folder for as long as it lives."""
 
     def __init__(self, handle: int) -> None:
-        self._handle = handle
-
-    def __del__(self) -> None:
-        os.close(self._handle)
+        weakref.finalize(self, os.close, handle)
 
 
-_held: WeakValueDictionary[tuple[int, int, int], FolderLock] = WeakValueDictionary()
+_Key = tuple[int, int, int]  # of a process, a device and an inode
+_held: weakref.WeakValueDictionary[_Key, FolderLock] = weakref.WeakValueDictionary()
 
 
 def lock_folder(folder: Path) -> FolderLock:

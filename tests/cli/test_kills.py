@@ -11,12 +11,22 @@ from pathlib import Path
 import pytest
 
 from benchmarks.kill_cases import CASES, resumable
+from benchmarks.kills import PAGE, Kill, page_table
+from benchmarks.pages import fill
 
 ROOT = Path(__file__).resolve().parents[2]
+RECORDED = "docs/results/kills.json"
 
 
 def test_every_command_that_goes_on_is_killed() -> None:
     assert {case.command for case in CASES} == set(resumable())
+
+
+def test_the_page_shows_the_recorded_kills() -> None:
+    kills = [Kill(**kill) for kill in json.loads((ROOT / RECORDED).read_text())["kills"]]
+    page = (ROOT / PAGE).read_text()
+    assert fill(page, {"kills": page_table(kills)}) == page
+    assert len(kills) >= 200 and not [kill for kill in kills if kill.wrong]
 
 
 def test_killed_commands_go_on_byte_for_byte(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ agents. What cannot go together says so itself, by a typed error, and is skipped
 
 from __future__ import annotations
 
-import dataclasses
 import importlib.util
 import inspect
 import pkgutil
@@ -18,26 +17,19 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-import numpy as np
 import pytest
 from shimmy import OpenSpielCompatibilityV0
 
 import hanabi_search_plugin as package
 from hanabi_search_plugin import algorithms, hanabi, wrappers
-from hanabi_search_plugin.beliefs.belief_model import Grounded
-from hanabi_search_plugin.beliefs.learned_belief import Learned
 from hanabi_search_plugin.beliefs.particles import Particles
-from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners
-from hanabi_search_plugin.cli.searches import SEARCHES, make_search
-from hanabi_search_plugin.core.agent import MakeBelief, SearchAgent, TeamSearch
+from hanabi_search_plugin.cli.searches import SEARCHES
+from hanabi_search_plugin.core.agent import TeamSearch
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import Game
-from hanabi_search_plugin.core.policy import Policy, UniformPolicy
-from hanabi_search_plugin.hanabi.beliefs.learned_partners import LearnedPartners, Recogniser
+from hanabi_search_plugin.core.policy import UniformPolicy
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-from hanabi_search_plugin.policies.callables import from_callable
-from hanabi_search_plugin.registry import load_policy
 from hanabi_search_plugin.testing import check_agent
 from hanabi_search_plugin.wrappers.openspiel import (
     OpenSpielDealtGame,
@@ -54,81 +46,19 @@ from tests.helpers.ecosystems import (
     without_wall,
 )
 from tests.helpers.made_policies import MADE
-from tests.helpers.small_networks import random_network
+from tests.helpers.small_agents import (
+    BELIEFS,
+    BUDGETS,
+    FULL,
+    KINDS,
+    PLAYERS,
+    SMALL,
+    agent_of,
+    search_of,
+    tried,
+)
 from tests.helpers.twins import Peeked, check_decisions
 from tests.wrappers.test_pettingzoo_games import OpenSpiel, TicTacToe
-
-PLAYERS = (2, 3, 4, 5)
-TINY: dict[str, Any] = {"hand_size": 2, "information_tokens": 3, "life_tokens": 2}
-SMALL = {  # PettingZoo's Hanabi has no fewer colours than players
-    players: HanabiGame(players=players, colors=players, ranks=3 if players == 2 else 2, **TINY)
-    for players in PLAYERS
-}
-FULL = {players: HanabiGame(players=players) for players in PLAYERS}
-
-BUDGETS: dict[str, Any] = {"rollouts": 12, "iterations": 8}
-"""What bounds a search; each must have one of them."""
-ALSO: dict[str, Any] = {"min_rollouts": 2, "threshold": 0.0, "max_range": 40, "depth": 2}
-"""What else is set, where it is not None by default."""
-
-
-# ------------------------------------------------------------------------------------ the rows
-
-
-def search_of(name: str) -> Any:
-    """The search of that name with a small budget."""
-    settings = SEARCHES[name].settings
-    wanted = {key: value for key, value in (BUDGETS | ALSO).items() if key in settings}
-    chosen = {key: value for key, value in wanted.items() if settings[key].default is not None}
-    return make_search(name, chosen, 1).search
-
-
-def valued() -> Policy:
-    """Plays by what it sees, and has values: for searches that cut rollouts short."""
-
-    def numbers(obs: Any) -> Any:
-        return np.cos(obs.reshape(len(obs), -1) @ np.arange(1.0, obs.size // len(obs) + 1))[:, None]
-
-    return from_callable(
-        lambda obs, mask: 9 * numbers(obs) * np.arange(mask.shape[1]),
-        returns="logits",
-        values=lambda obs, mask: numbers(obs),
-    )
-
-
-def tried(search: Any) -> Any:
-    """The search with rollouts to the end, for blueprints without values."""
-    cut = getattr(search, "depth", None) is not None
-    return dataclasses.replace(search, depth=None) if cut else search
-
-
-CANDIDATES = ("smartbot", "cautious", "random")
-
-
-def learned_partners(game: Game) -> MakeBelief:
-    candidates = tuple(load_policy(name, game) for name in CANDIDATES)
-    return LearnedPartners(candidates, Recogniser(random_network(outputs=3), CANDIDATES))
-
-
-BELIEFS: dict[str, Callable[[Game], MakeBelief]] = {
-    "Particles": lambda game: Particles(8),
-    "Learned": lambda game: Learned(Grounded(game)),
-    "UnknownPartners": lambda game: UnknownPartners(CANDIDATES, epsilon=0.01),
-    "LearnedPartners": learned_partners,
-}
-KINDS = (*SEARCHES, *BELIEFS)
-
-
-def agent_of(kind: str, game: Game, blueprint: Policy | None = None) -> SearchAgent:
-    """A search with the game's own belief, or SPARTA with the belief of that name."""
-    if kind in BELIEFS:
-        policy = blueprint or load_policy("smartbot", game)
-        return package.upgrade(policy, game, search_of("sparta"), belief=BELIEFS[kind](game))
-    search = search_of(kind)
-    if blueprint is not None:
-        return package.upgrade(blueprint, game, tried(search))
-    cut = getattr(search, "depth", None) is not None
-    return package.upgrade(valued() if cut else load_policy("smartbot", game), game, search)
 
 
 def test_every_search_of_the_package_is_a_row() -> None:

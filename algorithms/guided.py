@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hanabi_search_plugin.core.belief import Belief, WrappedBelief
 from hanabi_search_plugin.core.game import Event, View
-from hanabi_search_plugin.core.policy import Guide, Memory
+from hanabi_search_plugin.core.policy import Guide, Memory, observed, started
 
 
 class Guided(WrappedBelief):
@@ -25,11 +25,11 @@ class Guided(WrappedBelief):
     @classmethod
     def start(cls, inner: Belief, guide: Guide | None, evidence: bool) -> Guided:
         """Wrap ``inner`` at the first decision of a game, before any event."""
-        return cls(inner, guide, None if guide is None else guide.start(inner.view), evidence)
+        return cls(inner, guide, None if guide is None else started(guide, inner.view), evidence)
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> Guided:
         inner = self.inner.update(event, view, by_blueprint=by_blueprint and self.evidence)
         memory = self.guide_memory
         if self.guide is not None:
-            memory = self.guide.observe(view, event.seen_by(self.seat, self.game), memory)
+            memory = observed(self.guide, view, event.seen_by(self.seat, self.game), memory)
         return Guided(inner, self.guide, memory, self.evidence)

@@ -27,6 +27,7 @@ from hanabi_search_plugin.algorithms.guided import Guided
 from hanabi_search_plugin.algorithms.search_tree import Node, Nodes, Tree
 from hanabi_search_plugin.core.agent import WrapsBelief
 from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.capabilities import Redeterminizes
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import Game, View, Worlds
@@ -303,7 +304,14 @@ class TreeSearch(WrapsBelief):
         legal = view.legal
         if self.guide is None:
             return np.flatnonzero(legal[0]).tolist()
-        proposed = self.guide.proposed(view, legal, guide_memory)[0]
+        with asking(self.guide, view.player):
+            proposed = np.asarray(self.guide.proposed(view, legal, guide_memory))
+            if proposed.shape != legal.shape or (proposed & ~legal).any():
+                raise ContractError(
+                    f"{self.guide!r} must propose legal actions as bool {legal.shape}, got "
+                    f"{proposed.dtype} of shape {proposed.shape}: {proposed.tolist()}"
+                )
+        proposed = proposed[0]
         return np.flatnonzero(proposed if proposed.any() else legal[0]).tolist()
 
     def _enter_priors(
@@ -313,7 +321,13 @@ class TreeSearch(WrapsBelief):
         missing = [a for a in actions if a not in node.moves]
         if not missing or not isinstance(self.guide, EstimatingGuide):
             return False
-        expected = self.guide.estimates(view, view.legal, guide_memory)[0]
+        with asking(self.guide, view.player):
+            expected = np.asarray(self.guide.estimates(view, view.legal, guide_memory))[0]
+            if not np.isfinite(expected[missing]).all():
+                raise ContractError(
+                    f"{self.guide!r} must estimate the actions {missing} by finite numbers, got "
+                    f"{expected[missing].tolist()}"
+                )
         for a in missing:
             node.moves[a] = MoveStats.prior(self.prior_visits, float(expected[a]))
         return True

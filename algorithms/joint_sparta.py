@@ -245,6 +245,8 @@ class JointAgent(SearchAgent):
         queue = common.queue
         if searched:
             queue += (SearchedMove(common.public.turn, mover, action, common.public),)
+        if public.recovered > common.public.recovered and not public.keeps_ids:
+            queue = ()  # what waits is known by ids of before
         public, queue, rollouts, note = self._understand(public, queue)
         turn = int(view.current_player[0])
         likelihoods = common.likelihoods

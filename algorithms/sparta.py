@@ -20,7 +20,7 @@ from hanabi_search_plugin.core.agent import CutsRollouts
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import TooFewWorldsError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
-from hanabi_search_plugin.core.policy import moves_of
+from hanabi_search_plugin.core.policy import moves_of, preferences_of
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import (
     require_choice,
@@ -150,8 +150,8 @@ class Sparta(CutsRollouts):
         """[M] True for the moves that are tried."""
         if self.candidates is None or self.candidates >= len(actions):
             return np.ones(len(actions), dtype=np.bool_)
-        policy, view = belief.blueprint[belief.seat], belief.view
-        liked = policy.preferences(view, view.legal, belief.memory)[0, actions]
+        policy = belief.blueprint[belief.seat]
+        liked = preferences_of(policy, belief.view, belief.memory)[0, actions]
         liked[base] = np.inf
         tried = np.zeros(len(actions), dtype=np.bool_)
         tried[np.argsort(-liked, kind="stable")[: self.candidates]] = True

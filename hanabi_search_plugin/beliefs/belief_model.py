@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from hanabi_search_plugin.core.capabilities import PrivateTokens
-from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import PAD, Event, FloatArray, Game, IntArray, View
 from hanabi_search_plugin.core.policy import Memory
 
@@ -88,8 +88,15 @@ def weights_along(game: PrivateTokens, view: View, tokens: IntArray) -> FloatArr
 
 
 def draw(weights: FloatArray, u: FloatArray) -> IntArray:
-    """[n] tokens drawn by weights [n, V] with numbers u [n] in [0, 1); PAD where all are 0."""
+    """[n] tokens drawn by weights [n, V] with numbers u [n] in [0, 1); PAD where all are 0.
+
+    Raises ContractError for weights that are no finite numbers of at least 0.
+    """
     cumulative = np.cumsum(weights, axis=1)
+    right = np.isfinite(cumulative[:, -1]) & (weights >= 0).all(axis=1)
+    if not right.all():
+        got = weights[int(right.argmin())].tolist()
+        raise ContractError(f"a belief must draw tokens by finite weights of at least 0, got {got}")
     drawn = (cumulative > (u * cumulative[:, -1])[:, None]).argmax(axis=1)
     return np.where(cumulative[:, -1] > 0, drawn, PAD)
 

@@ -22,7 +22,7 @@ from hanabi_search_plugin.beliefs.tracked_worlds import (
 from hanabi_search_plugin.core.belief import ExplicitBelief
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.game import Event, FloatArray, Game, History, View, Worlds
-from hanabi_search_plugin.core.policy import Blueprint, Memory
+from hanabi_search_plugin.core.policy import Blueprint, Memory, observed, started
 from hanabi_search_plugin.core.require import require_share
 
 _log = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ class EnumeratedBelief(TrackedBelief, ExplicitBelief):
         view = one_view(view)
         tracked = track_deals(game, blueprint, view, max_worlds)
         assert isinstance(game, Enumerable)
-        memory = blueprint[view.player].start(view)
+        memory = started(blueprint[view.player], view)
         history = History(view.player, (view,))
         return cls(
             game, blueprint, history, tracked, memory, epsilon=epsilon, uncertainty=uncertainty,
@@ -110,7 +110,7 @@ class EnumeratedBelief(TrackedBelief, ExplicitBelief):
             )
         return EnumeratedBelief(
             self.game, self.blueprint, history, after,
-            self.blueprint[self.seat].observe(view, event, self.memory),
+            observed(self.blueprint[self.seat], view, event, self.memory),
             epsilon=self.epsilon, uncertainty=self.uncertainty, max_worlds=self.max_worlds,
             recovered=recovered, likelihoods=self.likelihoods + step.likelihoods,
         )  # fmt: skip

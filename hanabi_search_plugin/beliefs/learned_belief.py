@@ -16,10 +16,11 @@ from hanabi_search_plugin.beliefs.belief_model import BeliefModel, hidden_length
 from hanabi_search_plugin.beliefs.past_moves import PastMoves
 from hanabi_search_plugin.beliefs.tracked_worlds import one_view
 from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.capabilities import PrivateTokens, Replays
-from hanabi_search_plugin.core.errors import TooFewWorldsError, UnsupportedError
+from hanabi_search_plugin.core.errors import ContractError, TooFewWorldsError, UnsupportedError
 from hanabi_search_plugin.core.game import PAD, Event, FloatArray, History, IntArray, View, Worlds
-from hanabi_search_plugin.core.policy import Blueprint, Memory, take
+from hanabi_search_plugin.core.policy import Blueprint, Memory, observed, started, take
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.streams import Streams
@@ -133,7 +134,7 @@ class LearnedBelief(Belief):
             blueprint=blueprint,
             past=past,
             model_state=(0, model.start(view)),
-            own_memory=blueprint[seat].start(view),
+            own_memory=started(blueprint[seat], view),
             explain=explain,
             listed=listed if exact else None,
         )
@@ -183,7 +184,7 @@ class LearnedBelief(Belief):
             self,
             past=self.past.observe(event, view),
             model_state=(len(self.history.events), self.state) if read else self.model_state,
-            own_memory=self.blueprint[self.seat].observe(view, event, self.own_memory),
+            own_memory=observed(self.blueprint[self.seat], view, event, self.own_memory),
             listed=self.listed if by_blueprint or event.player[0] == self.seat else None,
             last_listing=self.__dict__.get("listing") or self.last_listing,
         )
@@ -225,7 +226,8 @@ class LearnedBelief(Belief):
             ask = min(often, MOST_DRAWS * n - drawn)
             if ask <= 0:
                 break
-            tokens = self.model.sample(self.view, self.state, rng, ask)
+            with asking(self.model, self.seat):
+                tokens = self._tokens(self.model.sample(self.view, self.state, rng, ask), ask)
             rows = np.zeros(ask, dtype=np.int64)
             tokens = tokens[self.game.agrees(self.view.select(rows), tokens)]
             good = np.ones(len(tokens), dtype=np.bool_)
@@ -241,6 +243,16 @@ class LearnedBelief(Belief):
                 f"expected {n}"
             )
         return tokens
+
+    def _tokens(self, given: object, n: int) -> IntArray:
+        """What the model drew. Raises ContractError unless it is whole numbers [n, K]."""
+        tokens, shape = np.asarray(given), (n, hidden_length(self.game, self.view))
+        if tokens.shape != shape or tokens.dtype.kind not in "iu":
+            raise ContractError(
+                f"{self.model!r} must draw integers of shape {shape}, got {tokens.dtype} of shape "
+                f"{tokens.shape}"
+            )
+        return tokens.astype(np.int64, copy=False)
 
     # ------------------------------------------------------------------------ worlds listed
 

@@ -19,9 +19,13 @@ from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArra
 from hanabi_search_plugin.core.policy import (
     Memory,
     Policy,
+    chances_of,
     join,
+    moves_of,
+    observed,
     require_policy,
     sample_actions,
+    started,
     take,
 )
 from hanabi_search_plugin.core.require import require_share
@@ -93,7 +97,7 @@ class Mixture(Policy):
         memory = {
             "weights": np.repeat(self.prior[None], n, axis=0),
             "drawn": np.full(n, UNKNOWN),
-            "minds": tuple(policy.start(view) for policy in self.candidates),
+            "minds": tuple(started(policy, view) for policy in self.candidates),
         }
         return self.with_chances(view, memory)
 
@@ -123,7 +127,7 @@ class Mixture(Policy):
             else:
                 mind = take(memory["minds"][k], rows)
                 seen = view.select(rows)
-                actions[rows] = self.candidates[k].act(seen, legal[rows], mind, stream)
+                actions[rows] = moves_of(self.candidates[k], seen, mind, stream)
             rng.state[rows] = stream.state
         return actions
 
@@ -135,7 +139,7 @@ class Mixture(Policy):
         for k in np.unique(drawn[drawn != UNKNOWN]).tolist():
             rows = np.flatnonzero(drawn == k)
             mind = take(memory["minds"][k], rows)
-            chance[rows] = self.candidates[k].probabilities(view.select(rows), legal[rows], mind)
+            chance[rows] = chances_of(self.candidates[k], view.select(rows), mind)
         return np.asarray(chance, dtype=np.float64)
 
     # --------------------------------------------------------------------------- for beliefs
@@ -159,7 +163,7 @@ class Mixture(Policy):
                 rows = np.flatnonzero(turn & (weights[:, k] > 0))
                 if len(rows):
                     mind = take(memory["minds"][k], rows)
-                    chance = policy.probabilities(view.select(rows), legal[rows], mind)
+                    chance = chances_of(policy, view.select(rows), mind)
                     chances[rows, k] = (1 - self.epsilon) * chance + self.epsilon * uniform[rows]
         return memory | {"chances": chances}
 
@@ -194,11 +198,11 @@ def posterior(weights: FloatArray, likelihoods: FloatArray) -> tuple[FloatArray,
 def _observed(policy: Policy, view: View, event: Event, mind: Memory, rows: BoolArray) -> Memory:
     """``policy.observe`` in the worlds of ``rows`` (bool [B]); elsewhere the memory may be old."""
     if rows.all() or not isinstance(mind, np.ndarray | list):  # such as what all worlds share
-        return policy.observe(view, event, mind)
+        return observed(policy, view, event, mind)
     at = np.flatnonzero(rows)
     if len(at) == 0:
         return mind
-    new = policy.observe(view.select(at), event.select(at), take(mind, at))
+    new = observed(policy, view.select(at), event.select(at), take(mind, at))
     order = len(at) + np.arange(len(rows))
     order[at] = np.arange(len(at))
     return take(join([new, mind]), order)

@@ -31,7 +31,15 @@ from hanabi_search_plugin.core.game import (
     IntArray,
     View,
 )
-from hanabi_search_plugin.core.policy import Blueprint, Memory, sample_actions, take
+from hanabi_search_plugin.core.policy import (
+    Blueprint,
+    Memory,
+    chances_of,
+    observed,
+    sample_actions,
+    started,
+    take,
+)
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_share
 from hanabi_search_plugin.core.rollout import likelihood, observe_all, start_memories
@@ -111,7 +119,7 @@ class ParticleBelief(TrackedBelief):
         tracked = _deal(game, blueprint, view, particles, tries, np.random.default_rng(seed))
         return cls(
             game, blueprint, History(view.player, (view,)), tracked,
-            blueprint[view.player].start(view), particles=particles, seed=seed, epsilon=epsilon,
+            started(blueprint[view.player], view), particles=particles, seed=seed, epsilon=epsilon,
             tries=tries,
         )  # fmt: skip
 
@@ -130,7 +138,7 @@ class ParticleBelief(TrackedBelief):
             after, recovered = self._recover(history, rng), recovered + 1
         return ParticleBelief(
             self.game, self.blueprint, history, self._resampled(after, rng),
-            self.blueprint[self.seat].observe(view, event, self.memory),
+            observed(self.blueprint[self.seat], view, event, self.memory),
             particles=self.particles, seed=self._seed, epsilon=self.epsilon, tries=self._tries,
             likelihoods=self.likelihoods + likelihoods, recovered=recovered,
         )  # fmt: skip
@@ -181,7 +189,7 @@ class ParticleBelief(TrackedBelief):
             chance = uniform
             if evidence:
                 policy, at = self.blueprint[actor], part.worlds.view(actor)
-                chance = policy.probabilities(at, at.legal, part.memories[actor])
+                chance = chances_of(policy, at, part.memories[actor])
                 chance, likelihoods = self._mixed(chance, uniform), len(part)
             actions = sample_actions(chance, Streams.spawn(rng, len(part)))
         elif evidence:

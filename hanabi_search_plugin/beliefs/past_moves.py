@@ -23,7 +23,17 @@ from hanabi_search_plugin.core.game import (
     View,
     Worlds,
 )
-from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy, join, memory_from, take
+from hanabi_search_plugin.core.policy import (
+    Blueprint,
+    Memory,
+    Policy,
+    chances_of,
+    join,
+    memory_from,
+    observed,
+    started,
+    take,
+)
 from hanabi_search_plugin.core.streams import Streams
 
 VIEWS_AT_ONCE = 512  # views of several turns that a policy is asked about in one call
@@ -56,7 +66,7 @@ class PastMoves:
         """
         seat, shown = view.player, _some_world(game, view)
         others = [p for p in range(game.num_players) if p != seat]
-        memories = {p: blueprint[p].start(shown.view(p)) for p in others}
+        memories = {p: started(blueprint[p], shown.view(p)) for p in others}
         public = {
             p: memory
             for p, memory in memories.items()
@@ -77,7 +87,7 @@ class PastMoves:
             self,
             history=self.history.append(event, view),
             public={
-                p: self.blueprint[p].observe(shown.view(p), event.seen_by(p, self.game), memory)
+                p: observed(self.blueprint[p], shown.view(p), event.seen_by(p, self.game), memory)
                 for p, memory in self.public.items()
                 if shown is not None
             },
@@ -132,19 +142,19 @@ class PastMoves:
         each = np.tile(tokens, (len(moves), 1))
         view = self.game.views_at(self.history, player, each, turns[move])
         memory = take(join([self.before[t] for t in turns]), move)
-        chance = self.blueprint[player].probabilities(view, view.legal, memory)
+        chance = chances_of(self.blueprint[player], view, memory)
         made = chance[np.arange(len(move)), actions[move]]
         return np.asarray(made.reshape(-1, n).prod(axis=0), dtype=np.float64)
 
     def _by_replay(self, player: int, moves: dict[int, int], tokens: IntArray) -> FloatArray:
         """[n] the probability of the moves (by turn) of ``player``, whatever its memory."""
         policy, again = self.blueprint[player], self._replayed(player, tokens)
-        made, memory = np.ones(len(tokens)), policy.start(again.views[0])
+        made, memory = np.ones(len(tokens)), started(policy, again.views[0])
         for t, event in enumerate(again.events):
             view = again.views[t]
             if t in moves:
-                made *= policy.probabilities(view, view.legal, memory)[:, moves[t]]
-            memory = policy.observe(again.views[t + 1], event, memory)
+                made *= chances_of(policy, view, memory)[:, moves[t]]
+            memory = observed(policy, again.views[t + 1], event, memory)
         return made
 
     def _replayed(self, player: int, tokens: IntArray) -> History:

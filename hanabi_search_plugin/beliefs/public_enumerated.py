@@ -50,6 +50,7 @@ class EnumeratedPublicBelief(PublicBelief):
     """
 
     game: Enumerable
+    keeps_ids = False  # they number what is left, and that is more without the evidence
 
     def __init__(
         self,

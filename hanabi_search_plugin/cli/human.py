@@ -33,8 +33,8 @@ quit         leave the game"""
 COMMANDS = ("moves", "advice", "undo", "help", "quit")
 
 
-class TakenBack(Exception):
-    """A person takes back the last move of its seat."""
+class TakenBack(BaseException):
+    """A person takes back the last move of its seat; no error, so nothing on the way keeps it."""
 
 
 class Left(Exception):

@@ -195,6 +195,22 @@ class Game(ABC):
         return {}
 
 
+def returns_of(worlds: Worlds) -> FloatArray:
+    """[B, P] the returns of ``worlds``. Raises ContractError unless they are finite."""
+    returns = np.asarray(worlds.returns)
+    shape = (len(worlds), worlds.game.num_players)
+    if returns.shape != shape or returns.dtype.kind not in "fiub":
+        raise ContractError(
+            f"{worlds.game!r} must give returns as numbers of shape {shape}, got {returns.dtype} "
+            f"of shape {returns.shape}"
+        )
+    right = np.isfinite(returns).all(axis=1)
+    if not right.all():
+        got = returns[int(right.argmin())].tolist()
+        raise ContractError(f"{worlds.game!r} must give finite returns, one a seat, got {got}")
+    return returns.astype(np.float64, copy=False)
+
+
 def as_actions(actions: object, worlds: int) -> IntArray:
     """A copy of ``actions``, [worlds] int64. Raises IllegalActionError for other things."""
     given = np.array(actions)

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import (
     BoolArray,
@@ -143,11 +144,27 @@ class Policy(ABC):
 
 
 Blueprint = tuple[Policy, ...]  # one policy per seat
+TOLERANCE = 1e-5  # that probabilities may miss a sum of 1 by: those of float32 networks do
 
 
 def sample_actions(chance: FloatArray, rng: Streams) -> IntArray:
-    """Actions [B] drawn from probabilities [B, A]; takes one draw per world from ``rng``."""
+    """Actions [B] drawn from probabilities [B, A]; takes one draw per world from ``rng``.
+
+    Raises ContractError for what are no numbers [B, A], for numbers below 0 and for rows that do
+    not sum to 1.
+    """
+    if np.ndim(chance) != 2 or np.asarray(chance).dtype.kind not in "fiub":
+        raise ContractError(
+            f"probabilities must be numbers [B, A], got {np.asarray(chance).dtype} of shape "
+            f"{np.shape(chance)}"
+        )
     cumulative = np.cumsum(chance, axis=1)
+    right = (abs(cumulative[:, -1] - 1.0) <= TOLERANCE) & (chance >= 0.0).all(axis=1)
+    if not right.all():
+        raise ContractError(
+            "probabilities must be numbers of at least 0 that sum to 1, got "
+            f"{chance[int(right.argmin())].tolist()}"
+        )
     draw = rng.uniform() * cumulative[:, -1]
     return np.asarray((cumulative > draw[:, None]).argmax(axis=1), dtype=np.int64)
 
@@ -167,10 +184,74 @@ class UniformPolicy(Policy):
         return np.asarray(legal / legal.sum(axis=1, keepdims=True), dtype=np.float64)
 
 
+# What policies answer comes in here, and is checked before anything is made of it.
+
+
+def started(policy: Policy, view: View) -> Memory:
+    """[B] the memory of ``policy`` at its first view. Raises as ``asking``."""
+    with asking(policy, view.player):
+        return policy.start(view)
+
+
+def observed(policy: Policy, view: View, event: Event, memory: Memory) -> Memory:
+    """[B] the memory of ``policy`` after an event. Raises as ``asking``."""
+    with asking(policy, view.player):
+        return policy.observe(view, event, memory)
+
+
 def moves_of(policy: Policy, view: View, memory: Memory, rng: Streams) -> IntArray:
-    """[B] what ``policy``, which is to move, plays. Raises as ``require_moves``."""
+    """[B] what ``policy``, which is to move, plays. Raises as ``require_moves`` and ``asking``."""
     legal = view.legal
-    return require_moves(policy, policy.act(view, legal, memory, rng), legal)
+    with asking(policy, view.player):
+        return require_moves(policy, policy.act(view, legal, memory, rng), legal)
+
+
+def chances_of(policy: Policy, view: View, memory: Memory) -> FloatArray:
+    """[B, A] the probabilities of ``policy``, which is to move.
+
+    Raises ContractError unless they are numbers of at least 0 that sum to 1, none of them of an
+    illegal action, and as ``asking``; UnsupportedError where it does not give any.
+    """
+    legal = view.legal
+    with asking(policy, view.player):
+        given = policy.probabilities(view, legal, memory)
+        chance = _numbers(policy, "give probabilities as", given, legal.shape)
+        right = (chance >= 0).all(axis=1) & (abs(chance.sum(axis=1) - 1.0) <= TOLERANCE)
+        right &= (chance <= TOLERANCE).all(axis=1, where=~legal)
+        right |= ~legal.any(axis=1)  # not to move there
+        if not right.all():
+            b = int(right.argmin())
+            raise ContractError(
+                f"{policy!r} must give probabilities of at least 0 that sum to 1 over the legal "
+                f"actions {np.flatnonzero(legal[b]).tolist()}, got {chance[b].tolist()}"
+            )
+        return chance
+
+
+def preferences_of(policy: Policy, view: View, memory: Memory) -> FloatArray:
+    """[B, A] how ``policy``, which is to move, likes the actions.
+
+    Raises ContractError for what are no numbers and for nan of a legal action, and as ``asking``;
+    UnsupportedError where it ranks no moves.
+    """
+    legal = view.legal
+    with asking(policy, view.player):
+        given = policy.preferences(view, legal, memory)
+        liked = _numbers(policy, "prefer actions by", given, legal.shape)
+        if np.isnan(liked, where=legal, out=np.zeros(liked.shape, dtype=np.bool_)).any():
+            raise ContractError(f"{policy!r} must prefer actions by numbers, got {liked.tolist()}")
+        return liked
+
+
+def _numbers(policy: object, what: str, given: object, shape: tuple[int, ...]) -> FloatArray:
+    """``given`` as floats of this shape. Raises ContractError for other things."""
+    numbers = np.asarray(given)
+    if numbers.dtype.kind not in "fiub" or numbers.shape != shape:
+        raise ContractError(
+            f"{policy!r} must {what} numbers of shape {shape}, got {numbers.dtype} of shape "
+            f"{numbers.shape}"
+        )
+    return numbers.astype(np.float64, copy=False)
 
 
 def require_moves(policy: Policy, given: object, legal: BoolArray) -> IntArray:
@@ -197,9 +278,9 @@ def require_moves(policy: Policy, given: object, legal: BoolArray) -> IntArray:
 
 def memory_from(policy: Policy, history: History) -> Memory:
     """The memory of ``policy`` at the end of a history."""
-    memory = policy.start(history.views[0])
+    memory = started(policy, history.views[0])
     for event, view in zip(history.events, history.views[1:], strict=True):
-        memory = policy.observe(view, event, memory)
+        memory = observed(policy, view, event, memory)
     return memory
 
 
@@ -230,6 +311,20 @@ def require_policy(given: object, expected: str) -> None:
 
 
 # ------------------------------------------------------------- what only some searches ask for
+
+
+def values_of(policy: Value, view: View, memory: Memory) -> FloatArray:
+    """[B] what ``policy`` says is still to come. Raises ContractError unless that is finite."""
+    with asking(policy, view.player):
+        return require_values(policy, policy.value(view, memory), len(view))
+
+
+def require_values(policy: Value, given: object, size: int) -> FloatArray:
+    """``given`` as values [size]. Raises ContractError unless they are finite numbers."""
+    values = _numbers(policy, "give values as", given, (size,))
+    if not np.isfinite(values).all():
+        raise ContractError(f"{policy!r} must give finite values, got {values.tolist()}")
+    return values
 
 
 Combination = Literal["sum", "mean", "central", "mover"]

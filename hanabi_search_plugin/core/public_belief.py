@@ -36,6 +36,7 @@ class PublicBelief(ABC):
     game: Game
     blueprint: Blueprint
     turn: int  # events since the first decision
+    keeps_ids: bool = True  # False if ids of earlier turns mean other infostates once it recovers
 
     def __repr__(self) -> str:
         notes = "".join(f", {note}" for note in self.caveats())

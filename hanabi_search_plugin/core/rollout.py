@@ -14,17 +14,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.capabilities import CompilesRollouts
 from hanabi_search_plugin.core.errors import UnsupportedError
-from hanabi_search_plugin.core.game import SKIP, Event, FloatArray, IntArray, Worlds
+from hanabi_search_plugin.core.game import (
+    SKIP,
+    Event,
+    FloatArray,
+    IntArray,
+    Worlds,
+    returns_of,
+)
 from hanabi_search_plugin.core.policy import (
     Blueprint,
     Combination,
     Memory,
     Policy,
     Value,
+    chances_of,
     moves_of,
+    observed,
+    require_values,
+    started,
     take,
+    values_of,
 )
 from hanabi_search_plugin.core.streams import Streams
 
@@ -84,8 +97,7 @@ def likelihood(
 
     ``memory`` [B] is the policy's. Raises UnsupportedError where it gives no probabilities.
     """
-    view = worlds.view(seat)
-    chance = policy.probabilities(view, view.legal, memory)
+    chance = chances_of(policy, worlds.view(seat), memory)
     return np.asarray(chance[np.arange(len(worlds)), actions], dtype=np.float64)
 
 
@@ -146,12 +158,14 @@ def remaining_return(
     combine = _value_combination(blueprint, seat)
     policy = blueprint[seat]
     if isinstance(policy, Value) and policy.critic_id and all(each is policy for each in blueprint):
-        return policy.world_value(worlds, memories, seat)
+        with asking(policy, seat):
+            given = policy.world_value(worlds, memories, seat)
+            return require_values(policy, given, len(worlds))
     if combine == "mover":
         return _values_of_movers(worlds, blueprint, memories)
     asked = [seat] if combine == "central" else range(len(blueprint))
     values = [
-        policy.value(worlds.view(p), memories[p])
+        values_of(policy, worlds.view(p), memories[p])
         for p, policy in enumerate(blueprint)
         if p in asked and isinstance(policy, Value)
     ]
@@ -173,7 +187,7 @@ def _values_of_movers(
     for p in np.unique(current).tolist():
         policy, rows = blueprint[p], np.flatnonzero(current == p)
         assert isinstance(policy, Value)  # by ``_value_combination``
-        values[rows] = policy.value(worlds.view(p).select(rows), take(memories[p], rows))
+        values[rows] = values_of(policy, worlds.view(p).select(rows), take(memories[p], rows))
     return values
 
 
@@ -229,7 +243,7 @@ def rollout(
             played = policy.play_rollouts(worlds, blueprint, memories, rng, depth)
             if played is not None:
                 return played
-    returns = worlds.returns.copy()
+    returns = returns_of(worlds).copy()
     alive = np.flatnonzero(~worlds.terminal)
     worlds, rng = worlds.select(alive), rng.select(alive)
     memories = tuple(take(memory, alive) for memory in memories)
@@ -241,13 +255,13 @@ def rollout(
         ended = worlds.terminal
         if ended.any():
             done, on = np.flatnonzero(ended), np.flatnonzero(~ended)
-            returns[alive[done]] = worlds.select(done).returns
+            returns[alive[done]] = returns_of(worlds.select(done))
             alive, worlds, rng = alive[on], worlds.select(on), rng.select(on)
             memories = tuple(take(memory, on) for memory in memories)
             actors, actions = actors[on], actions[on]
         memories = observe_all(worlds, actors, actions, blueprint, memories)
         moves += 1
-    returns[alive] = worlds.returns
+    returns[alive] = returns_of(worlds)
     return Rollout(returns, alive, worlds, memories, rng)
 
 
@@ -274,7 +288,7 @@ def choose(
 
 def start_memories(worlds: Worlds, blueprint: Blueprint) -> tuple[Memory, ...]:
     """Each seat's memory [B] at the start of a game."""
-    return tuple(policy.start(worlds.view(p)) for p, policy in enumerate(blueprint))
+    return tuple(started(policy, worlds.view(p)) for p, policy in enumerate(blueprint))
 
 
 def observe_all(
@@ -291,7 +305,7 @@ def observe_all(
     event = Event(actors, actions)
     game = worlds.game
     return tuple(
-        policy.observe(worlds.view(p), event.seen_by(p, game), memory)
+        observed(policy, worlds.view(p), event.seen_by(p, game), memory)
         for p, (policy, memory) in enumerate(zip(blueprint, memories, strict=True))
     )
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hanabi_search_plugin.core.game import PAD, FloatArray, IntArray, Worlds
+from hanabi_search_plugin.core.blame import at
+from hanabi_search_plugin.core.game import PAD, FloatArray, IntArray, Worlds, returns_of
 from hanabi_search_plugin.core.policy import Blueprint, take
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
@@ -51,24 +52,28 @@ def self_play(worlds: Worlds, blueprint: Blueprint, rng: Streams) -> Played:
     moves: list[IntArray] = []
     alive = np.arange(games)
     worlds, rng = worlds.select(alive), rng.select(alive)
-    memories = start_memories(worlds, blueprint)
+    with at("turn", 0):
+        memories = start_memories(worlds, blueprint)
     while len(alive):
         actors = worlds.current_player
-        actions = choose(worlds, blueprint, memories, rng)
+        with at("turn", len(moves)):
+            actions = choose(worlds, blueprint, memories, rng)
         moves.append(np.full(games, PAD))
         moves[-1][alive] = actions
         worlds.step(actions)
         ended = worlds.terminal
         if ended.any():
             done = np.flatnonzero(ended)
-            returns[alive[done]] = worlds.returns[done]
+            with at("turn", len(moves)):
+                returns[alive[done]] = returns_of(worlds.select(done))
             for name, values in game.outcome(worlds).items():
                 outcome[name][alive[done]] = values[done]
             on = np.flatnonzero(~ended)
             alive, worlds, rng = alive[on], worlds.select(on), rng.select(on)
             memories = tuple(take(memory, on) for memory in memories)
             actors, actions = actors[on], actions[on]
-        memories = observe_all(worlds, actors, actions, blueprint, memories)
+        with at("turn", len(moves)):
+            memories = observe_all(worlds, actors, actions, blueprint, memories)
     return Played(returns, np.stack(moves, axis=1), outcome)
 
 
@@ -124,7 +129,10 @@ class RunningGame:
         """Play a move of the seat that is to move."""
         event = self.worlds.step(np.array([action]))
         self.number += 1
-        if not self.over:
+        if self.over:
+            with at("turn", self.number):
+                returns_of(self.worlds)
+        else:
             for p, seat in enumerate(self.seats):
                 seat.observe(self.worlds.view(p), event)
 

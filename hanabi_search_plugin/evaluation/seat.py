@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from hanabi_search_plugin.core.agent import SearchAgent
+from hanabi_search_plugin.core.blame import at
 from hanabi_search_plugin.core.game import Event, History, View
-from hanabi_search_plugin.core.policy import Memory, Policy, moves_of
+from hanabi_search_plugin.core.policy import Memory, Policy, moves_of, observed, started
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
 
@@ -36,12 +38,16 @@ class SeatedPolicy:
 
     def start(self, view: View) -> None:
         """Begin a game at the seat's first view."""
-        self.memory = self.policy.start(view)
+        with at("turn", 0):
+            self.memory = self.policy.start(view) if self.searches else started(self.policy, view)
         self.views_seen = 1
 
     def observe(self, view: View, event: Event) -> None:
         """Take in a move, and what the seat sees after it. Others' hidden actions are left out."""
-        self.memory = self.policy.observe(view, event.seen_by(view.player, view.game), self.memory)
+        seen = event.seen_by(view.player, view.game)
+        observe = self.policy.observe if self.searches else partial(observed, self.policy)
+        with at("turn", self.views_seen):
+            self.memory = observe(view, seen, self.memory)
         self.views_seen += 1
 
     def follow(self, history: History) -> None:
@@ -58,11 +64,12 @@ class SeatedPolicy:
         (one 64-bit draw). From a stream any other policy draws itself, and one draw seeds a search.
         """
         self.last_result = None
-        if isinstance(self.policy, SearchAgent):
+        with at("turn", self.views_seen - 1), at("seat", view.player):
+            if not isinstance(self.policy, SearchAgent):
+                stream = rng if isinstance(rng, Streams) else Streams.spawn(rng, 1)
+                return int(moves_of(self.policy, view, self.memory, stream)[0])
             if isinstance(rng, Streams):
                 (self.last_result,) = self.policy.decide_all(self.memory, rng)
             else:
                 self.last_result = self.policy.decide(self.memory[0], rng)
             return self.last_result.action
-        stream = rng if isinstance(rng, Streams) else Streams.spawn(rng, 1)
-        return int(moves_of(self.policy, view, self.memory, stream)[0])

@@ -29,7 +29,7 @@ from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.networks.checkpoint import read_file, write_file
 from hanabi_search_plugin.networks.encodings.featurizers import BeliefInputs
 from hanabi_search_plugin.networks.encodings.network_encoding import FREE
-from hanabi_search_plugin.networks.modules import as_tensor, digest_of, to_device
+from hanabi_search_plugin.networks.modules import as_tensor, digest_of, seeded, to_device
 from hanabi_search_plugin.networks.nets.belief_net import BeliefNet, cross_entropy, masked
 
 FORMAT = "hanabi-search-plugin belief 1"
@@ -137,6 +137,7 @@ def save_belief(
     write_file(path, content, FORMAT, about)
 
 
+@seeded(0)  # modules are made with random weights, which the file's replace
 def load_belief(
     path: str | Path, game: Game, *, mask: bool = True, device: str = "cpu"
 ) -> NetworkBelief:

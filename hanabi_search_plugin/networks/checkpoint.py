@@ -20,7 +20,7 @@ from hanabi_search_plugin.core.errors import CheckpointError, HanabiSearchError
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.networks.architectures import ARCHITECTURES, name_of
 from hanabi_search_plugin.networks.encodings.network_encoding import difference_of
-from hanabi_search_plugin.networks.modules import Network, to_device
+from hanabi_search_plugin.networks.modules import Network, seeded, to_device
 from hanabi_search_plugin.networks.nets.critic_net import Critic
 
 FORMAT = "hanabi-search-plugin network 1"
@@ -67,6 +67,7 @@ def save_network(
     write_file(path, content, FORMAT, about)
 
 
+@seeded(0)  # modules are made with random weights, which the file's replace
 def load_network(
     path: str | Path, config: HanabiConfig | None = None, *, device: str = "cpu"
 ) -> Loaded:

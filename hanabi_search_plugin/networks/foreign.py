@@ -29,7 +29,7 @@ from torch import nn
 from hanabi_search_plugin.core.errors import CheckpointError
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.encoding import sections
-from hanabi_search_plugin.networks.modules import Output, to_device
+from hanabi_search_plugin.networks.modules import Output, seeded, to_device
 from hanabi_search_plugin.networks.nets.split_nets import PublicLSTM
 
 Tensor = Any  # torch.Tensor
@@ -86,6 +86,7 @@ class PublicQ(PublicLSTM):
         self.head = QHead(hidden, config.num_actions, values, waits)
 
 
+@seeded(0)  # modules are made with random weights, which the file's replace
 def load_foreign(
     path: str | Path,
     config: HanabiConfig | None = None,

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View, Worlds
 from hanabi_search_plugin.core.policy import (
     Blueprint,
@@ -167,6 +167,8 @@ class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
     def _logits(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
         """[B, A], -inf where a move is not legal."""
         logits = self._decide(view, memory, lambda output, part: output.logits)
+        if np.isnan(logits).any():
+            raise ContractError(f"{self!r} must give logits that are numbers, got nan")
         return np.where(legal, logits, -np.inf)
 
     def _decide(

@@ -16,7 +16,14 @@ from hanabi_search_plugin.core.errors import (
     IllegalActionError,
     UnsupportedError,
 )
-from hanabi_search_plugin.core.game import Game, IntArray, View, Worlds, require_game
+from hanabi_search_plugin.core.game import (
+    Game,
+    IntArray,
+    View,
+    Worlds,
+    require_game,
+    returns_of,
+)
 from hanabi_search_plugin.core.plain_game import PlainGame
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.testing.check_tools import (
@@ -104,15 +111,11 @@ def _check_position(
     ``shapes`` are those of a row of each player's encodings, as far as they were seen.
     """
     n, name = len(worlds), game.name
-    current, legal, returns = worlds.current_player, worlds.legal, worlds.returns
+    current, legal, returns = worlds.current_player, worlds.legal, returns_of(worlds)
     require(current.shape == (n,), f"{name}: current_player must be [B], got {current.shape}")
     require(
         legal.shape == (n, game.num_actions) and legal.dtype == np.bool_,
         f"{name}: legal must be bool [B, A], got {legal.dtype} {legal.shape}",
-    )
-    require(
-        returns.shape == (n, game.num_players),
-        f"{name}: returns must be [B, P], got {returns.shape}",
     )
     require(
         np.array_equal(legal.any(axis=1), ~worlds.terminal),
@@ -186,13 +189,13 @@ def _check_step(game: Game, worlds: Worlds, actions: IntArray) -> Worlds:
     )
     require(joint(worlds) == before, f"{name}: stepping a copy changed the original")
     other.step(actions)
-    after = joint(copy)
+    after, returns = joint(copy), returns_of(copy)
     require(joint(other) == after, f"{name}: copies of a world met different chance")
     for b in everything:
         alone = worlds.select(np.array([b]))
         alone.step(actions[[b]])
         require(
-            joint(alone) == [after[b]] and np.array_equal(alone.returns[0], copy.returns[b]),
+            joint(alone) == [after[b]] and np.array_equal(alone.returns[0], returns[b]),
             f"{name}: a world goes another way alone than in a batch",
         )
     if isinstance(game, Enumerable):

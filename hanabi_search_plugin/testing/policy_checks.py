@@ -11,7 +11,14 @@ from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.capabilities import Enumerable, Redeterminizes
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import Event, Game, IntArray, View, Worlds, require_game
-from hanabi_search_plugin.core.policy import Memory, Policy, UniformPolicy, as_blueprint, take
+from hanabi_search_plugin.core.policy import (
+    Memory,
+    Policy,
+    UniformPolicy,
+    as_blueprint,
+    require_moves,
+    take,
+)
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.registry import AnyBlueprint, AnyPolicy, blueprint_of, policy_of
 from hanabi_search_plugin.testing.check_tools import (
@@ -152,12 +159,7 @@ def _check_act(
     view, streams = worlds.view(player), Streams.spawn(rng, len(worlds))
     everything, legal, before = np.arange(len(view)), view.legal, snapshot(memory)
     actions = policy.act(view, legal, memory, streams.select(everything))
-    require(
-        actions.shape == (len(view),)
-        and actions.dtype.kind in "iu"
-        and bool(legal[everything, actions].all()),
-        f"{name}: act must give a legal move a world, in integers, got {actions.tolist()}",
-    )
+    require_moves(policy, actions, legal)
     require(same_memory(memory, before), f"{name}: act changed the memory")
     again = policy.act(view, legal, memory, streams.select(everything))
     require(np.array_equal(actions, again), f"{name}: the same stream gives another move")

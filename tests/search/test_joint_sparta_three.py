@@ -12,6 +12,8 @@ from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.playing import play_game
 from hanabi_search_plugin.hanabi.beliefs.joint_hands import JointHands
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
+from hanabi_search_plugin.testing import check_agent
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 SMALL = HanabiGame(players=3, colors=2, ranks=3, hand_size=2, information_tokens=3)
 QUICK = JointSparta(max_range=60, rollouts=200, min_rollouts=10, round_size=10)
@@ -65,6 +67,16 @@ def test_seats_that_share_nothing_agree(seed: int) -> None:
     agents = [upgrade(SmartBot(), SMALL, QUICK) for _ in range(3)]
     reasons = tables(agents, SMALL, seed)
     assert len(set(reasons) - {"search_not_allowed"}) > 1
+
+
+def test_a_public_belief_that_recovers_forgets_what_waits() -> None:
+    """Its ids are new ones, where worlds are listed; the moves are anybody's, so that it recovers.
+
+    Moves that waited went on to be looked for by ids of before.
+    """
+    game = OpenSpielGame("hanabi(players=3,colors=2,ranks=2,hand_size=1,max_life_tokens=1)")
+    search = JointSparta(max_range=40, rollouts=12, min_rollouts=2, threshold=0.0)
+    check_agent(game, upgrade("random", game, search))
 
 
 def test_likelihoods_are_not_counted() -> None:

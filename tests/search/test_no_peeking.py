@@ -1,8 +1,9 @@
-"""Every kind of agent and wrapper decides the same, whatever lies behind what its seat has seen.
+"""Agents of many kinds decide the same, whatever lies behind what their seat has seen.
 
-``testing.check_agent`` says so where this package plays. Where another framework asks for a move,
-the game is played again on a twin: the same history for the seat that is to move, other hidden
-cards. Histories hold random and searched moves. Every way of asking is shown to catch what peeks.
+``test_no_peeking_matrix`` asks so of every search in every ecosystem. Here are blueprints, settings
+and games by hand. ``testing.check_agent`` says so where this package plays. Where OpenSpiel asks
+for a move, the game is played again on a twin: the same history for the seat that is to move, other
+hidden cards. Histories hold random and searched moves.
 """
 
 from __future__ import annotations
@@ -38,14 +39,10 @@ from hanabi_search_plugin.core.policy import Policy
 from hanabi_search_plugin.hanabi.beliefs.learned_partners import LearnedPartners, Recogniser
 from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
 from hanabi_search_plugin.hanabi.bots.rulebook import TABLE_II
-from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView, HanabiWorlds
-from hanabi_search_plugin.hanabi.engine.layout import HANDS, LAST_ACTION
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.policies.callables import from_callable
 from hanabi_search_plugin.registry import load_policy, policies
 from hanabi_search_plugin.testing import check_agent
-from hanabi_search_plugin.wrappers import _pettingzoo_env as native
-from hanabi_search_plugin.wrappers.gymnasium import HanabiEnv
 from hanabi_search_plugin.wrappers.openspiel import (
     OpenSpielGame,
     as_bot,
@@ -56,24 +53,20 @@ from hanabi_search_plugin.wrappers.openspiel import (
     hypothetical_state,
     initial_state,
     load_game,
-    sorted_deck,
     spiel_of,
-    to_state,
 )
 from hanabi_search_plugin.wrappers.pettingzoo import (
     AECGame,
     DeterministicAECGame,
-    RecordObservations,
-    SeatAgent,
 )
-from tests.helpers.pettingzoo_hanabi import theirs
+from tests.helpers.ecosystems import OwnHand, broken_wall, by_number
 from tests.helpers.small_networks import random_network
+from tests.helpers.twins import Peeked, require_same
 from tests.wrappers.test_pettingzoo_games import OpenSpiel, TicTacToe
 
 TWO = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3, life_tokens=2)
 TINY = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, information_tokens=2, life_tokens=1)
 THREE = HanabiGame(players=3, colors=2, ranks=2, hand_size=2, information_tokens=3)
-COLORFUL = HanabiGame(players=3, colors=3, ranks=2, hand_size=2, information_tokens=3)
 FORGETFUL = HanabiGame(
     players=3, colors=2, ranks=2, hand_size=2, random_start_player=True, observation_type="minimal"
 )
@@ -220,27 +213,12 @@ def test_more_searches() -> None:
     check_agent(THREE, upgrade(mixed, THREE, Sparta(rollouts=24, min_rollouts=2)))
 
 
-class OwnHand(Policy):
-    """Plays by the cards in its own hand."""
-
-    def act(self, view: Any, legal: Any, memory: Any, rng: Any) -> Any:
-        hand = HANDS + view.player * view.game.config.hand_size
-        return by_number(view.rows[:, hand].astype(np.int64), legal)
-
-
-def by_number(numbers: Any, legal: Any) -> Any:
-    """For each world the legal move that a number chooses."""
-    moves = [np.flatnonzero(row) for row in legal]
-    return np.array([m[n % len(m)] for m, n in zip(moves, numbers, strict=True)])
-
-
 @pytest.mark.parametrize("search", [False, True])
 def test_an_engine_that_shows_the_own_hand_is_caught(
     search: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     check_agent(TWO, OwnHand())
-    show = lambda worlds, player: HanabiView(worlds.game, player, worlds.rows.copy())  # noqa: E731
-    monkeypatch.setattr(HanabiWorlds, "view", show)
+    broken_wall(monkeypatch)
     with pytest.raises(ContractError, match="cannot see"):
         check_agent(TWO, searched(TWO, OwnHand()) if search else OwnHand(), games=4)
 
@@ -364,18 +342,6 @@ class Watcher(Policy):
 
     def act(self, view: Any, legal: Any, memory: Any, rng: Any) -> Any:
         return by_number([zlib.crc32(repr(seen).encode()) for seen in memory], legal)
-
-
-class Peeked(AssertionError):
-    pass
-
-
-def require_same(decide: Callable[[Any], Hashable], truth: Any, twins: list[Any]) -> Hashable:
-    decision = decide(truth)
-    for twin in twins:
-        if decide(twin) != decision:
-            raise Peeked(f"{decide} by what it cannot see")
-    return decision
 
 
 def twin_of(game: Any, state: Any, seed: int) -> Any:
@@ -532,149 +498,6 @@ def test_agents_that_peek_in_openspiel_are_caught(way: str, game: Any) -> None:
     with pytest.raises(Peeked):
         for seed in range(4):
             check_asked(PEEKING[way], UniformPolicy(), game, seed)
-
-
-# Asked by PettingZoo and Gymnasium, in native Hanabi of one's choice of a deck
-
-Deck = tuple[int, ...]
-Decide = Callable[[Deck, list[int], int], Hashable]  # after these moves, of the seat to move
-
-
-def twin_deck(game: HanabiGame, deck: Deck, moves: list[int], seed: int) -> Deck:
-    """A deck on which the moves show the seat to move the same."""
-    state = to_state(game, deck, moves)
-    guess = hypothetical_state(history_of(state, state.current_player()), seed)
-    dealt = [item.action for item in guess.full_history() if item.player < 0]
-    rest = sorted_deck(game)
-    for card in dealt:
-        rest.remove(card)
-    return (*dealt, *np.random.default_rng(seed).permutation(rest).tolist())
-
-
-def check_dealt(
-    decide: Decide, game: HanabiGame, seed: int = 0, *, forced: bool = True, seat: int | None = None
-) -> None:
-    """One game; ``seat`` alone is asked, if given. With ``forced`` half of its moves are random."""
-    rng, moves, different = np.random.default_rng(seed), list[int](), 0
-    deck = tuple(rng.permutation(sorted_deck(game)).tolist())
-    while not (state := to_state(game, deck, moves)).is_terminal():
-        player, move = state.current_player(), int(rng.choice(state.legal_actions()))
-        if seat is None or player == seat:
-            twins = [twin_deck(game, deck, moves, k) for k in range(2)]
-            different += sum(twin[: len(dealt)] != dealt for twin in twins for dealt in [deck[:4]])
-            decision = require_same(lambda d, m=moves, p=player: decide(d, m, p), deck, twins)
-            if not forced or rng.random() < 0.5:
-                assert isinstance(decision, int)
-                move = decision
-        moves.append(move)
-    assert different > 0
-
-
-def by_seat_agent(
-    which: str,
-    kind: type[SeatAgent],
-    game: HanabiGame,
-    monkeypatch: pytest.MonkeyPatch,
-    policy: Policy | None = None,
-) -> Decide:
-    """What agents at all seats of an environment do; alone, without its record, with "turns"."""
-    policy, config = policy or searched(game), game.config
-    parameters = {
-        "players": config.players, "colors": config.colors, "ranks": config.ranks,
-        "hand_size": config.hand_size, "max_information_tokens": config.information_tokens,
-        "max_life_tokens": config.life_tokens,
-    }  # fmt: skip
-
-    def decide(deck: Deck, moves: list[int], seat: int) -> Hashable:
-        if which.startswith("ours"):
-            env: Any = RecordObservations(native.env(**parameters))
-        else:
-            raw = which == "theirs, raw"
-            env = RecordObservations(theirs(monkeypatch, np.array(deck), raw=raw, **parameters))
-        agent = kind(policy, config if which.endswith("turns") else env, seat)
-        env.reset(options={"deck": np.array(deck)} if which.startswith("ours") else None)
-        for move in moves:
-            if env.agent_selection == f"player_{seat}":
-                agent.act(env.last()[0])
-                agent.acted(move)
-            env.step(move)
-        return agent.act(env.last()[0])
-
-    return decide
-
-
-class PeekingAtRecords(SeatAgent):
-    """Reads what another seat has observed."""
-
-    def act(self, observation: Any = None, mask: Any = None) -> int:
-        other = self._record.moments[-1].observations[1 - self.seat]  # type: ignore[union-attr]
-        return super().act(observation, mask) + 100 * hash(other.tobytes())
-
-
-@pytest.mark.parametrize(
-    ("which", "game"),
-    [("ours", TWO), ("ours, turns", TWO), ("ours", THREE), ("theirs", COLORFUL), ("theirs", TWO),
-     ("theirs, raw", TWO)],
-)  # fmt: skip
-def test_agents_in_pettingzoo(
-    which: str, game: HanabiGame, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    check_dealt(by_seat_agent(which, SeatAgent, game, monkeypatch), game)
-
-
-@pytest.mark.parametrize(("which", "game"), [("ours", TWO), ("theirs", COLORFUL)])
-def test_lbs_in_pettingzoo(which: str, game: HanabiGame, monkeypatch: pytest.MonkeyPatch) -> None:
-    agent = learned(game, load_policy("smartbot"), Grounded(game), None)
-    check_dealt(by_seat_agent(which, SeatAgent, game, monkeypatch, agent), game)
-
-
-@pytest.mark.parametrize("which", ["ours", "theirs"])
-def test_agents_that_peek_in_pettingzoo_are_caught(
-    which: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(Peeked):
-        check_dealt(by_seat_agent(which, PeekingAtRecords, TWO, monkeypatch), TWO)
-
-
-class PeeksIntoEnvironment(Policy):
-    """A partner that reads its own hand behind the environment."""
-
-    env: HanabiEnv
-
-    def act(self, view: Any, legal: Any, memory: Any, rng: Any) -> Any:
-        worlds = self.env._worlds
-        truth = HanabiView(TWO, view.player, view.rows if worlds is None else worlds.rows)
-        return OwnHand().act(truth, legal, memory, rng)
-
-
-def by_partner(partner: Policy) -> Decide:
-    """What the partner does at seat 1 of Gymnasium's environment."""
-
-    def decide(deck: Deck, moves: list[int], seat: int) -> Hashable:
-        env = HanabiEnv(partners=partner, **TWO.config.to_dict())
-        if isinstance(partner, PeeksIntoEnvironment):
-            partner.env = env
-        env.reset(seed=7, options={"deck": np.array(deck)})
-        for move in moves[::2]:
-            env.step(move)
-        assert env._worlds is not None
-        return int(env._worlds.rows[0, LAST_ACTION])
-
-    return decide
-
-
-@pytest.mark.parametrize(
-    "partner", [searched(TWO), load_policy("smartbot")], ids=["searching", "smartbot"]
-)
-def test_partners_in_gymnasium(partner: Policy) -> None:
-    for seed in range(2):
-        check_dealt(by_partner(partner), TWO, seed, forced=False, seat=1)
-
-
-def test_partners_that_peek_in_gymnasium_are_caught() -> None:
-    with pytest.raises(Peeked):
-        for seed in range(4):
-            check_dealt(by_partner(PeeksIntoEnvironment()), TWO, seed, forced=False, seat=1)
 
 
 # ------------------------------------------------------------- other environments of PettingZoo

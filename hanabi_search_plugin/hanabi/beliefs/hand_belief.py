@@ -10,7 +10,7 @@ import numpy as np
 from hanabi_search_plugin.beliefs.mixture import Mixture
 from hanabi_search_plugin.core.belief import ExplicitBelief
 from hanabi_search_plugin.core.game import Event, FloatArray, IntArray, View
-from hanabi_search_plugin.core.policy import Blueprint, Memory, take
+from hanabi_search_plugin.core.policy import Blueprint, Memory, observed, started, take
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.beliefs.hand_range import HandRange
 from hanabi_search_plugin.hanabi.beliefs.partner_kinds import make_partners
@@ -41,7 +41,7 @@ class HandBelief(HandRange, ExplicitBelief):
         doubt = {"epsilon": epsilon, "uncertainty": uncertainty}
         partners = make_partners(game, blueprint, view.player, **doubt)
         belief = cls.at_start(game, blueprint, view, partners, **doubt)
-        return replace(belief, own_memory=blueprint[belief.seat].start(view))
+        return replace(belief, own_memory=started(blueprint[belief.seat], view))
 
     @property
     def memory(self) -> Memory:
@@ -49,7 +49,7 @@ class HandBelief(HandRange, ExplicitBelief):
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> Self:
         new = super().update(event, view, by_blueprint=by_blueprint)
-        own = self.blueprint[self.seat].observe(view, event, self.own_memory)
+        own = observed(self.blueprint[self.seat], view, event, self.own_memory)
         return replace(new, own_memory=own)
 
     def sample(self, rng: np.random.Generator, n: int) -> tuple[HanabiWorlds, tuple[Memory, ...]]:

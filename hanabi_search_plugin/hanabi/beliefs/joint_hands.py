@@ -20,7 +20,7 @@ import numpy as np
 
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View
-from hanabi_search_plugin.core.policy import Blueprint, Memory, join
+from hanabi_search_plugin.core.policy import Blueprint, Memory, chances_of, join, observed, started
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.require import require_share
 from hanabi_search_plugin.core.streams import Streams
@@ -249,7 +249,7 @@ class JointHands(PublicBelief):
         history, policy = self.history, self.blueprint[player]
         path = history.path(player, ids)
         view = history.view(0, player, path[0])
-        memory, chance = policy.start(view), np.ones(len(ids))
+        memory, chance = started(policy, view), np.ones(len(ids))
         for i, step in enumerate(history.steps[1:], 1):
             if (out := step.ruled_out) is not None:
                 if out.player == player:
@@ -259,10 +259,10 @@ class JointHands(PublicBelief):
             event = step.event.select(np.zeros(len(ids), dtype=np.int64))
             if step.event.player[0] == player and step.by_blueprint:
                 legal = view.legal
-                played = policy.probabilities(view, legal, memory)[:, step.event.action[0]]
+                played = chances_of(policy, view, memory)[:, step.event.action[0]]
                 chance *= (1.0 - self.epsilon) * played + self.epsilon / legal.sum(axis=1)
             view = history.view(i, player, path[i])
-            memory = policy.observe(view, event, memory)
+            memory = observed(policy, view, event, memory)
         return memory, chance
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.beliefs.mixture import UNKNOWN, Mixture, posterior
 from hanabi_search_plugin.core.game import Event, FloatArray, IntArray
-from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
+from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy, started
 from hanabi_search_plugin.hanabi.beliefs.hand_filters import filter_hands
 from hanabi_search_plugin.hanabi.beliefs.hand_range import HandRange, Partners
 from hanabi_search_plugin.hanabi.beliefs.partners import CompiledPartners
@@ -172,7 +172,8 @@ def make_mixed(
     for k in range(most):
         column = tuple(m.candidates[min(k, len(m.candidates) - 1)] for m in mixtures)
         starts = tuple(
-            None if p == seat else policy.start(worlds.view(p)) for p, policy in enumerate(column)
+            None if p == seat else started(policy, worlds.view(p))
+            for p, policy in enumerate(column)
         )
         columns.append(CompiledPartners(game, column, pack_memories(starts)))
     prior = tuple(mixture.prior[None] for mixture in mixtures)

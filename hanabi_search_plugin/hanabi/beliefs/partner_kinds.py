@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hanabi_search_plugin.beliefs.mixture import Mixture
-from hanabi_search_plugin.core.policy import Blueprint
+from hanabi_search_plugin.core.policy import Blueprint, started
 from hanabi_search_plugin.core.require import require_share
 from hanabi_search_plugin.hanabi.beliefs.hand_range import Partners
 from hanabi_search_plugin.hanabi.beliefs.mixed_partners import make_mixed, mixes_compiled
@@ -34,7 +34,7 @@ def make_partners(
     if mixed and epsilon == 0.0 and all(mixes_compiled(policy) for policy in others):
         return make_mixed(game, blueprint, seat, uncertainty)
     worlds = game.deal(np.random.default_rng(0), 1)  # any: only the shape of memories matters
-    starts = tuple(policy.start(worlds.view(p)) for p, policy in enumerate(blueprint))
+    starts = tuple(started(policy, worlds.view(p)) for p, policy in enumerate(blueprint))
     seats = tuple(None if p == seat else memory for p, memory in enumerate(starts))
     if all(is_compiled(policy) for policy in others):
         return CompiledPartners(game, blueprint, pack_memories(seats))

@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import Event, IntArray, View
-from hanabi_search_plugin.core.policy import Blueprint, Memory, Shared, join, take
+from hanabi_search_plugin.core.policy import (
+    Blueprint,
+    Memory,
+    Shared,
+    join,
+    observed,
+    started,
+    take,
+)
 from hanabi_search_plugin.core.rollout import likelihood
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.beliefs.hand_filters import DEPENDS_ON_PENDING, regroup
@@ -115,7 +123,7 @@ class PolicyPartners(Partners):
         return self.limit
 
     def start(self, belief: HandRange) -> Partners:
-        return self._with_memories(belief, lambda p, view, part: belief.blueprint[p].start(view))
+        return self._with_memories(belief, lambda p, view, part: started(belief.blueprint[p], view))
 
     def condition(self, belief: R, actor: int, action: int, allowed: IntArray) -> R:
         whole = belief.enumerate(allowed)
@@ -141,7 +149,7 @@ class PolicyPartners(Partners):
     def observe(self, belief: HandRange, event: Event) -> tuple[Partners, IntArray]:
         def ask(p: int, view: View, part: IntArray) -> Memory:
             seen = event.select(np.zeros_like(part))
-            return belief.blueprint[p].observe(view, seen, self._memory(p, part))
+            return observed(belief.blueprint[p], view, seen, self._memory(p, part))
 
         new = self._with_memories(belief, ask)
         for policy, memory, by_hand in zip(belief.blueprint, new.seats, self.by_hand, strict=True):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
-from hanabi_search_plugin.core.policy import Memory, Policy, join, moves_of, take
+from hanabi_search_plugin.core.policy import Memory, Policy, join, moves_of, observed, started, take
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.engine import row_kernels
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
@@ -67,7 +67,7 @@ class LockstepTables(Tables):
         self.streams[index] = streams[index]
         part = self.worlds.select(index)
         for p, policy in self.partners.items():
-            self._keep(p, index, policy.start(part.view(p)))
+            self._keep(p, index, started(policy, part.view(p)))
         self._partners_move(index)
 
     def move(self, which: BoolArray, actions: IntArray) -> FloatArray:
@@ -103,7 +103,7 @@ class LockstepTables(Tables):
             event, part = event.select(on), part.select(on)
             for p, policy in self.partners.items():
                 memory = take(self._memories[p], index[on])
-                self._keep(p, index[on], policy.observe(part.view(p), event, memory))
+                self._keep(p, index[on], observed(policy, part.view(p), event, memory))
 
     def _keep(self, p: int, index: IntArray, memory: Memory) -> None:
         """``memory`` [len(index)] in place of those rows of player ``p``'s."""

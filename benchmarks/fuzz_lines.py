@@ -38,7 +38,8 @@ TEXTS = (
     "openspiel:hanabi(players=99)", "openspiel:hanabi(colors=2,ranks=2,hand_size=2,players=2)",
     "openspiel:uniform_random", "particles", "particles:particles=0", "particles:particles=-5",
     "particles:particles=99999999999999", "particles:seed=x", "grounded", "table-2", "2|3|9",
-    "2||9", "999", "-1|2", "any-giver", "previous-player", "evalfn-1", "exact", "learned", "mixed-track",
+    "2||9", "999", "-1|2", "any-giver", "previous-player", "evalfn-1", "exact", "learned",
+    "mixed-track",
     "human,smartbot", "human,human", "human", "0", "1", "0,1", "all", "0,0", "5", "-1,0", "1,x",
     "cpu", "cuda", "cuda:99", "meta", "mps", "cpu:7", "xla", "masks", "advised-masks",
     "openspiel:universal_poker", "openspiel:chess", "openspiel:go(board_size=1000000)",
@@ -60,15 +61,18 @@ PATHS = (
 )  # fmt: skip
 STDIN = (
     b"", b"\n\n\n", b"0\n" * 60, b"play 0\ndiscard 1\nhint 1 red\n?\nhelp\nundo\nwhy\n",
-    b"\xff\xfe", b"quit\n", b"\x1b[A\x1b[31m\n", b"p0\nd0\nh1r\n" * 20, b"a" * 100_000, b"[0, 1]", b"[[1",
-    b"[" * 90_000, b"{}", b"null", b"[1e999]", b'[["a"]]', b"[[0.5]]", b"[]", b"[[]]", b"\x93NUMPY", b"[NaN]",
+    b"\xff\xfe", b"quit\n", b"\x1b[A\x1b[31m\n", b"p0\nd0\nh1r\n" * 20, b"a" * 100_000, b"[0, 1]",
+    b"[[1",
+    b"[" * 90_000, b"{}", b"null", b"[1e999]", b'[["a"]]', b"[[0.5]]", b"[]", b"[[]]",
+    b"\x93NUMPY", b"[NaN]",
     b"[1, [2]]", b"[true]", b"[99999999999999999999999]",
 )  # fmt: skip
 
 SHORT = {
     "games": ("1", "2"), "iterations": ("1", "2"), "rollouts": ("10", "30"), "min_rollouts": ("2",),
     "colors": ("1", "2"), "ranks": ("2", "3"), "hand_size": ("1", "2"),
-    "evaluation_games": ("0", "1"), "rounds": ("1",), "moves": ("2",), "batch": ("2", "4"), "steps": ("1",), "players": ("2", "3"),
+    "evaluation_games": ("0", "1"), "rounds": ("1",), "moves": ("2",), "batch": ("2", "4"),
+    "steps": ("1",), "players": ("2", "3"),
     "options": ("hidden=8",), "policy": ("random", "smartbot", "vdb"), "passes": ("1",),
 }  # fmt: skip
 """Values that keep a run short, for options of these names; none needs any."""

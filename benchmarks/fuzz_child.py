@@ -44,6 +44,7 @@ class Verdict:
     failure: str | None
     output: str
     seconds: float
+    cpu: float  # seconds
     memory: int  # bytes, at most
 
 
@@ -88,7 +89,8 @@ def run(folder: Path, work: Path, case: Case) -> Verdict:
     shown = (out[-1500:] + err[-3000:]).decode("utf-8", "backslashreplace")
     if stopped and failure:
         shown += "\n" + stack
-    return Verdict(kind, failure, shown, seconds, usage.ru_maxrss * 1024)
+    cpu = usage.ru_utime + usage.ru_stime
+    return Verdict(kind, failure, shown, seconds, cpu, usage.ru_maxrss * 1024)
 
 
 # -------------------------------------------------------------------------------------- the child

@@ -212,7 +212,7 @@ def _odd_line(rng: random.Random, case: Case) -> Case:
         (
             [], ["train"], ["--version"], ["--help"], [*case.words, "--help"], [*case.words, "-h"],
             [rng.choice(TEXTS)], ["train", rng.choice(TEXTS)], [*case.words, rng.choice(TEXTS)],
-            ["--show-completion", rng.choice(("bash", "x", ""))], ["-" + rng.choice(TEXTS)],
+            ["-" + rng.choice(TEXTS)],
             [*case.words, "--" + rng.choice(TEXTS)], ["--debug"], ["--"], [*case.words, "--debug"],
         )
     )  # fmt: skip

@@ -74,8 +74,7 @@ READERS = {
         f"evaluate {TINY} --games 2 --policy evalfn:network={{in}}",
     ],
     "partners.safetensors": [
-        f"evaluate {TINY} --games 1 --search ris-mcts --iterations 5 --partners mixed-track "
-        "--likelihoods {in}",
+        f"evaluate {SEARCH} --games 1 --partners mixed-track --likelihoods {{in}}",
     ],
     "searched": [
         f"record {SEARCH} --games 4 --out {{in}}",

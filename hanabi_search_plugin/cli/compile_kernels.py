@@ -26,38 +26,44 @@ from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.jit import compile_seconds
 from hanabi_search_plugin.networks.catalogue import network_models
-from hanabi_search_plugin.registry import load_policy, policies
+from hanabi_search_plugin.registry import AnyBlueprint, load_policy, policies
 
 FEW = 50  # rollouts or iterations of a decision, enough to enter every loop
+
+
+def _play(game: HanabiGame, policies: AnyBlueprint) -> None:
+    """One game. Raises KeyboardInterrupt, which ``evaluate`` keeps."""
+    if evaluate(game, policies, games=1).interrupted:
+        raise KeyboardInterrupt
 
 
 def _bots(game: HanabiGame) -> None:
     for entry in policies():
         bot = load_policy(entry.name, game)
         if is_compiled(bot):
-            evaluate(game, bot, games=1)
+            _play(game, bot)
 
 
 def _sparta(game: HanabiGame) -> None:
     # SmartBot's rollouts have a loop of their own, all others share one.
     for name in ("smartbot", "piers"):
         searching = upgrade(name, game, Sparta(rollouts=FEW, min_rollouts=1))
-        evaluate(game, (name,) * (game.num_players - 1) + (searching,), games=1)
+        _play(game, (name,) * (game.num_players - 1) + (searching,))
 
 
 def _joint_sparta(game: HanabiGame) -> None:
-    evaluate(game, upgrade("smartbot", game, JointSparta(rollouts=FEW, min_rollouts=1)), games=1)
+    _play(game, upgrade("smartbot", game, JointSparta(rollouts=FEW, min_rollouts=1)))
 
 
 def _ris_mcts(game: HanabiGame) -> None:
     searching = upgrade("vdb", game, RisMcts(iterations=FEW))
-    evaluate(game, ("vdb",) * (game.num_players - 1) + (searching,), games=1)
+    _play(game, ("vdb",) * (game.num_players - 1) + (searching,))
 
 
 def _networks(game: HanabiGame) -> None:
     for name, about in network_models().items():
         if any(HanabiConfig(**model["config"]) == game.config for model in about["models"]):
-            evaluate(game, name, games=1)
+            _play(game, name)
 
 
 def _environments(game: HanabiGame) -> None:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
+
+
+def _resolved(path: Path) -> Path:
+    """Where links lead. Raises OSError where they lead in a circle, in any version of Python."""
+    try:
+        return path.resolve()
+    except RuntimeError:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
 
 
 @contextmanager
@@ -22,7 +31,7 @@ def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
         with path.open("wb") as stream:
             yield stream
         return
-    path = path.resolve()  # a link keeps pointing at its file
+    path = _resolved(path)  # a link keeps pointing at its file
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with beside.open("wb") as raw:

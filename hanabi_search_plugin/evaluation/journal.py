@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
+from hanabi_search_plugin.core.plain_json import parse_json
 
 FORMAT = "hanabi-search-plugin evaluation 1"
 
@@ -70,7 +71,7 @@ def _read(content: bytes, path: Path, header: dict[str, Any]) -> list[dict[str, 
     lines = []
     for number, text in enumerate(content.splitlines(), start=1):
         try:
-            line = json.loads(text)
+            line = parse_json(text)
         except ValueError as error:
             raise RecordError(f"{path}:{number}: expected a JSON object: {error}") from None
         if not isinstance(line, dict):

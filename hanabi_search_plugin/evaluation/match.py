@@ -12,12 +12,13 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import wait
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.game import PAD, Game, IntArray, Worlds
+from hanabi_search_plugin.core.plain_json import from_fields
 from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
@@ -49,6 +50,15 @@ class GameResult:
     fallback_moves: int = 0  # decisions in which a search had too few worlds to search in
     depth: float | None = None  # of the trees it was decided by, the mean; None: no trees
     decisions: tuple[tuple[int, int, SearchResult], ...] = ()  # turn, seat, result; for ``on_game``
+
+
+def read_result(line: Any) -> GameResult:
+    """A finished game from its line of JSON. Raises ValueError for what is none."""
+    result = from_fields(GameResult, line)
+    counts = (result.rollouts, result.searched_moves, result.changed_moves, result.fallback_moves)
+    if min(result.game, result.cpu_seconds, *result.actions, *counts) < 0:
+        raise ValueError("its numbers must be at least 0")
+    return result
 
 
 def searching_seats(policies: Blueprint) -> list[int]:

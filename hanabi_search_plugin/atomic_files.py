@@ -8,6 +8,7 @@ takes it over. Two processes that write one file take turns.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import gzip
 import os
@@ -15,6 +16,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
+
+
+def _resolved(path: Path) -> Path:
+    """Where links lead. Raises OSError where they lead in a circle, in any version of Python."""
+    try:
+        return path.resolve()
+    except RuntimeError:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path)) from None
 
 
 @contextmanager
@@ -30,7 +39,7 @@ def atomic_write(path: str | Path) -> Iterator[IO[bytes]]:
         with naming_errors(path), path.open("wb") as stream:
             yield stream
         return
-    path = path.resolve()  # a link keeps pointing at its file
+    path = _resolved(path)  # a link keeps pointing at its file
     beside = unfinished(path)
     with naming_errors(path), _opened_alone(beside) as raw:
         try:

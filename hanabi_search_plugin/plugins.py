@@ -167,7 +167,11 @@ def _imported(kind: Kind, point: EntryPoint) -> Plugin:
 
 
 def _source(point: EntryPoint) -> str:
-    return "an unknown package" if point.dist is None else f"{point.dist.name} {point.dist.version}"
+    try:
+        assert point.dist is not None
+        return f"{point.dist.metadata['Name']} {point.dist.metadata['Version']}"
+    except (AssertionError, KeyError, OSError, ValueError):  # its metadata are missing or damaged
+        return "an unknown package"
 
 
 def _failed(error: Exception) -> str:

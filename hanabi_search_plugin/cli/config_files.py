@@ -36,6 +36,8 @@ def read(path: Path, context: typer.Context) -> dict[str, Any]:
         content = tomllib.loads(path.read_bytes().decode())
     except ValueError as error:
         raise ConfigError(f"{path}: expected TOML: {error}") from None
+    except RecursionError:
+        raise ConfigError(f"{path}: expected TOML: it is nested too deeply") from None
     command = _command_of(context)
     meant = content.pop(COMMAND, command)
     if meant != command:
@@ -64,6 +66,16 @@ def write(path: Path, context: typer.Context) -> None:
             lines.append(f"{_key(one)} = {_toml(value)}")
     with atomic_write(path) as file:
         file.write("".join(f"{line}\n" for line in lines).encode())
+
+
+def is_of_file(error: ConfigError, context: typer.Context) -> bool:
+    """Is the error, which begins with the name of an option, of a value that the file gave?"""
+    name = str(error).partition(" ")[0].replace("_", "-")
+    for one in _own(context):
+        source = context.get_parameter_source(str(one.name))
+        if name in (_key(one), str(one.name).replace("_", "-")):
+            return source is not None and source.name == "DEFAULT_MAP"
+    return False
 
 
 def _command_of(context: typer.Context) -> str:
@@ -102,7 +114,10 @@ def _checked(path: Path, key: str, value: Any, parameter: Any, context: typer.Co
             expected = "a list of texts" if several else "a text or a number"
             raise ConfigError(f"{path}: {key} must be {expected}, got {value!r}")
     texts = [str(one) for one in scalars]
-    require_plain(texts)
+    try:
+        require_plain(texts)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {key}: {error}") from None
     given = texts if several else texts[0]
     try:
         parameter.process_value(context, given)

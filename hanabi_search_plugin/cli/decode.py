@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,14 +13,15 @@ from rich.text import Text
 
 from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli.option_groups import Given
+from hanabi_search_plugin.core.array_files import MAGIC, read_npy
 from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.core.plain_json import parse_json
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 
 if TYPE_CHECKING:
     from hanabi_search_plugin.hanabi.files.observation import SeenGame
 
-_NPY = b"\x93NUMPY"
 _UNSEEN = ("random_start_player", "bomb")  # of the rules, by an observation
 
 
@@ -82,11 +81,8 @@ def load_vectors(source: str) -> NDArray[Any]:
     raw = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
     name = "the standard input" if source == "-" else source
     try:
-        if raw.startswith(_NPY):
-            vectors = np.load(io.BytesIO(raw), allow_pickle=False)
-        else:
-            vectors = np.array(json.loads(raw))
-    except ValueError as error:  # numpy's and json's
+        vectors = read_npy(raw) if raw.startswith(MAGIC) else np.array(parse_json(raw))
+    except (ValueError, OverflowError) as error:  # numpy's and json's
         raise RecordError(f"{name}: expected numbers as JSON or NPY: {error}") from None
     if vectors.ndim not in (1, 2) or vectors.dtype.kind not in "biuf":
         raise RecordError(

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from hanabi_search_plugin.cli import config_files, help_pages
+from hanabi_search_plugin.core.errors import ConfigError
 
 _PANEL = "Every command"
 
@@ -23,6 +24,7 @@ class _Said:
     quiet: bool = False
     debug: bool = False
     save: Path | None = None
+    config: Path | None = None
 
 
 _said = _Said()
@@ -53,7 +55,12 @@ class EveryCommand(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         if _said.save is not None:
             config_files.write(_said.save, ctx)
-        return super().invoke(ctx)
+        try:
+            return super().invoke(ctx)
+        except ConfigError as error:
+            if _said.config is not None and config_files.is_of_file(error, ctx):
+                raise ConfigError(f"{_said.config}: {error}") from error
+            raise
 
 
 def with_common_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -72,6 +79,7 @@ def with_common_options(function: Callable[..., None]) -> Callable[..., None]:
 
 def _read_config(context: typer.Context, path: Path | None) -> None:
     if path is not None and not context.resilient_parsing:
+        _said.config = path
         context.default_map = config_files.read(path, context)
 
 

@@ -11,7 +11,6 @@ Names, types, defaults and help texts are those of the settings (``core.settings
 from __future__ import annotations
 
 import inspect
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, is_dataclass, replace
@@ -21,6 +20,7 @@ import typer
 
 from hanabi_search_plugin.cli import option_names
 from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.plain_json import parse_json
 from hanabi_search_plugin.core.settings import Setting, settings_of
 
 
@@ -177,7 +177,7 @@ def named_values(texts: list[str] | None) -> dict[str, Any]:
         if not equals:
             raise ConfigError(f"set must be NAME=VALUE, got {text!r}")
         try:
-            found[name] = json.loads(value)
+            found[name] = parse_json(value)
         except ValueError:
             found[name] = value
     return found

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from hanabi_search_plugin.core.errors import ConfigError
 
+LONGEST = 1_500  # characters of an error
+
 
 def printable(text: str) -> str:
     r"""The text with what cannot be printed written as Python would: ``\x1b``, ``\udcff``."""
@@ -14,8 +16,9 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text on one line, printable."""
-    return printable(" ".join(text.split()))
+    """The text on one line, printable; of one that is very long, its beginning and its end."""
+    line = printable(" ".join(text.split()))
+    return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}"
 
 
 def require_plain(arguments: Sequence[str]) -> None:

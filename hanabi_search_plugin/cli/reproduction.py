@@ -25,6 +25,7 @@ from hanabi_search_plugin.cli.measuring import (
 )
 from hanabi_search_plugin.core.errors import ConfigError, RecordError, UnsupportedError
 from hanabi_search_plugin.core.extras import require_extra
+from hanabi_search_plugin.core.plain_json import parse_json, typed
 from hanabi_search_plugin.core.require import require_integer, unknown
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.journal import difference
@@ -140,12 +141,36 @@ def _wanted(plan: Plan, only: str) -> set[str]:
 def _before(path: Path, effort: Effort) -> dict[str, dict[str, Any]]:
     """Rows and curves that an earlier command measured with the same effort, by label."""
     try:
-        content = json.loads(path.read_text()) if path.exists() else {}
-    except ValueError as error:
+        content = parse_json(path.read_bytes()) if path.exists() else {}
+        typed("it", content, dict)
+        if (content.get("games"), content.get("seed")) != (effort.games, effort.seed):
+            return {}
+        parts = [
+            typed("a row or curve", part, dict)
+            for name in ("rows", "curves")
+            for part in typed(name, content.get(name, []), list)
+        ]
+        return {typed("a label", part["label"], str): _checked(part) for part in parts}
+    except (ValueError, KeyError) as error:
         raise RecordError(f"{path}: expected a file of this command: {error}") from None
-    if (content.get("games"), content.get("seed")) != (effort.games, effort.seed):
-        return {}
-    return {part["label"]: part for part in content.get("rows", []) + content.get("curves", [])}
+
+
+def _checked(part: dict[str, Any]) -> dict[str, Any]:
+    """A row or a curve of a file. Raises KeyError and ValueError where its figures are none."""
+    figures = [part["measured"]] if "measured" in part else [*part["points"]]
+    for one in (*figures, *part.get("ranges", [])):
+        if one is not None:
+            _require_figures(one)
+    return part
+
+
+def _require_figures(figures: Any) -> None:
+    for name, value in typed("figures", figures, dict).items():
+        if isinstance(value, dict):
+            _require_figures(value)
+        elif name not in ("run", "turns"):  # names
+            typed(name, value, float | None)
+    typed("games", figures["games"], int), figures["mean"], figures["sem"]
 
 
 def _require_something(parts: Sequence[Part]) -> None:

@@ -136,6 +136,8 @@ def show_games(
         player = network_policy(network, device=device)
         result = evaluate(game, player, games=games, seed=seed, baseline=baseline).whole()
         console.print(evaluation_table(result, (str(out),)))
+        if result.interrupted:
+            raise KeyboardInterrupt
 
 
 def show_use(

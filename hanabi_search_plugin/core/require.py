@@ -13,6 +13,7 @@ from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.near_names import did_you_mean
 
 LARGEST = 2**63 - 1  # that compiled code and PyTorch take
+LARGEST_NUMBER = 1e30  # well inside what 32 bits hold
 
 
 def require_integer(name: str, value: Any, least: int, most: int = LARGEST) -> None:
@@ -50,15 +51,20 @@ def _is_number(value: object) -> bool:
 
 
 def require_positive(name: str, value: float) -> None:
-    """Raises ConfigError unless ``value`` is a finite number above 0."""
-    if not (_is_number(value) and 0 < value < math.inf):
-        raise ConfigError(f"{name} must be a positive number, got {value!r}")
+    """Raises ConfigError unless ``value`` is a number above 0, at most LARGEST_NUMBER."""
+    if not (_is_number(value) and 0 < value <= LARGEST_NUMBER):
+        raise ConfigError(f"{name} must be a positive number{_if_large(value)}, got {value!r}")
 
 
 def require_positive_or_0(name: str, value: float) -> None:
-    """Raises ConfigError unless ``value`` is a finite number of at least 0."""
-    if not (_is_number(value) and math.isfinite(value) and value >= 0):
-        raise ConfigError(f"{name} must be a number of at least 0, got {value!r}")
+    """Raises ConfigError unless ``value`` is a number from 0 to LARGEST_NUMBER."""
+    if not (_is_number(value) and 0 <= value <= LARGEST_NUMBER):
+        raise ConfigError(f"{name} must be a number of at least 0{_if_large(value)}, got {value!r}")
+
+
+def _if_large(value: object) -> str:
+    large = isinstance(value, Real) and LARGEST_NUMBER < value < math.inf
+    return f", at most {LARGEST_NUMBER:g}" if large else ""
 
 
 def require_share(name: str, value: float) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -12,18 +11,30 @@ from typing import Any
 import numpy as np
 
 from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.core.plain_json import parse_json, typed
 from hanabi_search_plugin.evaluation.evaluate import RESULTS
 from hanabi_search_plugin.evaluation.journal import FORMAT, difference
+from hanabi_search_plugin.evaluation.match import read_result
 
 FREE = ("bomb", "observation_type")
 """Settings of Hanabi that have no say in what is dealt."""
+
+_KINDS: dict[str, Any] = {
+    "label": str,
+    "games": int,
+    "mean": float | None,
+    "sem": float | None,
+    "seed": int | None,
+    "game": dict | None,
+    "scores": dict | None,
+}
 
 _EXPECTED = "expected results of `evaluate --json`, of `reproduce`, or games that --resume has kept"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ResultGames:
-    """Games of one line-up in a result file."""
+    """Games of one line-up in a result file. Raises ValueError for values of other types."""
 
     path: str
     label: str  # of a row or curve of ``reproduce``; else ""
@@ -33,6 +44,13 @@ class ResultGames:
     seed: int | None = None
     game: Mapping[str, Any] | None = None  # its settings
     scores: Mapping[int, float] | None = None  # by the number of a game; None: not in the file
+
+    def __post_init__(self) -> None:
+        for name, kind in _KINDS.items():
+            typed(name, getattr(self, name), kind)
+        for number, score in (self.scores or {}).items():
+            typed("the number of a game", number, int)
+            typed("the score of a game", score, float)
 
     @property
     def name(self) -> str:
@@ -71,21 +89,20 @@ def read_results(path: str | Path) -> list[ResultGames]:
     """
     name, content = str(path), Path(path).read_bytes()
     try:
-        first = json.loads(content.partition(b"\n")[0])
+        first = parse_json(content.partition(b"\n")[0])
+    except ValueError:
+        first = None  # JSON of several lines
+    try:
         if isinstance(first, dict) and first.get("format") == FORMAT:
             lines = content[: content.rfind(b"\n")].splitlines()[1:]  # whole ones
-            return [_journal(name, first["parameters"], [json.loads(line) for line in lines])]
-    except ValueError:
-        pass  # JSON of several lines
-    except (KeyError, TypeError) as error:
-        raise RecordError(f"{path}: {_EXPECTED}: {error!r}") from None
-    try:
-        results = json.loads(content)
+            return [_journal(name, first["parameters"], [parse_json(line) for line in lines])]
+        results = parse_json(content)
         if results.get("command") == "reproduce":
             return _reproduced(name, results)
         return [_evaluated(name, results)]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise RecordError(f"{path}: {_EXPECTED}: {error}") from None
+        reason = f"{error.args[0]} is missing" if isinstance(error, KeyError) else error
+        raise RecordError(f"{path}: {_EXPECTED}: {reason}") from None
 
 
 def compare(base: ResultGames, other: ResultGames) -> Comparison:
@@ -147,7 +164,8 @@ def _apart(base: ResultGames, other: ResultGames) -> tuple[str | None, str | Non
 
 
 def _journal(path: str, parameters: dict[str, Any], lines: list[dict[str, Any]]) -> ResultGames:
-    scores = {one["game"]: float(one["score"]) for one in lines if one["side"] == "policies"}
+    results = [read_result(line) for line in lines]
+    scores = {one.game: float(one.score) for one in results if one.side == "policies"}
     values = np.array([*scores.values()])
     return ResultGames(
         path=path,
@@ -167,7 +185,10 @@ def _evaluated(path: str, results: dict[str, Any]) -> ResultGames:
     if form != RESULTS:
         raise ValueError(f"format is {form!r}, this version reads {RESULTS!r}")
     whole = results["games"] == results["requested_games"]
-    numbers = results.get("numbers", range(results["games"]) if whole else None)
+    played = typed("games", results["games"], int)
+    if len(results["scores"]) != played:
+        raise ValueError(f"{played} games have {len(results['scores'])} scores")
+    numbers = results.get("numbers", range(played) if whole else None)
     scores = None if numbers is None else dict(zip(numbers, results["scores"], strict=True))
     return ResultGames(
         path=path,

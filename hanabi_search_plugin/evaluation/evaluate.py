@@ -24,7 +24,13 @@ from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.frame import frame_of
 from hanabi_search_plugin.evaluation.interrupts import uninterrupted
 from hanabi_search_plugin.evaluation.journal import Checkpoint
-from hanabi_search_plugin.evaluation.match import GameResult, Match, Side, searching_seats
+from hanabi_search_plugin.evaluation.match import (
+    GameResult,
+    Match,
+    Side,
+    read_result,
+    searching_seats,
+)
 from hanabi_search_plugin.evaluation.progress import progress_bar
 from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb, versions
 from hanabi_search_plugin.evaluation.summary import HEADINGS, as_text, rows, title
@@ -388,8 +394,8 @@ def _finished(lines: list[dict[str, Any]], path: Any) -> dict[tuple[str, int], G
     games: dict[tuple[str, int], GameResult] = {}
     for number, line in enumerate(lines, start=2):
         try:
-            result = GameResult(**{**line, "actions": tuple(line["actions"])})
-        except (TypeError, KeyError) as error:
+            result = read_result(line)
+        except ValueError as error:
             raise RecordError(f"{path}:{number}: expected a finished game: {error}") from None
         games[result.side, result.game] = result
     return games

@@ -9,6 +9,7 @@ from typing import Any
 
 from hanabi_search_plugin.atomic_files import naming_errors
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
+from hanabi_search_plugin.core.plain_json import parse_json
 from hanabi_search_plugin.evaluation.interrupts import uninterrupted
 from hanabi_search_plugin.evaluation.locks import lock_file
 
@@ -64,7 +65,7 @@ def _read(content: bytes, path: Path, header: dict[str, Any]) -> list[dict[str, 
     lines = []
     for number, text in enumerate(content.splitlines(), start=1):
         try:
-            line = json.loads(text)
+            line = parse_json(text)
         except ValueError as error:
             raise RecordError(f"{path}:{number}: expected a JSON object: {error}") from None
         if not isinstance(line, dict):

@@ -12,13 +12,14 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import wait
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.game import PAD, Game, IntArray, Worlds
 from hanabi_search_plugin.core.html_tables import html_table
+from hanabi_search_plugin.core.plain_json import from_fields
 from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
@@ -74,6 +75,15 @@ class GameResult:
         changed = [number for number, row in enumerate(rows) if row[2] != row[3]]
         headings = ("turn", "seat", "action", "blueprint", "gain", "") if rows else ()
         return html_table(title, headings, rows, strong=changed)
+
+
+def read_result(line: Any) -> GameResult:
+    """A finished game from its line of JSON. Raises ValueError for what is none."""
+    result = from_fields(GameResult, line)
+    counts = (result.rollouts, result.searched_moves, result.changed_moves, result.fallback_moves)
+    if min(result.game, result.cpu_seconds, *result.actions, *counts) < 0:
+        raise ValueError("its numbers must be at least 0")
+    return result
 
 
 def searching_seats(policies: Blueprint) -> list[int]:

@@ -16,7 +16,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from hanabi_search_plugin.atomic_files import atomic_write
+from hanabi_search_plugin.core.array_files import read_npz
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
+from hanabi_search_plugin.core.plain_json import from_fields
 from hanabi_search_plugin.core.policy import Policy, UniformPolicy
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.settings import SEED, setting
@@ -35,7 +37,7 @@ from hanabi_search_plugin.learning.training_record import (
     versions_with_torch,
     write_record,
 )
-from hanabi_search_plugin.learning.tree_examples import Examples, play
+from hanabi_search_plugin.learning.tree_examples import Examples, play, read_examples
 
 LEAST_VISITS = 50  # of a move in a tree, to be an example (paper, VI)
 CONVENTION: Convention = "any-giver"
@@ -163,7 +165,7 @@ def _games(
         blueprint = EvalFn(rollouts, convention=CONVENTION)
     found = []
     with Checkpoint(folder / "games.jsonl", parameters) as checkpoint:
-        lines = {line["game"]: line for line in checkpoint.lines}
+        lines = _kept_lines(folder / "games.jsonl", checkpoint.lines)
         for index in range(stage.games):
             path = folder / f"game-{index}.npz"
             if index not in lines:
@@ -193,12 +195,30 @@ def _games(
     return found, [lines[i] for i in range(stage.games)]
 
 
+@dataclass(frozen=True)
+class _Line:
+    """A game of a stage in its journal."""
+
+    game: int
+    players: int
+    score: float
+    cpu_seconds: float
+
+
+def _kept_lines(path: Path, lines: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    found = {}
+    for number, line in enumerate(lines, start=2):
+        try:
+            found[from_fields(_Line, line).game] = line
+        except ValueError as error:
+            raise RecordError(f"{path}:{number}: expected a finished game: {error}") from None
+    return found
+
+
 def _read(path: Path) -> Examples:
     try:
-        with np.load(path) as arrays:  # without pickles, which is NumPy's default
-            parts: dict[str, Any] = dict(arrays)
-            return Examples(**parts | {"score": float(parts["score"])})
-    except (OSError, ValueError, TypeError, KeyError) as error:
+        return read_examples(read_npz(path.read_bytes()))
+    except (OSError, ValueError) as error:
         raise RecordError(f"{path}: expected the examples of a game: {error}") from None
 
 

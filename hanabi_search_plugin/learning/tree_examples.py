@@ -5,9 +5,9 @@ Letters: M examples, T searched decisions, F features, R rules, W words of a row
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,9 @@ from hanabi_search_plugin.core.tree import GrownTree
 from hanabi_search_plugin.evaluation.match import SEARCHES, deal_game
 from hanabi_search_plugin.evaluation.playing import Turn, play_game
 from hanabi_search_plugin.hanabi.bots.evalfn import STATE_FEATURES, move_features, state_features
+from hanabi_search_plugin.hanabi.bots.features import FEATURES
 from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
+from hanabi_search_plugin.hanabi.bots.rulebook import TABLE_II
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView, HanabiWorlds, points
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.hanabi.search.compiled_tree import CompiledTree
@@ -40,6 +42,25 @@ class Examples:
     states: Numbers  # [T, F of the state] of decisions where a rule proposed the move
     rules: Numbers  # [T, R] shares of the rules that did; a row sums to 1
     score: float
+
+
+def read_examples(arrays: Mapping[str, NDArray[Any]]) -> Examples:
+    """Examples from the arrays of a file. Raises ValueError for arrays of other types or shapes."""
+    sizes = {"F": FEATURES, "S": len(STATE_FEATURES), "R": len(TABLE_II)}
+    for letter, name in (("M", "targets"), ("T", "states")):
+        sizes[letter] = next(iter(arrays[name].shape if name in arrays else ()), 0)
+    wanted = {"features": "MF", "targets": "M", "roots": "M", "states": "TS", "rules": "TR"}
+    for name, letters in (wanted | {"score": ""}).items():
+        if name not in arrays:
+            raise ValueError(f"{name} is missing")
+        array, shape = arrays[name], tuple(sizes[letter] for letter in letters)
+        kind = {"roots": "b", "score": "f"}.get(name, "f")
+        if array.shape != shape or array.dtype.kind != kind or not np.isfinite(array).all():
+            raise ValueError(
+                f"{name} must be finite {'truth values' if kind == 'b' else 'numbers'} of shape "
+                f"{list(shape)}, got {array.dtype} {list(array.shape)}"
+            )
+    return Examples(**{name: arrays[name] for name in wanted}, score=float(arrays["score"]))
 
 
 @dataclass(frozen=True, kw_only=True)

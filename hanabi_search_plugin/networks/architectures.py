@@ -9,7 +9,7 @@ from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.require import require_choice
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.networks.foreign import PublicQ
-from hanabi_search_plugin.networks.modules import Network, require_options, seeded
+from hanabi_search_plugin.networks.modules import Network, built, require_options, seeded
 from hanabi_search_plugin.networks.nets.advised import AdvisedLSTM, AdvisedMasks
 from hanabi_search_plugin.networks.nets.mask_net import MaskNet
 from hanabi_search_plugin.networks.nets.public_belief_net import PublicBeliefNet
@@ -32,7 +32,7 @@ def make_network(name: str, config: HanabiConfig, options: Mapping[str, Any]) ->
     require_choice("architecture", name, ARCHITECTURES)
     require_options(f"architecture {name}", ARCHITECTURES[name], options)
     try:
-        return ARCHITECTURES[name](config, **options)
+        return built(lambda: ARCHITECTURES[name](config, **options))
     except TypeError as error:
         raise ConfigError(f"options of architecture {name} do not fit: {error}") from None
 

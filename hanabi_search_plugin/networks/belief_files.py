@@ -29,7 +29,14 @@ from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.networks.checkpoint import read_file, write_file
 from hanabi_search_plugin.networks.encodings.featurizers import BeliefInputs
 from hanabi_search_plugin.networks.encodings.network_encoding import FREE
-from hanabi_search_plugin.networks.modules import as_tensor, digest_of, seeded, to_device
+from hanabi_search_plugin.networks.modules import (
+    as_tensor,
+    digest_of,
+    first_line,
+    seeded,
+    to_device,
+    with_tensors,
+)
 from hanabi_search_plugin.networks.nets.belief_net import BeliefNet, cross_entropy, masked
 
 FORMAT = "hanabi-search-plugin belief 1"
@@ -154,11 +161,11 @@ def load_belief(
             f"{path}: expected a game with {name} {there}, for which the model was made, got {here}"
         )
     try:
-        network = BeliefNet(require_tokens(game), **about["options"])
-        network.load_state_dict({name: x.float() for name, x in tensors.items()})
+        numbers = {name: x.float() for name, x in tensors.items()}
+        network = with_tensors(lambda: BeliefNet(require_tokens(game), **about["options"]), numbers)
         training = dict(about["training"])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        reason = str(error).strip().splitlines()[0]
+        reason = first_line(error)
         kind = "" if isinstance(error, HanabiSearchError) else f"{type(error).__name__} "
         raise CheckpointError(f"{path}: expected a whole belief model: {kind}{reason}") from None
     return NetworkBelief(game, network, mask=mask, training=training, device=device)

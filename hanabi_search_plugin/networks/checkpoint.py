@@ -17,10 +17,18 @@ from safetensors.torch import save
 
 from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.errors import CheckpointError, HanabiSearchError
+from hanabi_search_plugin.core.plain_json import parse_json
+from hanabi_search_plugin.evaluation.tensor_files import read_tensors
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.networks.architectures import ARCHITECTURES, name_of
 from hanabi_search_plugin.networks.encodings.network_encoding import difference_of
-from hanabi_search_plugin.networks.modules import Network, seeded, to_device
+from hanabi_search_plugin.networks.modules import (
+    Network,
+    first_line,
+    seeded,
+    to_device,
+    with_tensors,
+)
 from hanabi_search_plugin.networks.nets.critic_net import Critic
 
 FORMAT = "hanabi-search-plugin network 1"
@@ -79,27 +87,26 @@ def load_network(
     tensors, about = read_file(path, FORMAT)
     try:
         made_for = HanabiConfig(**about["config"])
+        numbers = {name: x.float() for name, x in tensors.items()}
+        of_critic = [name for name in numbers if name.startswith(CRITIC)]
+        said = {name.removeprefix(CRITIC): numbers.pop(name) for name in of_critic}
         kind = ARCHITECTURES[about["architecture"]]
-        network = kind(made_for, **about["options"])
+        network = with_tensors(lambda: kind(made_for, **about["options"]), numbers)
         if network.encoding.name != about["encoding"]:
             raise CheckpointError(
                 f"{path}: expected a network of the encoding {network.encoding.name}, got "
                 f"{about['encoding']}"
             )
-        numbers = {name: x.float() for name, x in tensors.items()}
-        of_critic = [name for name in numbers if name.startswith(CRITIC)]
-        said = {name.removeprefix(CRITIC): numbers.pop(name) for name in of_critic}
-        network.load_state_dict(numbers)
         training = dict(about["training"])
         critic, critic_training = None, {}
         if "critic" in about:
-            critic = Critic(made_for, **about["critic"]["options"])
-            critic.load_state_dict(said)
+            options = about["critic"]["options"]
+            critic = with_tensors(lambda: Critic(made_for, **options), said)
             critic_training = dict(about["critic"]["training"])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         if isinstance(error, CheckpointError):
             raise
-        reason = error if isinstance(error, HanabiSearchError) else _first_line(error)
+        reason = error if isinstance(error, HanabiSearchError) else first_line(error)
         raise CheckpointError(
             f"{path}: expected a whole network of this package: {reason}"
         ) from None
@@ -148,20 +155,12 @@ def write_file(
 def read_file(path: str | Path, form: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Tensors and description of a file that was written as ``form``; raises CheckpointError."""
     try:
-        with safe_open(str(path), framework="pt") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
-        about = json.loads(metadata.get("about", "null"))
-    except (SafetensorError, ValueError) as error:
-        raise CheckpointError(
-            f"{path}: expected a safetensors file: {_first_line(error)}"
-        ) from None
+        arrays, metadata = read_tensors(Path(path).read_bytes())
+        about = parse_json(metadata.get("about", "null"))
+    except ValueError as error:
+        raise CheckpointError(f"{path}: expected a safetensors file: {first_line(error)}") from None
+    tensors = {name: torch.from_numpy(array) for name, array in arrays.items()}
     if metadata.get("format") != form or not isinstance(about, dict):
         found = metadata.get("format", "a file without a format")
         raise CheckpointError(f"{path}: expected a file of the format {form!r}, got {found!r}")
     return tensors, about
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ".join(lines[:2]) or type(error).__name__

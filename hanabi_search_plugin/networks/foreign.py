@@ -23,13 +23,19 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from safetensors import SafetensorError, safe_open
 from torch import nn
 
 from hanabi_search_plugin.core.errors import CheckpointError
+from hanabi_search_plugin.evaluation.tensor_files import read_tensors
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.encoding import sections
-from hanabi_search_plugin.networks.modules import Output, seeded, to_device
+from hanabi_search_plugin.networks.modules import (
+    Output,
+    first_line,
+    seeded,
+    to_device,
+    with_tensors,
+)
 from hanabi_search_plugin.networks.nets.split_nets import PublicLSTM
 
 Tensor = Any  # torch.Tensor
@@ -106,21 +112,26 @@ def load_foreign(
     try:
         hidden = tensors["lstm.weight_hh_l0"].shape[1]
         actions = len(tensors["fc_a.weight"])
-        network = PublicQ(
-            config,
-            hidden=hidden,
-            depth=sum(bool(re.fullmatch(r"priv_net\.\d+\.weight", name)) for name in tensors),
-            lstm_layers=sum(name.startswith("lstm.weight_ih_l") for name in tensors),
-            values="fc_v.weight" in tensors,
-            waits=actions > config.num_actions,
-            combine=combine,
+        depth = sum(bool(re.fullmatch(r"priv_net\.\d+\.weight", name)) for name in tensors)
+        lstm_layers = sum(name.startswith("lstm.weight_ih_l") for name in tensors)
+        network = with_tensors(
+            lambda: PublicQ(
+                config,
+                hidden=hidden,
+                depth=depth,
+                lstm_layers=lstm_layers,
+                values="fc_v.weight" in tensors,
+                waits=actions > config.num_actions,
+                combine=combine,
+            ),
+            _renamed(path, config, tensors),
         )
-        network.load_state_dict(_renamed(path, config, tensors))
     except KeyError as error:
         raise CheckpointError(f"{path}: expected a public LSTM, which has {error}") from None
-    except RuntimeError as error:
-        reason = " ".join(line.strip() for line in str(error).splitlines()[1:2])
-        raise CheckpointError(f"{path}: expected a public LSTM for {config}: {reason}") from None
+    except (IndexError, RuntimeError, TypeError, ValueError) as error:
+        raise CheckpointError(
+            f"{path}: expected a public LSTM for {config}: {first_line(error)}"
+        ) from None
     to_device(network, device).eval()
     return network
 
@@ -131,13 +142,16 @@ def _read(path: str | Path) -> dict[str, Tensor]:
         start = file.read(9)
     try:
         if start[8:] == b"{":
-            with safe_open(str(path), framework="pt") as content:
-                return {name: content.get_tensor(name) for name in content.keys()}
+            arrays, _ = read_tensors(Path(path).read_bytes())
+            return {name: torch.from_numpy(array) for name, array in arrays.items()}
         loaded = torch.load(path, map_location="cpu", weights_only=True)
-    except (SafetensorError, pickle.UnpicklingError, RuntimeError, EOFError, ValueError) as error:
+    except OSError:
+        raise
+    # Every byte of a pickle may be damaged, and what reads it has errors of any kind.
+    except Exception as error:
         # PyTorch's own words on a pickle advise to trust the file: nothing here does.
         unsafe = isinstance(error, pickle.UnpicklingError)
-        reason = "it holds something else" if unsafe else str(error).splitlines()[0]
+        reason = "it holds something else" if unsafe else first_line(error)
         raise CheckpointError(
             f"{path}: expected a network of this package, a state dict of tensors alone, or flax "
             f"parameters as safetensors: {reason}"

@@ -30,6 +30,9 @@ from hanabi_search_plugin.networks.encodings.network_encoding import Encoding
 Tensor = Any  # torch.Tensor
 M = TypeVar("M", bound=nn.Module)
 
+MOST_OF_A_SIZE = 1 << 14  # numbers or layers
+MOST_NUMBERS = 1 << 28  # of a network: 1 GiB, and as much again for each moment of an optimiser
+
 
 def require_device(device: str) -> None:
     """Raises ConfigError for a device that PyTorch does not have here, or that holds no numbers."""
@@ -201,6 +204,49 @@ def seeded(seed: int) -> Iterator[None]:
         yield
 
 
+def first_line(error: Exception) -> str:
+    """What an error of PyTorch says, without its details."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ".join(lines[:2]) or type(error).__name__
+
+
+def built(make: Callable[[], M]) -> M:
+    """The module that ``make`` makes, after its size: without memory first, on the meta device.
+
+    Raises ConfigError for one of more than MOST_NUMBERS.
+    """
+    with torch.device("meta"):
+        numbers = sum(x.numel() for x in make().parameters())
+    if numbers > MOST_NUMBERS:
+        raise ConfigError(
+            f"a network must have at most {MOST_NUMBERS:,} numbers, got sizes that make {numbers:,}"
+        )
+    with torch.device("cpu"):
+        return make()
+
+
+def with_tensors(make: Callable[[], M], tensors: Mapping[str, Tensor]) -> M:
+    """The same with the tensors of a file. None is made that the file has no numbers for.
+
+    Raises RuntimeError or ValueError where they do not fit.
+    """
+    with torch.device("meta"):
+        wanted = make().state_dict()
+    shapes = {name: tuple(x.shape) for name, x in wanted.items()}
+    given = {name: tuple(x.shape) for name, x in tensors.items()}
+    for name in (*shapes, *given):
+        if name not in given or name not in shapes:
+            raise ValueError(f"{name} {'is missing' if name in shapes else 'is no part of it'}")
+        if shapes[name] != given[name]:
+            raise ValueError(
+                f"{name} must be of shape {list(shapes[name])}, got {list(given[name])}"
+            )
+    with torch.device("cpu"):  # also where this is a part of what is made without memory
+        module = make()
+    module.load_state_dict(tensors)
+    return module
+
+
 def require_options(what: str, make: Callable[..., Any], options: Mapping[str, Any]) -> None:
     """Raises ConfigError for an option that ``make`` does not take beside its first argument."""
     known = list(signature(make).parameters)[1:]
@@ -210,9 +256,9 @@ def require_options(what: str, make: Callable[..., Any], options: Mapping[str, A
 
 
 def require_sizes(**sizes: Any) -> None:
-    """Raises ConfigError unless all are integers of at least 1."""
+    """Raises ConfigError unless all are integers from 1 to MOST_OF_A_SIZE."""
     for name, value in sizes.items():
-        require_integer(name, value, 1)
+        require_integer(name, value, 1, MOST_OF_A_SIZE)
 
 
 def layers(*sizes: int) -> nn.Sequential:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.core.plain_json import from_fields, parse_json, typed
 from hanabi_search_plugin.evaluation.evaluate import evaluate
 from hanabi_search_plugin.evaluation.journal import Checkpoint
-from hanabi_search_plugin.evaluation.match import GameResult, Match
+from hanabi_search_plugin.evaluation.match import GameResult, Match, read_result
 from hanabi_search_plugin.evaluation.progress import progress_bar
 from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.reproduce.plan import Row, Run
@@ -53,9 +53,54 @@ class Effort:
         path = self.journal(run, measures)
         lines = path.read_bytes().split(b"\n")[1:-1] if path.exists() else []  # whole ones
         try:
-            return [game for game in map(json.loads, lines) if game["game"] < self.games]
-        except (ValueError, KeyError, TypeError) as error:
+            games = [parse_json(line) for line in lines]
+        except ValueError as error:
             raise RecordError(f"{path}: expected finished games, a line each: {error}") from None
+        return [game for game in _checked(games, measures, path) if game["game"] < self.games]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Prediction:
+    """A line of a game with its search's predictions."""
+
+    game: int
+    score: float
+    moves: int
+    predicted: tuple[list[Any], ...]  # turn and return
+    cpu_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        for one in self.predicted:
+            turn, value = one
+            typed("a turn", turn, int), typed("a prediction", value, float)
+
+
+@dataclasses.dataclass(frozen=True)
+class _BeliefTurns:
+    """A line of a game with what beliefs made of each turn."""
+
+    game: int
+    turns: tuple[dict[str, Any], ...]
+
+    def __post_init__(self) -> None:
+        for turn in self.turns:
+            typed("turn", turn.get("turn"), int)
+            for name in ("learned", "grounded", "exact"):
+                typed(name, turn.get(name, ""), float | None)
+            typed("grounded", turn["grounded"], float)
+
+
+def _checked(lines: Lines, measures: Measures, path: Path) -> Lines:
+    """The lines of a journal. Raises RecordError where one is none of that kind."""
+    for number, line in enumerate(lines, start=2):
+        try:
+            if measures == "scores":
+                read_result(line)
+            else:
+                from_fields(_Prediction if measures == "predictions" else _BeliefTurns, line)
+        except ValueError as error:
+            raise RecordError(f"{path}:{number}: expected a finished game: {error}") from None
+    return lines
 
 
 def measure(run: Run, effort: Effort, progress: bool | Console = False) -> dict[str, Any]:
@@ -147,9 +192,11 @@ def predictions(run: Run, effort: Effort, progress: bool | Console = False) -> t
 class KeptGames:
     """Lines of finished games, in order, while more of them are played."""
 
-    def __init__(self, effort: Effort, checkpoint: Checkpoint, show: Callable[[int], None]) -> None:
+    def __init__(
+        self, effort: Effort, checkpoint: Checkpoint, lines: Lines, show: Callable[[int], None]
+    ) -> None:
         self._checkpoint, self._show = checkpoint, show
-        self._lines = {line["game"]: line for line in checkpoint.lines}
+        self._lines = {line["game"]: line for line in lines}
         self._games = range(effort.games)
         self.interrupted = False
 
@@ -173,10 +220,12 @@ def kept_games(
     progress: bool | Console,
 ) -> Iterator[KeptGames]:  # fmt: skip
     """The run's finished games of a file; a KeyboardInterrupt ends the block."""
-    with Checkpoint(effort.journal(run, measures), parameters) as checkpoint:
-        done = sum(line["game"] < effort.games for line in checkpoint.lines)
+    path = effort.journal(run, measures)
+    with Checkpoint(path, parameters) as checkpoint:
+        lines = _checked(checkpoint.lines, measures, path)
+        done = sum(line["game"] < effort.games for line in lines)
         with progress_bar("games", effort.games, done=done, console=progress) as show:
-            kept = KeptGames(effort, checkpoint, show)
+            kept = KeptGames(effort, checkpoint, lines, show)
             try:
                 yield kept
             except KeyboardInterrupt:

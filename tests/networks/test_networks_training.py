@@ -83,7 +83,7 @@ def test_a_checkpoint_refuses_what_it_is_not_for(tmp_path: Path) -> None:
         ({"architecture": "tree"}, "expected a whole network of this package: 'tree'"),
         ({"config": {"players": 9}}, "players must be from 2 to 5, got 9"),
         ({"options": {"depth": 3}}, "unexpected keyword argument 'depth'"),
-        ({"options": SMALL | {"hidden": 32}}, "size mismatch"),
+        ({"options": SMALL | {"hidden": 32}}, r"must be of shape \[32, 156\], got"),
     ):
         with pytest.raises(CheckpointError, match=reason) as caught:
             load_network(saved(path, **changes))

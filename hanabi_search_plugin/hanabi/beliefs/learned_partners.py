@@ -28,6 +28,7 @@ from hanabi_search_plugin.core.agent import NamesPolicies
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError, RecordError, UnsupportedError
 from hanabi_search_plugin.core.game import Event, FloatArray, View
+from hanabi_search_plugin.core.plain_json import parse_json, typed
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_positive_or_0
@@ -70,12 +71,14 @@ class Recogniser:
     @classmethod
     def from_bytes(cls, content: bytes, name: str) -> Recogniser:
         """Read the content of a file. Raises RecordError, with its name, if it is none of these."""
-        network = ValueNetwork.from_bytes(content, name)
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-        partners = json.loads(header.get("__metadata__", {}).get("partners", "[]"))
-        if not partners:
-            raise RecordError(f"{name}: expected a network that recognises policies")
-        return cls(network, tuple(partners))
+        network, metadata = ValueNetwork.with_metadata(content, name)
+        try:
+            partners = parse_json(metadata.get("partners", "[]"))
+            return cls(network, typed("partners", partners, tuple[str, ...]))
+        except ValueError as error:  # RecordError is one
+            raise RecordError(
+                f"{name}: expected a network that recognises policies: {error}"
+            ) from None
 
 
 @functools.cache

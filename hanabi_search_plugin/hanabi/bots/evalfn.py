@@ -23,6 +23,7 @@ from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray, View
 from hanabi_search_plugin.core.policy import EstimatingGuide, Memory
 from hanabi_search_plugin.core.require import unknown
+from hanabi_search_plugin.evaluation.tensor_files import read_tensors
 from hanabi_search_plugin.hanabi.bots import action_rules as ops
 from hanabi_search_plugin.hanabi.bots import features, value_kernels
 from hanabi_search_plugin.hanabi.bots.compiled import Routines, _native
@@ -141,12 +142,15 @@ class ValueNetwork:
     @classmethod
     def from_bytes(cls, content: bytes, name: str) -> ValueNetwork:
         """See ``load``; ``name`` says in errors whose content it is."""
-        from safetensors import SafetensorError
-        from safetensors.numpy import load
+        return cls.with_metadata(content, name)[0]
 
+    @classmethod
+    def with_metadata(cls, content: bytes, name: str) -> tuple[ValueNetwork, dict[str, str]]:
+        """See ``from_bytes``; and what the file says besides."""
         try:
-            return cls(load(content))
-        except (SafetensorError, RecordError) as error:
+            tensors, metadata = read_tensors(content)
+            return cls(tensors), metadata
+        except ValueError as error:  # RecordError is one
             raise RecordError(f"{name}: expected a network of this package: {error}") from None
 
 

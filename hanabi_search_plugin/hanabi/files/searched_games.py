@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.atomic_files import atomic_write
+from hanabi_search_plugin.core.array_files import read_npz
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.game import PAD
+from hanabi_search_plugin.core.plain_json import parse_json, typed
 from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.evaluation.evaluate import critics
@@ -34,6 +35,7 @@ from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.layout import TURN
 from hanabi_search_plugin.hanabi.files.records import RecordedGame
+from hanabi_search_plugin.hanabi.files.replay import replay
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 
 FORMAT = "hanabi-search-plugin searched games 1"
@@ -123,7 +125,7 @@ def record_games(
         for number in range(-(-games // SHARD)):
             todo = list(range(number * SHARD, min(games, (number + 1) * SHARD)))
             path = _shard(folder, number)
-            if path.exists() and len(_read_shard(path)) >= len(todo):
+            if path.exists() and len(_read_shard(path, game.config)) >= len(todo):
                 continue
             results: dict[int, GameResult] = {}
 
@@ -157,10 +159,15 @@ def read_about(folder: str | Path) -> About:
     """Read a folder's ``about.json``. Raises RecordError for no folder of searched games."""
     path = Path(folder) / ABOUT
     try:
-        about = json.loads(path.read_text(encoding="utf-8"))
+        about = parse_json(path.read_bytes())
         if about["format"] != FORMAT:
             raise RecordError(f"{path}: expected the format {FORMAT!r}, got {about['format']!r}")
-        return About(HanabiConfig(**about["config"]), str(about["policy"]), about["parameters"])
+        policy, parameters = about["policy"], about["parameters"]
+        return About(
+            HanabiConfig(**typed("config", about["config"], dict)),
+            typed("policy", policy, str),
+            typed("parameters", parameters, dict),
+        )
     except FileNotFoundError:
         raise RecordError(f"{folder}: expected searched games, got no {ABOUT} in it") from None
     except (ValueError, KeyError, TypeError) as error:
@@ -174,14 +181,14 @@ def read_searched(folder: str | Path, games: int | None = None) -> SearchedGames
 
     Raises RecordError where the folder holds none, fewer, or damaged ones.
     """
-    read_about(folder)
+    config = read_about(folder).config
     parts: list[SearchedGames] = []
     found = 0
     while games is None or found < games:
         path = _shard(Path(folder), len(parts))
         if not path.exists():
             break
-        part = _read_shard(path)
+        part = _read_shard(path, config)
         parts.append(part)
         found += len(part)
         if len(part) < SHARD:
@@ -288,20 +295,81 @@ def _packed(game: HanabiGame, played: list[GameResult], seed: int) -> SearchedGa
     )
 
 
-def _read_shard(path: Path) -> SearchedGames:
+_SHAPES = {
+    "deck": "GC", "first_player": "G", "moves": "GT", "score": "G", "lives": "G", "game": "D",
+    "turn": "D", "seat": "D", "blueprint": "D", "legal": "DA", "mean": "DA", "count": "DA",
+}  # fmt: skip
+"""The axes of the arrays in a file."""
+
+
+def _read_shard(path: Path, config: HanabiConfig) -> SearchedGames:
+    """The games in a file. Raises RecordError where they are no whole games of ``config``."""
     try:
-        with np.load(path, allow_pickle=False) as file:
-            part = SearchedGames(**{f.name: file[f.name] for f in fields(SearchedGames)})
-    except (ValueError, KeyError, EOFError, OSError, zipfile.BadZipFile) as error:
+        part = _of_arrays(read_npz(path.read_bytes()), config)
+        _require_games(part, config)
+        _require_decisions(part, config)
+    except (OSError, ValueError) as error:
         raise RecordError(f"{path}: expected a file of searched games: {error}") from None
-    lengths = {
-        kind: {len(getattr(part, f.name)) for f in fields(part) if (f.name in _OF_DECISIONS) == own}
-        for kind, own in (("games", False), ("decisions", True))
-    }
-    for kind, found in lengths.items():
-        if len(found) != 1:
-            raise RecordError(f"{path}: expected arrays of one length for its {kind}, got {found}")
     return part
+
+
+def _of_arrays(arrays: Mapping[str, NDArray[Any]], config: HanabiConfig) -> SearchedGames:
+    """Arrays of the types and shapes that ``SearchedGames`` has. Raises ValueError for others."""
+    sizes = {"C": config.deck_size, "A": config.num_actions}
+    kinds = get_type_hints(SearchedGames)
+    for name, letters in _SHAPES.items():
+        if name not in arrays:
+            raise ValueError(f"{name} is missing")
+        array, kind = arrays[name], get_args(get_args(kinds[name])[1])[0]
+        if array.ndim == len(letters):
+            for letter, size in zip(letters, array.shape, strict=True):
+                sizes.setdefault(letter, size)
+        shape = tuple(sizes.get(letter, 0) for letter in letters)
+        if array.shape != shape or array.dtype != kind:
+            raise ValueError(
+                f"{name} must be {np.dtype(kind)} of shape {list(shape)}, got {array.dtype} "
+                f"{list(array.shape)}"
+            )
+    if not sizes["G"]:
+        raise ValueError("it has no games")
+    return SearchedGames(**{name: arrays[name] for name in _SHAPES})
+
+
+def _require_games(part: SearchedGames, config: HanabiConfig) -> None:
+    """Raises ValueError unless the games can be played to the end, and score what they say."""
+    cards = np.repeat(np.arange(config.colors * config.ranks), config.copies * config.colors)
+    if (np.sort(part.deck, axis=1) != cards).any():
+        raise ValueError("a deck is none of this game")
+    _require_range("first_player", part.first_player, 0, config.players - 1)
+    _require_range("moves", part.moves, PAD, config.num_actions - 1)
+    over = part.moves == PAD
+    if (over[:, :-1] & ~over[:, 1:]).any():
+        raise ValueError("a move follows the end of a game")
+    report = replay(part.recorded(config))
+    if report.problems or report.unfinished:
+        raise ValueError((report.problems or ["a game is unfinished"])[0].lstrip(": "))
+
+
+def _require_decisions(part: SearchedGames, config: HanabiConfig) -> None:
+    """Raises ValueError unless decisions are of moves that the games have."""
+    _require_range("game", part.game, 0, len(part) - 1)
+    _require_range("turn", part.turn, 0, part.moves.shape[1] - 1)
+    _require_range("blueprint", part.blueprint, 0, config.num_actions - 1)
+    _require_range("count", part.count, 0, np.iinfo(np.int32).max)
+    mover = (part.first_player[part.game].astype(np.int64) + part.turn) % config.players
+    rows = np.arange(len(part.game))
+    played = part.played
+    if (part.seat != mover).any() or (played == PAD).any():
+        raise ValueError("a decision is of no move of its game")
+    if not (part.legal[rows, played] & part.legal[rows, part.blueprint]).all():
+        raise ValueError("a decision is for a move that it holds to be illegal")
+    if not np.isfinite(part.mean[part.count > 0]).all():
+        raise ValueError("mean must be finite where count is above 0")
+
+
+def _require_range(name: str, values: NDArray[Any], least: int, most: int) -> None:
+    if ((values < least) | (values > most)).any():
+        raise ValueError(f"{name} must be from {least} to {most}")
 
 
 def _joined(parts: list[SearchedGames]) -> SearchedGames:

@@ -21,7 +21,7 @@ from hanabi_search_plugin.core.game import PAD, Game
 from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.networks.belief_files import describe_game, save_belief
-from hanabi_search_plugin.networks.modules import require_options, seeded
+from hanabi_search_plugin.networks.modules import built, require_options, seeded
 from hanabi_search_plugin.networks.nets.belief_net import BeliefNet, cross_entropy, masked
 from hanabi_search_plugin.networks.training.belief_games import (
     BeliefExamples,
@@ -65,7 +65,7 @@ class BeliefRun(TrainingRun):
         self.blueprint = blueprint_of(blueprint, game)
         require_options("a belief network", BeliefNet, options or {})
         with seeded(settings.seed):
-            network = BeliefNet(self.game, **(options or {}))
+            network = built(lambda: BeliefNet(self.game, **(options or {})))
         about = {"game": describe_game(self.game), "policy": name or describe(self.blueprint[0])}
         super().__init__(
             network, folder, settings=about | {"options": network.options} | asdict(settings),

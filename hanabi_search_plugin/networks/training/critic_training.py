@@ -18,7 +18,7 @@ from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.checkpoint import save_network
-from hanabi_search_plugin.networks.modules import require_options, seeded
+from hanabi_search_plugin.networks.modules import built, require_options, seeded
 from hanabi_search_plugin.networks.nets.advised import Advised
 from hanabi_search_plugin.networks.nets.critic_net import Critic
 from hanabi_search_plugin.networks.network_policies import NetworkPolicy
@@ -100,7 +100,7 @@ def new_critic(config: HanabiConfig, options: dict[str, Any], seed: int) -> Crit
     """A critic with weights that follow from ``seed``. Raises ConfigError for bad options."""
     require_options("a critic", Critic, options)
     with seeded(seed):
-        return Critic(config, **options)
+        return built(lambda: Critic(config, **options))
 
 
 def targets(

@@ -102,8 +102,12 @@ class Collector:
     def restore(self, state: dict[str, Tensor]) -> None:
         """Go on from a ``state``; raises KeyError or ValueError for one that does not fit."""
         for name, kept in (("memory", self.memory), ("fresh", self.fresh)):
-            if state[name].shape != kept.shape:
-                raise ValueError(f"expected {name} {kept.shape}, got {state[name].shape}")
+            found = state[name]
+            if found.shape != kept.shape or found.dtype != kept.dtype:
+                raise ValueError(
+                    f"expected {name} {kept.dtype} {list(kept.shape)}, got {found.dtype} "
+                    f"{list(found.shape)}"
+                )
         self.memory, self.fresh = state["memory"], state["fresh"]
         self.simulator.restore(state)
 

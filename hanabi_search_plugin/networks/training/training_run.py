@@ -6,6 +6,7 @@ round is in the state file.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import time
@@ -19,12 +20,13 @@ import torch
 from torch import nn
 
 from hanabi_search_plugin.atomic_files import atomic_write, naming_errors, remove
-from hanabi_search_plugin.core.errors import CheckpointError, ConfigError
+from hanabi_search_plugin.core.errors import CheckpointError, ConfigError, HanabiSearchError
+from hanabi_search_plugin.core.plain_json import typed
 from hanabi_search_plugin.evaluation.journal import difference
 from hanabi_search_plugin.evaluation.locks import lock_folder
 from hanabi_search_plugin.evaluation.progress import progress_bar
 from hanabi_search_plugin.networks.checkpoint import read_file, write_file
-from hanabi_search_plugin.networks.modules import to_device
+from hanabi_search_plugin.networks.modules import first_line, to_device
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -51,6 +53,15 @@ def _in_parts(tensors: dict[str, Tensor]) -> list[dict[str, Tensor]]:
         parts[-1][name] = tensor
         taken += tensor.nbytes
     return parts
+
+
+def _digest(tensors: dict[str, Tensor]) -> str:
+    """A hash of named tensors, by which damage shows."""
+    digest = hashlib.sha256()
+    for name, x in sorted(tensors.items()):
+        digest.update(f"{name} {list(x.shape)} {x.dtype}".encode())
+        digest.update(x.numpy().tobytes())
+    return digest.hexdigest()
 
 
 class TrainingRun(ABC):
@@ -174,7 +185,7 @@ class TrainingRun(ABC):
         first, *others = _in_parts(tensors)
         names_of_parts = [PART.format(self.done, place) for place in range(1, len(others) + 1)]
         about = {"settings": self._settings, "done": self.done, "seconds": self.seconds}
-        about |= {"parts": names_of_parts}
+        about |= {"parts": names_of_parts, "digest": _digest(tensors)}
         for name, part in zip(names_of_parts, others, strict=True):
             write_file(self.folder / name, part, self.form, {})
         write_file(self.folder / STATE, first, self.form, about)  # from here on it is the state
@@ -183,6 +194,20 @@ class TrainingRun(ABC):
     def _load(self) -> None:
         path = self.folder / STATE
         tensors, about = read_file(path, self.form)
+        try:
+            self._restore(*self._whole(tensors, about))
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            if isinstance(error, HanabiSearchError):
+                raise
+            raise CheckpointError(
+                f"{path}: expected the whole state of a run: {first_line(error)}"
+            ) from None
+
+    def _whole(
+        self, tensors: dict[str, Tensor], about: dict[str, Any]
+    ) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        """The state with its other parts. Raises ConfigError where it is of another run."""
+        path = self.folder / STATE
         other = difference(about.get("settings"), self._settings)
         if other is not None:
             name, there, here = other
@@ -192,24 +217,34 @@ class TrainingRun(ABC):
                 f"{json.dumps(here)} here; its learning rate falls over its whole length, so to "
                 f"train longer or otherwise begin another run{start}, in another folder"
             )
-        for part in about.get("parts", []):
+        for part in typed("parts", about.get("parts", []), tuple[str, ...]):
+            if Path(part).name != part:
+                raise ValueError(f"its parts must be files of {self.folder}, got {part!r}")
             tensors |= read_file(self.folder / part, self.form)[0]
-        try:
-            parts: dict[str, dict[str, Any]] = {}
-            for name, x in tensors.items():
-                kind, _, rest = name.partition(".")
-                parts.setdefault(kind, {})[rest] = x.to(self.device)
-            self.trained.load_state_dict(parts.pop("model"))
-            self.load_extra_state(parts.pop(LASTING, {}))
-            for name, parameter in self.trained.named_parameters():
-                state = {kind: named[name] for kind, named in parts.items() if name in named}
-                if state:
-                    state["step"] = state["step"] if self._fused else state["step"].cpu()
-                    self.optimizer.state[parameter] = state
-            self.done, self.seconds = int(about["done"]), float(about["seconds"])
-            self._remove_parts(about.get("parts", []))
-        except (KeyError, TypeError, ValueError, RuntimeError):
-            raise CheckpointError(f"{path}: expected the whole state of a run") from None
+        if about.get("digest", _digest(tensors)) != _digest(tensors):
+            raise ValueError("its numbers are not those that were written")
+        return tensors, about
+
+    def _restore(self, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
+        parts: dict[str, dict[str, Any]] = {}
+        for name, x in tensors.items():
+            kind, _, rest = name.partition(".")
+            parts.setdefault(kind, {})[rest] = x.to(self.device)
+        self.trained.load_state_dict(parts.pop("model"))
+        self.load_extra_state(parts.pop(LASTING, {}))
+        for name, parameter in self.trained.named_parameters():
+            state = {kind: named[name] for kind, named in parts.items() if name in named}
+            if state:
+                shapes = {kind: x.shape for kind, x in state.items() if kind != "step"}
+                if set(shapes.values()) != {parameter.shape} or state["step"].numel() != 1:
+                    raise ValueError(f"what the optimiser knows of {name} has other shapes")
+                state["step"] = state["step"] if self._fused else state["step"].cpu()
+                self.optimizer.state[parameter] = state
+        self.done = typed("done", about["done"], int)
+        self.seconds = float(typed("seconds", about["seconds"], float))
+        if not 0 <= self.done <= self._rounds:
+            raise ValueError(f"done must be from 0 to {self._rounds}, got {self.done}")
+        self._remove_parts(about.get("parts", []))
 
     def _remove_parts(self, kept: Sequence[str]) -> None:
         """Those of other rounds."""
@@ -220,6 +255,6 @@ class TrainingRun(ABC):
     def _cut_metrics(self) -> None:
         """Drop the lines of rounds that are to be done again."""
         path = self.folder / METRICS
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        lines = path.read_bytes().splitlines() if path.exists() else []
         with atomic_write(path) as file:
-            file.writelines(f"{line}\n".encode() for line in lines[: self.done])
+            file.writelines(line + b"\n" for line in lines[: self.done])

@@ -63,7 +63,7 @@ def require_positive_or_0(name: str, value: float) -> None:
 
 
 def _if_large(value: object) -> str:
-    large = isinstance(value, Real) and LARGEST_NUMBER < value < math.inf
+    large = isinstance(value, int | float) and LARGEST_NUMBER < value < math.inf
     return f", at most {LARGEST_NUMBER:g}" if large else ""
 
 

@@ -5,6 +5,7 @@ Every function takes a ``random.Random`` and draws all chance from it.
 
 from __future__ import annotations
 
+import copy
 import gzip
 import io
 import json
@@ -108,7 +109,7 @@ def odd_json(rng: random.Random, value: Any) -> Any:
         holder, key = rng.choice(places(box))
         how = rng.random()
         if how < 0.65 or holder is box:
-            holder[key] = rng.choice(ODD)
+            holder[key] = copy.deepcopy(rng.choice(ODD))
         elif how < 0.8:
             del holder[key]
         elif how < 0.9 and isinstance(holder, dict):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from hanabi_search_plugin.core.errors import ConfigError
 
+_CONTROLS = ("Cc", "Cf", "Zl", "Zp")  # categories of Unicode
 LONGEST = 1_500  # characters of an error
 
 
@@ -22,9 +23,12 @@ def one_line(text: str) -> str:
 
 
 def require_plain(arguments: Sequence[str]) -> None:
-    """Raises ConfigError for an argument with bytes that are no UTF-8, or a control character."""
+    """Raises ConfigError for an argument with bytes that are no UTF-8, or a control character.
+
+    Those that turn or join what is written beside them are among these.
+    """
     for argument in arguments:
         if any("\ud800" <= c <= "\udfff" for c in argument):
             raise ConfigError(f"arguments must be UTF-8, got {argument!r}")
-        if any(unicodedata.category(c) == "Cc" for c in argument):
+        if any(unicodedata.category(c) in _CONTROLS for c in argument):
             raise ConfigError(f"arguments must have no control characters, got {argument!r}")

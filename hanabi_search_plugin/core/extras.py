@@ -6,7 +6,12 @@ from importlib import import_module
 
 from hanabi_search_plugin.core.errors import UnsupportedError
 
-_PROJECTS = {"torch": "PyTorch", "plots": "Matplotlib", "render": "Pillow"}  # by extra
+_PROJECTS = {
+    "torch": "PyTorch",
+    "cluster": "Ray",
+    "plots": "Matplotlib",
+    "render": "Pillow",
+}  # by extra
 
 
 def install(extra: str) -> str:

@@ -19,12 +19,20 @@ from hanabi_search_plugin.core.game import FloatArray, Game, require_game
 from hanabi_search_plugin.core.policy import Blueprint, Value
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.words import counted
+from hanabi_search_plugin.evaluation.executor import Executor
 from hanabi_search_plugin.evaluation.frame import frame_of
 from hanabi_search_plugin.evaluation.journal import Checkpoint
-from hanabi_search_plugin.evaluation.match import GameResult, Match, Side, searching_seats
+from hanabi_search_plugin.evaluation.match import (
+    FailedGame,
+    GameResult,
+    Match,
+    Side,
+    searching_seats,
+)
 from hanabi_search_plugin.evaluation.progress import progress_bar
 from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb, versions
 from hanabi_search_plugin.evaluation.summary import as_text
+from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.jit import compile_seconds
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
 
@@ -53,13 +61,15 @@ class Evaluation:
     best: float  # the highest possible return
     searched: bool
     threads: int
-    requested: int  # games asked for; more than len(games) where interrupted
+    requested: int  # games asked for; more than len(games) where interrupted or skipped
+    skipped: tuple[FailedGame, ...] = ()  # what failed, with ``skip_failed``
     peak_rss_mb: float  # of the process so far
     compile_seconds: float  # CPU seconds the process has spent on compiling so far
 
     @property
     def interrupted(self) -> bool:
-        return len(self.games) < self.requested
+        skipped = {number for one in self.skipped for number in one.games}
+        return len(self.games) + len(skipped) < self.requested
 
     @property
     def scores(self) -> FloatArray:
@@ -135,6 +145,11 @@ class Evaluation:
         """Plain JSON types; a mean of nothing, or a standard error of one game, is None."""
         out: dict[str, Any] = {"format": RESULTS}
         out |= {"games": len(self.games), "requested_games": self.requested}
+        if self.skipped:
+            out["skipped"] = [
+                {"side": one.side, "games": list(one.games), "error": str(one)}
+                for one in self.skipped
+            ]
         out |= _summary(self.games, self.best)
         if self.baseline is not None:
             reference = _summary(self.baseline, self.best)
@@ -166,8 +181,10 @@ def evaluate(
     seed: int = 0,
     baseline: AnyBlueprint | None = None,
     threads: int = 1,
+    executor: Executor | None = None,
     on_game: Callable[[GameResult], None] | None = None,
     resume: str | Path | None = None,
+    skip_failed: bool = False,
     progress: bool | Console = False,
 ) -> Evaluation:
     """Play ``games`` games of ``policies`` (one, or one a seat; names, too) and report on them.
@@ -186,14 +203,20 @@ def evaluate(
 
     Searched games are played one at a time on each of ``threads`` threads. Their CPU seconds are
     those of that thread without compilation, so a search should not use threads of its own here.
-    On a KeyboardInterrupt the games finished so far are returned (``Evaluation.interrupted``).
+    ``executor`` plays in place of the threads: ``Processes(4)``, or ``Ray(...)`` for a cluster
+    (docs/scale.md), with the same results. It is not closed. On a KeyboardInterrupt the games
+    finished so far are returned (``Evaluation.interrupted``). A game that fails stops the
+    evaluation, with its error, of which a note names the game and the seed; what is finished by
+    then is in ``resume``. With ``skip_failed`` the others are played, and ``Evaluation.skipped``
+    lists it.
+
     Raises ConfigError for bad numbers and for a checkpoint of other parameters, UnsupportedError
     for what is no Game, no Policy or a wrong number of them, ContractError for a game that lacks a
     setting and a policy that does not act in integers.
     """
     require_game(game)
     require_integer("games", games, 1)
-    require_integer("threads", threads, 1)
+    executor = executor or Threads(threads)
     require_integer("seed", seed, 0)
     played = blueprint_of(seated_everywhere(policies), game)
     searching = searching_seats(played)
@@ -212,6 +235,7 @@ def evaluate(
         "critics": critics(played),
     }
     finished: dict[tuple[str, int], GameResult] = {}
+    skipped: list[FailedGame] = []
     with Checkpoint(resume, parameters) if resume is not None else nullcontext() as checkpoint:
         if checkpoint is not None:
             finished = _finished(checkpoint.lines, resume)
@@ -233,8 +257,16 @@ def evaluate(
                 todo = [i for i in range(games) if (side, i) not in finished]
                 match = Match(game, blueprint, side, seat, seed)
                 before = games - len(todo)
-                with progress_bar(_SHOWN[side], games, done=before, console=progress) as show:
-                    match.play(todo, threads, _counting(keep, show, before))
+                with progress_bar(
+                    _SHOWN[side], games, done=before, console=progress, status=executor.status
+                ) as show:
+                    match.play(
+                        todo,
+                        executor,
+                        _counting(keep, show, before),
+                        decisions=on_game is not None,
+                        skip=skipped.append if skip_failed else None,
+                    )
         except KeyboardInterrupt:
             _logger.warning("interrupted: the games finished so far are kept")
     done = [i for i in range(games) if all((side, i) in finished for side, _ in sides)]
@@ -246,10 +278,11 @@ def evaluate(
         baseline=tuple(finished["baseline", i] for i in done) if reference is not None else None,
         best=game.return_range[1],
         searched=bool(searching),
-        threads=threads,
+        threads=executor.workers,
         requested=games,
+        skipped=tuple(skipped),
         peak_rss_mb=peak_rss_mb(),
-        compile_seconds=compile_seconds(),
+        compile_seconds=compile_seconds() + executor.compile_seconds,
     )
 
 

@@ -107,7 +107,7 @@ def test_evaluate_counts_each_side_by_itself(monkeypatch: pytest.MonkeyPatch) ->
 
     heard: list[Any] = []
 
-    def listened(what: str, total: int, *, done: int, console: Any) -> Any:
+    def listened(what: str, total: int, *, done: int, console: Any, status: Any) -> Any:
         heard.append((what, total, done, console))
         return progress_bar(what, total, done=done, console=False)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hanabi_search_plugin.belief_agent import BeliefAgent
 from hanabi_search_plugin.core.agent import CutsRollouts, SearchAgent
@@ -21,6 +22,7 @@ from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.executor import Executor
 from hanabi_search_plugin.evaluation.frame import frame_of
+from hanabi_search_plugin.evaluation.game_table import GameTable, column
 from hanabi_search_plugin.evaluation.journal import Checkpoint
 from hanabi_search_plugin.evaluation.match import (
     FailedGame,
@@ -56,8 +58,8 @@ class Evaluation:
 
     names: tuple[str, ...]  # of the policies, one a seat, or one where all seats play the same
     parameters: dict[str, Any]  # what decides on the results: game, policies, seed and so on
-    games: tuple[GameResult, ...]
-    baseline: tuple[GameResult, ...] | None  # the same games, in the same order
+    games: Sequence[GameResult]
+    baseline: Sequence[GameResult] | None  # the same games, in the same order
     best: float  # the highest possible return
     searched: bool
     threads: int
@@ -74,12 +76,12 @@ class Evaluation:
     @property
     def scores(self) -> FloatArray:
         """[N] score points."""
-        return np.array([game.score for game in self.games])
+        return np.array(column(self.games, "score"))
 
     @property
     def baseline_scores(self) -> FloatArray:
         """[N] score points; empty without a baseline."""
-        return np.array([game.score for game in self.baseline or ()])
+        return np.array(column(self.baseline or (), "score"))
 
     @property
     def mean(self) -> float | None:
@@ -157,16 +159,19 @@ class Evaluation:
             out |= {"gain": self.gain, "gain_sem": self.gain_sem}
         if self.searched:
             for name in _COSTS:
-                values = [getattr(game, name) for game in self.games]
-                out[f"{name}_per_game"] = None if None in values else _mean(values)
-            moves = sum(len(game.actions) for game in self.games)
-            searched = sum(game.searched_moves for game in self.games)
+                values = column(self.games, name)
+                out[f"{name}_per_game"] = None if _lacks(values) else _mean(values)
+            moves = int(np.sum(column(self.games, "moves")))
+            searched = int(np.sum(column(self.games, "searched_moves")))
             out["searched_share"] = searched / moves if moves else None
-            fallbacks = [game.fallback_moves for game in self.games]
+            fallbacks = column(self.games, "fallback_moves")
             out["fallback_share"] = sum(fallbacks) / searched if searched else None
-            out["fallback_games"] = _mean([moves > 0 for moves in fallbacks])
-            out["depth"] = _mean([game.depth for game in self.games if game.depth is not None])
-        out |= {"numbers": [game.game for game in self.games], "scores": self.scores.tolist()}
+            out["fallback_games"] = _mean(np.array(fallbacks) > 0)
+            out["depth"] = _mean(
+                [depth for depth in column(self.games, "depth") if depth is not None]
+            )
+        out |= {"numbers": np.array(column(self.games, "game"), dtype=np.int64).tolist()}
+        out |= {"scores": self.scores.tolist()}
         if self.baseline is not None:
             out["blueprint_scores"] = self.baseline_scores.tolist()
         out |= {"peak_rss_mb": self.peak_rss_mb, "compile_seconds": self.compile_seconds}
@@ -234,14 +239,18 @@ def evaluate(
         "seed": seed,
         "critics": critics(played),
     }
-    finished: dict[tuple[str, int], GameResult] = {}
+    sides: dict[Side, Blueprint] = {} if reference is None else {"baseline": reference}
+    sides["policies"] = played
+    tables = {side: GameTable(side, games, game.num_actions) for side in sides}
     skipped: list[FailedGame] = []
     with Checkpoint(resume, parameters) if resume is not None else nullcontext() as checkpoint:
         if checkpoint is not None:
-            finished = _finished(checkpoint.lines, resume)
+            for result in _finished(checkpoint.lines, resume):
+                if result.side in tables and result.game < games:
+                    tables[result.side].put(result)
 
         def keep(result: GameResult) -> None:
-            finished[result.side, result.game] = dataclasses.replace(result, decisions=())
+            tables[result.side].put(result)
             if checkpoint is not None:
                 fields = {f.name: getattr(result, f.name) for f in dataclasses.fields(result)}
                 del fields["decisions"]
@@ -249,12 +258,9 @@ def evaluate(
             if on_game is not None:
                 on_game(result)
 
-        sides: list[tuple[Side, Blueprint]] = [("policies", played)]
-        if reference is not None:
-            sides.insert(0, ("baseline", reference))
         try:
-            for side, blueprint in sides:
-                todo = [i for i in range(games) if (side, i) not in finished]
+            for side, blueprint in sides.items():
+                todo = np.flatnonzero(~tables[side].known)
                 match = Match(game, blueprint, side, seat, seed)
                 before = games - len(todo)
                 with progress_bar(
@@ -269,13 +275,13 @@ def evaluate(
                     )
         except KeyboardInterrupt:
             _logger.warning("interrupted: the games finished so far are kept")
-    done = [i for i in range(games) if all((side, i) in finished for side, _ in sides)]
+    done = np.flatnonzero(np.all([table.known for table in tables.values()], axis=0))
     same = all(policy is played[0] for policy in played)
     return Evaluation(
         names=tuple(map(repr, played[:1] if same else played)),
         parameters=parameters,
-        games=tuple(finished["policies", i] for i in done),
-        baseline=tuple(finished["baseline", i] for i in done) if reference is not None else None,
+        games=tables["policies"].select(done),
+        baseline=tables["baseline"].select(done) if reference is not None else None,
         best=game.return_range[1],
         searched=bool(searching),
         threads=executor.workers,
@@ -371,27 +377,29 @@ def critics(policies: Blueprint) -> list[str] | None:
 # ------------------------------------------------------------------------------------ reporting
 
 
-def _finished(lines: list[dict[str, Any]], path: Any) -> dict[tuple[str, int], GameResult]:
+def _finished(lines: list[dict[str, Any]], path: Any) -> Iterator[GameResult]:
     """The games of a checkpoint."""
-    games: dict[tuple[str, int], GameResult] = {}
     for number, line in enumerate(lines, start=2):
         try:
-            result = GameResult(**{**line, "actions": tuple(line["actions"])})
+            yield GameResult(**{**line, "actions": tuple(line["actions"])})
         except (TypeError, KeyError) as error:
             raise RecordError(f"{path}:{number}: expected a finished game: {error}") from None
-        games[result.side, result.game] = result
-    return games
 
 
-def _summary(games: tuple[GameResult, ...], best: float) -> dict[str, Any]:
-    scores = np.array([game.score for game in games])
-    bombed = [game.lives_left == 0 for game in games if game.lives_left is not None]
+def _summary(games: Sequence[GameResult], best: float) -> dict[str, Any]:
+    scores = np.array(column(games, "score"))
+    bombed = [lives == 0 for lives in column(games, "lives_left") if lives is not None]
     return {
         "mean": _mean(scores),
         "sem": _sem(scores),
         "perfect": _mean(scores == best),
         "bombs": _mean(np.array(bombed)),
     }
+
+
+def _lacks(values: NDArray[Any] | list[Any]) -> bool:
+    """Is a value missing?"""
+    return isinstance(values, list) and None in values
 
 
 def _mean(values: Any) -> float | None:

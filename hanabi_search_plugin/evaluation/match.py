@@ -33,6 +33,7 @@ DECKS, POLICIES, SEARCHES = 1, 2, 3  # what a SeedSequence([seed, use, ...]) is 
 
 
 Side = Literal["policies", "baseline"]
+Numbers = Sequence[int] | IntArray  # of games, in ascending order
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,7 +145,7 @@ class Match:
 
     def play(
         self,
-        todo: list[int],
+        todo: Numbers,
         executor: Executor,
         keep: Callable[[GameResult], None],
         *,
@@ -193,7 +194,7 @@ class Match:
 
 def play_matches(
     matches: Sequence[Match],
-    todo: list[int],
+    todo: Numbers,
     executor: Executor,
     keep: Callable[[GameResult], None],
     *,
@@ -208,7 +209,7 @@ def play_matches(
     a note of its number and seed; or ``skip`` hears of it and the others are played. Raises
     WorkerLostError for games that lost several workers in turn, and what the executor raises.
     """
-    if not todo:
+    if not len(todo):
         return
     searched = bool(searching_seats(matches[0].policies))
     chunks = _parts(todo, executor.chunk_size) if searched else _blocks(todo)
@@ -258,13 +259,13 @@ def _kernels(matches: Sequence[Match]) -> str:
     return json.dumps([describe(matches[0].game), *(describe(one.policies) for one in matches)])
 
 
-def _parts(todo: list[int], size: int) -> Iterator[tuple[int, ...]]:
-    return (tuple(todo[i : i + size]) for i in range(0, len(todo), size))
+def _parts(todo: Numbers, size: int) -> Iterator[tuple[int, ...]]:
+    return (tuple(map(int, todo[i : i + size])) for i in range(0, len(todo), size))
 
 
-def _blocks(todo: list[int]) -> Iterator[tuple[int, ...]]:
+def _blocks(todo: Numbers) -> Iterator[tuple[int, ...]]:
     """Those of one block together."""
-    return (tuple(games) for _, games in groupby(todo, lambda i: i // BLOCK))
+    return (tuple(games) for _, games in groupby(map(int, todo), lambda i: i // BLOCK))
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,20 @@ class ClusterChoice:
             chunk_size=self.chunk_size,
         )
 
+    def players(self, parts: int | None, device: str) -> Executor:
+        """Who plays the parts of a training's rounds; see ``executor``.
+
+        Raises ConfigError, besides, for a cluster that has nothing to share, and for a network on a
+        GPU where workers have none.
+        """
+        if self.cluster is not None and (parts is None or parts < 2):
+            raise ConfigError(f"parts must be at least 2 with --cluster, got {parts or 1}")
+        if self.cluster is not None and device != "cpu" and not self.gpus_per_worker:
+            raise ConfigError(
+                f"gpus-per-worker must be above 0 for games on {device}, got {self.gpus_per_worker}"
+            )
+        return self.executor(1)
+
     def _require_no(self, why: str, *names: str) -> None:
         for name in names:
             value = getattr(self, name)

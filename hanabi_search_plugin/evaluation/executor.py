@@ -93,6 +93,14 @@ class Executor(ABC):
         """
         return ChunkRun(self, self.crew(work, timed=timed, kernels=kernels), chunks)
 
+    def map(self, work: Work, chunks: Iterable[Any], *, kernels: str = "") -> Iterator[Any]:
+        """The values of ``chunks``, in their order. Raises the first error of one."""
+        with self.run(work, chunks, kernels=kernels) as run:
+            for outcome in run:
+                if outcome.error is not None:
+                    raise outcome.error
+                yield outcome.value
+
     def status(self) -> str:
         """For people who wait: workers and retries; nothing where all is said by the command."""
         return ""

@@ -45,14 +45,10 @@ def qualities(run: Run, effort: Effort, progress: bool | Console = False) -> tup
         "seed": effort.seed,
     }
     work = _Turns(game, policy, model, run.seats[0], effort.seed)
-    with (
-        kept_games(effort, run, "beliefs", parameters, progress) as kept,
-        effort.executor.run(work, kept.todo) as outcomes,
-    ):
-        for outcome in outcomes:
-            if outcome.error is not None:
-                raise outcome.error
-            kept.add({"game": outcome.chunk, "turns": outcome.value})
+    with kept_games(effort, run, "beliefs", parameters, progress) as kept:
+        todo = kept.todo
+        for index, turns in zip(todo, effort.executor.map(work, todo), strict=True):
+            kept.add({"game": index, "turns": turns})
     return kept.lines, kept.interrupted
 
 

@@ -4,6 +4,8 @@ python -m benchmarks.cluster_scale driver                   # one chunk on Ray: 
 python -m benchmarks.cluster_scale simulate                 # 10, 100 and 1,000 workers
 python -m benchmarks.cluster_scale memory                   # a million games
 python -m benchmarks.cluster_scale pairs                    # 2 workers beside 2 threads
+python -m benchmarks.cluster_scale start                    # seconds to a new worker's first game
+python -m benchmarks.cluster_scale page                     # docs/scale.md from what was measured
 
 Simulated workers wait instead of playing. Everything else is real: the executor, the messages, the
 journal, and for each chunk the time that ``driver`` has measured Ray to take. Writes
@@ -34,7 +36,10 @@ from hanabi_search_plugin.evaluation.provenance import peak_rss_mb, versions
 from hanabi_search_plugin.evaluation.threads import Threads
 
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS = Path(os.environ.get("SCALE_RESULTS", ROOT / "docs" / "results" / "cluster-scale.json"))
+RESULTS = ROOT / "docs" / "results" / "cluster-scale.json"
+KILLS = ROOT / "docs" / "results" / "cluster-kills.json"
+PAGE = ROOT / "docs" / "scale.md"
+MARK, END = "<!-- measured -->", "<!-- end -->"
 GAME = HanabiGame(players=2)
 SPREAD = 0.5  # standard deviation of a chunk's seconds, as a share of their mean
 IN_LINE = 2
@@ -51,7 +56,8 @@ class Waiting(Executor):
     def __init__(self, workers: int, seconds: float, cost: float) -> None:
         super().__init__()
         self._workers, self.seconds, self.cost = workers, seconds, cost
-        self.waited = 0.0  # seconds of all workers
+        self.spans: list[tuple[float, float]] = []  # when chunks began and ended
+        self.handed_out = 0.0  # when the last chunk was
 
     @property
     def workers(self) -> int:
@@ -80,8 +86,10 @@ class _Waiting(Crew):
         mean = self._executor.seconds
         draw = ((number * 0.6180339887) % 1.0 - 0.5) * math.sqrt(12)  # even, of variance 1
         takes = mean * (1 + SPREAD * draw)
-        ends = max(heapq.heappop(self._free), time.monotonic()) + takes
-        self._executor.waited += takes
+        begins = max(heapq.heappop(self._free), time.monotonic())
+        ends = begins + takes
+        self._executor.handed_out = time.monotonic()
+        self._executor.spans.append((begins, ends))
         heapq.heappush(self._free, ends)
         heapq.heappush(self._line, (ends, number, chunk, reply))
         while time.perf_counter() < until:
@@ -145,7 +153,7 @@ def simulate(
     seconds: Annotated[float, typer.Option(help="Of a chunk, on average.")] = 10.0,
     chunks_each: Annotated[int, typer.Option(help="Chunks for each worker.")] = 20,
 ) -> None:
-    """Workers' time at work, as a share of the whole, for 10, 100 and 1,000 of them."""
+    """The share of workers' time that is work, while there is some, for 10, 100 and 1,000."""
     cost = json.loads(RESULTS.read_text())["driver"]["ms_a_chunk"] / 1e3
     rows = []
     for workers in (10, 100, 1000):
@@ -157,10 +165,12 @@ def simulate(
                 for _ in run:
                     pass
             wall = time.monotonic() - began
+            until = executor.handed_out  # from then on nobody can be kept at work
+            work = sum(max(0.0, min(end, until) - start) for start, end in executor.spans)
             rows.append({
                 "workers": workers, "chunk_seconds": mean, "chunks": workers * chunks_each,
                 "wall_seconds": round(wall, 2),
-                "efficiency": round(executor.waited / (workers * wall), 4),
+                "efficiency": round(work / (workers * (until - began)), 4),
                 "driver_busy": round((time.process_time() - busy) / wall, 4),
             })  # fmt: skip
             print(rows[-1])
@@ -232,6 +242,86 @@ def pairs(
             print(rows[-1])
     median = {key: statistics.median(row[key] for row in rows) for key in ("wall", "cpu")}
     _keep("pairs", {"games": games, "rollouts": rollouts, "rows": rows, "median": median})
+
+
+@app.command()
+def start(rounds: Annotated[int, typer.Option(help="Workers.")] = 5) -> None:
+    """How much longer a new worker takes for its first game, kernels being compiled."""
+    from hanabi_search_plugin.wrappers.ray import Ray
+
+    seats = (SmartBot(), upgrade(SmartBot(), GAME, Sparta(rollouts=2000)))
+    seconds = []
+    for _ in range(rounds + 1):
+        with Ray("local", workers=1) as executor:
+            times = []
+            for _ in range(2):
+                began = time.monotonic()
+                evaluate(GAME, seats, games=1, baseline=SmartBot(), executor=executor)
+                times.append(time.monotonic() - began)
+            seconds.append(times[0] - times[1])
+    _keep("start", {"rounds": rounds, "seconds": statistics.median(seconds[1:])})
+
+
+def model(workers: int, seconds: float, cost: float) -> float:
+    """The share of their time that workers are at work, in a long run.
+
+    ``seconds`` of a chunk, of which each takes ``cost`` seconds of the driver.
+    """
+    return min(1.0, seconds / (workers * cost))
+
+
+def page(text: str) -> str:
+    """docs/scale.md with the tables of what was measured."""
+    if not RESULTS.exists():
+        return text
+    results = json.loads(RESULTS.read_text())
+    kills = json.loads(KILLS.read_text()) if KILLS.exists() else None
+    lines = ["| measured | |", "|---|---|"]
+    if "driver" in results:
+        lines.append(
+            f"| processor time of the driver for a chunk on Ray | "
+            f"{results['driver']['ms_a_chunk']:.1f} ms |"
+        )
+    if "start" in results:
+        lines.append(
+            f"| a new worker's first game, beside its second | "
+            f"+{results['start']['seconds']:.1f} s |"
+        )
+    if "pairs" in results:
+        pairs = results["pairs"]
+        lines.append(
+            f"| 2 workers of Ray beside 2 threads, {pairs['games']} games of SPARTA | "
+            f"{100 * pairs['median']['wall']:.1f} % by the clock, "
+            f"{100 * pairs['median']['cpu']:.1f} % by processor time |"
+        )
+    if "memory" in results:
+        memory = results["memory"]
+        lines.append(
+            f"| memory of the driver, {memory['games']:,} simulated paired games | "
+            f"{memory['peak_mb']} MB; the journal {memory['journal_mb']} MB |"
+        )
+    if kills is not None:
+        told = ", ".join(f"{n} of a {kind}" for kind, n in kills["by_kind"].items())
+        lines.append(f"| kills survived | {kills['survived']} of {kills['kills']} ({told}) |")
+    if "simulate" in results:
+        cost = results["simulate"]["ms_a_chunk"] / 1e3
+        lines += ["", "| workers | seconds of a chunk | at work, simulated | by the model |"]
+        lines.append("|---|---|---|---|")
+        lines += [
+            f"| {row['workers']:,} | {row['chunk_seconds']:g} | {100 * row['efficiency']:.1f} % | "
+            f"{100 * model(row['workers'], row['chunk_seconds'], cost):.1f} % |"
+            for row in results["simulate"]["rows"]
+        ]
+    before, rest = text.split(f"{MARK}\n", 1)
+    after = rest.split(END, 1)[1]
+    return before + "\n".join([MARK, *lines, END]) + after
+
+
+@app.command(name="page")
+def write_page() -> None:
+    """Put what was measured into docs/scale.md."""
+    with atomic_write(PAGE) as file:
+        file.write(page(PAGE.read_text(encoding="utf-8")).encode())
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from uuid import uuid4
 
 from hanabi_search_plugin.core.errors import UnsupportedError, WorkerLostError
 from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.chunk_worker import Bench, outcome_of, packed
 from hanabi_search_plugin.evaluation.executor import Crew, Executor, Outcome, Work
 
@@ -49,7 +50,7 @@ class Processes(Executor):
         return _ProcessCrew(self, packed("what is played", (work, kernels)))
 
     def status(self) -> str:
-        return f"{self.processes} workers, {self.retried} retried"
+        return f"{counted(self.processes, 'worker')}, {self.retried} retried"
 
     def take(self) -> _Process:
         """A process that has nothing to do."""

@@ -339,3 +339,11 @@ def test_a_match_takes_no_decisions_home_where_nobody_asks() -> None:
     heard: list[GameResult] = []
     match.play([0, 1], Threads(), heard.append, decisions=False)
     assert [game.decisions for game in heard] == [(), ()] and heard[0].searched_moves > 0
+
+
+def test_the_page_shows_what_was_measured() -> None:
+    scale = pytest.importorskip("benchmarks.cluster_scale")
+    if not scale.RESULTS.exists():
+        pytest.skip("nothing is recorded yet")
+    text = scale.PAGE.read_text(encoding="utf-8")
+    assert scale.page(text) == text

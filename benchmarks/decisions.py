@@ -40,8 +40,9 @@ from hanabi_search_plugin import (
 )
 from hanabi_search_plugin.core import FloatArray, action_values
 from hanabi_search_plugin.evaluation.journal import Checkpoint
-from hanabi_search_plugin.evaluation.match import Match, deal_game
+from hanabi_search_plugin.evaluation.match import GameResult, Match, deal_game
 from hanabi_search_plugin.evaluation.provenance import describe
+from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.jit import compile_seconds
 from hanabi_search_plugin.reproduce.lbs_paper import BUDGET
 
@@ -257,7 +258,11 @@ def _moves(
     kept: dict[int, list[int]] = {}
     if searched is None:
         match = Match(game, (policy,) * game.num_players, "baseline", SEAT, seed)
-        match.play(list(range(games)), 1, lambda one: kept.update({one.game: list(one.actions)}))
+
+        def keep(one: GameResult) -> None:
+            kept[one.game] = list(one.actions)
+
+        match.play(list(range(games)), Threads(), keep)
     else:
         for line in map(json.loads, searched.read_text().splitlines()[1:]):
             if line["side"] == "policies":

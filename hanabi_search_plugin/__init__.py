@@ -3,7 +3,8 @@
 Everything most programs need, by what it is for:
 
 * upgrade a policy: ``upgrade``, ``SearchAgent``, ``SearchResult``
-* measure it: ``evaluate``, ``Evaluation``
+* measure it: ``evaluate``, ``Evaluation``, on ``Processes``, or on a cluster by
+  ``hanabi_search_plugin.wrappers.ray``
 * searches (all of ``hanabi_search_plugin.algorithms``): ``Sparta``, ``JointSparta``, ``Lbs``,
   ``Mds``, ``SoIsmcts``, ``MoIsmcts``, ``RisMcts``, ``Predictor``
 * Hanabi: ``HanabiGame``, ``HanabiConfig``, ``SmartBot``, ``RuleAgent``
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.core.result import SearchResult
     from hanabi_search_plugin.core.streams import Streams
     from hanabi_search_plugin.evaluation.evaluate import Evaluation, evaluate
+    from hanabi_search_plugin.evaluation.processes import Processes
     from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
     from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
     from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
@@ -79,6 +81,7 @@ __all__ = [
     "PlainGame",
     "Policy",
     "Predictor",
+    "Processes",
     "RisMcts",
     "RuleAgent",
     "Search",
@@ -127,6 +130,7 @@ __getattr__, __dir__ = lazily(
         "core.result": ("SearchResult",),
         "core.streams": ("Streams",),
         "evaluation.evaluate": ("Evaluation", "evaluate"),
+        "evaluation.processes": ("Processes",),
         "hanabi.bots.compiled": ("SmartBot",),
         "hanabi.bots.rule_agents": ("RuleAgent",),
         "hanabi.engine.config": ("HanabiConfig",),

@@ -99,7 +99,12 @@ class _Program(_Group):
 
 
 def _told(error: Exception) -> tuple[int, str]:
-    """The exit code and the message of what went wrong."""
+    """The exit code and the message of what went wrong, with its notes of where."""
+    code, message = _message(error)
+    return code, " ".join([message, *(f"({note})" for note in getattr(error, "__notes__", ()))])
+
+
+def _message(error: Exception) -> tuple[int, str]:
     if isinstance(error, _USAGE_ERROR):
         return BAD_INPUT, error.format_message()
     if isinstance(error, HanabiSearchError):

@@ -13,6 +13,7 @@ import typer
 
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.cli import options as option
+from hanabi_search_plugin.cli.cluster_options import ClusterChoice, the_cluster
 from hanabi_search_plugin.cli.fitted_table import FittedTable
 from hanabi_search_plugin.cli.option_groups import Fields
 from hanabi_search_plugin.cli.searches import ChosenSearch, SearchOptions
@@ -176,7 +177,16 @@ def evaluate(
     games: option.Games = 100,
     seed: option.Seed = 0,
     threads: option.Threads = 1,
+    cluster: Annotated[ClusterChoice, the_cluster()],
     resume: option.Resume = None,
+    skip_failed: Annotated[
+        bool,
+        typer.Option(
+            "--skip-failed",
+            help="Go on where a game fails, and list those at the end.",
+            rich_help_panel="Run",
+        ),
+    ] = False,
     json_file: option.JsonFile = None,
     trace: option.Trace = None,
     save: option.Save = None,
@@ -196,23 +206,27 @@ def evaluate(
     terminal.show_warnings(console, who.policies)
     with ExitStack() as stack:
         traced = stack.enter_context(result_files.TraceFile(trace, resume)) if trace else None
+        executor = stack.enter_context(cluster.executor(threads))
         stack.enter_context(terminal.compile_progress(console))
 
         def on_game(result: GameResult) -> None:
-            if traced is not None:
-                traced.add(who.game, result)
+            assert traced is not None
+            traced.add(who.game, result)
 
         evaluation = run_evaluation(
             who.game,
             who.policies,
             games=games,
             seed=seed,
-            threads=threads,
-            on_game=on_game,
+            executor=executor,
+            on_game=None if traced is None else on_game,
             resume=resume,
+            skip_failed=skip_failed,
             progress=terminal.notes(console),
         )
     console.print(evaluation_table(evaluation, who.names))
+    for skipped in evaluation.skipped:
+        console.print(f"skipped {skipped}", markup=False, soft_wrap=True)
     if save is not None:
         write_games(save, (result_files.record(who, one, seed) for one in evaluation.games))
     content = {"command": "evaluate", "parameters": result_files.parameters(context)}

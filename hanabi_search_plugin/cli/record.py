@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from hanabi_search_plugin.cli import options as option
+from hanabi_search_plugin.cli.cluster_options import ClusterChoice, the_cluster
 from hanabi_search_plugin.cli.searches import ChosenSearch, SearchOptions
 from hanabi_search_plugin.cli.table_options import (
     BeliefChoice,
@@ -33,6 +34,7 @@ def record(
     games: option.Games = 100,
     seed: option.Seed = 0,
     threads: option.Threads = 1,
+    cluster: Annotated[ClusterChoice, the_cluster()],
 ) -> None:
     """Play, and say how it went."""
     from hanabi_search_plugin.cli import terminal
@@ -48,7 +50,10 @@ def record(
     scores: list[float] = []
     seconds = 0.0
     try:
-        with terminal.progress_bar(console, "games", games) as show:
+        with (
+            cluster.executor(threads) as executor,
+            terminal.progress_bar(console, "games", games, status=executor.status) as show,
+        ):
 
             def on_game(result: GameResult) -> None:
                 nonlocal seconds
@@ -64,7 +69,7 @@ def record(
                     policy=table.policy,
                     games=games,
                     seed=seed,
-                    threads=threads,
+                    executor=executor,
                     on_game=on_game,
                 )
     finally:

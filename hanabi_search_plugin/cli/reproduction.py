@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from rich.console import Console
 from hanabi_search_plugin.atomic_files import atomic_write, remove
 from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli import result_files, terminal
+from hanabi_search_plugin.cli.cluster_options import ClusterChoice, the_cluster
 from hanabi_search_plugin.cli.fitted_table import FittedTable
 from hanabi_search_plugin.cli.measuring import (
     Measured,
@@ -30,6 +32,7 @@ from hanabi_search_plugin.core.require import require_integer, unknown
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.journal import difference
 from hanabi_search_plugin.evaluation.provenance import describe, versions
+from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.reproduce import (
     lbs_paper,
     measured_beliefs,
@@ -62,6 +65,7 @@ def reproduce(
     ] = "",
     seed: option.Seed = 7,
     threads: option.Threads = 1,
+    cluster: Annotated[ClusterChoice, the_cluster()],
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -77,9 +81,8 @@ def reproduce(
     plan = _plan(what)
     wanted = _wanted(plan, only)
     require_integer("games", games, 1)
-    require_integer("threads", threads, 1)
     require_integer("seed", seed, 0)
-    effort = Effort(games, seed, threads, out / "games")
+    effort = Effort(games, seed, Threads(threads), out / "games")
     parts = parts_of(plan, wanted, effort)
     console = terminal.open_console(None)
     if not console.is_terminal:
@@ -94,11 +97,12 @@ def reproduce(
     terminal.show_warnings(console)
     drawn = isinstance(plan, Figure) and _can_draw()
     before = _before(whole, effort) if only else {}
-    with terminal.compile_progress(console):
+    with cluster.executor(threads) as executor, terminal.compile_progress(console):
+        effort = replace(effort, executor=executor)
         found = measure_parts(console, parts, effort)
     content: dict[str, Any] = {"command": "reproduce", "what": plan.name}
     content |= {"title": plan.title, "note": plan.note}
-    content |= {"games": effort.games, "seed": effort.seed, "threads": effort.threads}
+    content |= {"games": effort.games, "seed": effort.seed, "threads": threads}
     content |= {"versions": versions()}
     if isinstance(plan, Figure):
         content |= {"kind": plan.kind, "ticks": list(plan.ticks), "axis": plan.axis}
@@ -112,7 +116,8 @@ def reproduce(
     if found.interrupted:
         _write(partial, content | {"interrupted": True})
         terminal.say(f"stopped: what there is stands in {partial}; this goes on:")
-        terminal.say(_command(plan, effort, only, out))
+        where = ["--threads", str(threads)] if cluster.cluster is None else cluster.words()
+        terminal.say(_command(plan, effort, only, out, where))
         raise typer.Exit(terminal.INTERRUPTED)
     _write(whole, content)
     remove(partial)
@@ -197,11 +202,11 @@ def _by_reason(obstacles: Mapping[str, str]) -> dict[str, list[str]]:
     return out
 
 
-def _command(plan: Plan, effort: Effort, only: str, out: Path) -> str:
-    """The command line that goes on."""
+def _command(plan: Plan, effort: Effort, only: str, out: Path, where: Sequence[str]) -> str:
+    """The command line that goes on, ``where`` the games are played."""
     words = ["hanabi-search", "reproduce", plan.name, "--games", str(effort.games)]
     words += ["--only", only] if only else []
-    words += ["--seed", str(effort.seed), "--threads", str(effort.threads), "--out", str(out)]
+    words += ["--seed", str(effort.seed), *where, "--out", str(out)]
     return shlex.join(words)
 
 

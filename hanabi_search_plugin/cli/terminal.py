@@ -60,9 +60,14 @@ def show_warnings(console: Console, policies: Blueprint | None = None) -> None:
 
 
 def progress_bar(
-    console: Console, what: str, total: int | None, *, done: int = 0
+    console: Console,
+    what: str,
+    total: int | None,
+    *,
+    done: int = 0,
+    status: Callable[[], str] = str,
 ) -> AbstractContextManager[Callable[[int], None]]:
     """As ``evaluation.progress.progress_bar``, which is imported now."""
     from hanabi_search_plugin.evaluation.progress import progress_bar
 
-    return progress_bar(what, total, done=done, console=notes(console))
+    return progress_bar(what, total, done=done, console=notes(console), status=status)

@@ -8,6 +8,7 @@ import typer
 
 from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli import training_runs
+from hanabi_search_plugin.cli.cluster_options import ClusterChoice, the_cluster
 from hanabi_search_plugin.cli.option_groups import Fields, named_values
 from hanabi_search_plugin.core.policy import Value
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
@@ -36,6 +37,7 @@ def belief(
     evaluation_games: training_runs.EvaluationGames = 200,
     device: training_runs.Device = "cpu",
     threads: training_runs.Threads = 1,
+    cluster: Annotated[ClusterChoice, the_cluster("chunk_size")],
 ) -> None:
     """Train to the end, and print how well the model foretells new games."""
     console = training_runs.begin(threads, evaluation_games, device)
@@ -48,9 +50,13 @@ def belief(
 
     def begun() -> BeliefRun:
         given = named_values(options)
-        return BeliefRun(game, blueprint, settings, out, name=policy, device=device, options=given)
+        return BeliefRun(
+            game, blueprint, settings, out, name=policy, device=device, options=given,
+            executor=executor,
+        )  # fmt: skip
 
-    run = training_runs.to_the_end(console, begun, settings.iterations, _line)
+    with cluster.players(settings.parts, device) as executor:
+        run = training_runs.to_the_end(console, begun, settings.iterations, _line)
     if evaluation_games:
         found = measured(game, blueprint, run.network, evaluation_games, settings.seed)
         console.print(

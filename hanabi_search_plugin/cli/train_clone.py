@@ -6,6 +6,7 @@ from typing import Annotated
 
 from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli import training_runs
+from hanabi_search_plugin.cli.cluster_options import ClusterChoice, the_cluster
 from hanabi_search_plugin.cli.option_groups import Fields
 from hanabi_search_plugin.networks.training.training_settings import Cloning
 
@@ -17,6 +18,7 @@ def clone(
     evaluation_games: training_runs.EvaluationGames = 1000,
     device: training_runs.Device = "cpu",
     threads: training_runs.Threads = 1,
+    cluster: Annotated[ClusterChoice, the_cluster("chunk_size")],
 ) -> None:
     """Train to the end, and show the network's own games beside the blueprint's."""
     console = training_runs.begin(threads, evaluation_games, device)
@@ -28,10 +30,11 @@ def clone(
         console, lambda: CloneRun(settings, out, device=device), settings.rounds, _line
     )
     game = HanabiGame(run.about.config)
-    training_runs.show_games(
-        console, game, run.network, games=evaluation_games, seed=settings.seed, out=out,
-        device=device, baseline=load_policy(run.about.policy, game),
-    )  # fmt: skip
+    with cluster.executor(1) as executor:
+        training_runs.show_games(
+            console, game, run.network, games=evaluation_games, seed=settings.seed, out=out,
+            device=device, executor=executor, baseline=load_policy(run.about.policy, game),
+        )  # fmt: skip
     training_runs.show_use(
         console, out, game.config, options="--policy network:file=MODEL",
         python='load_policy("network:file=MODEL", GAME)', more=True,

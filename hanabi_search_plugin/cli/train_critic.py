@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli import training_runs
+from hanabi_search_plugin.cli.cluster_options import ClusterChoice, the_cluster
 from hanabi_search_plugin.cli.option_groups import Fields
 from hanabi_search_plugin.networks.training.training_settings import CriticSettings
 
@@ -22,14 +23,17 @@ def critic(
     evaluation_games: training_runs.EvaluationGames = 2000,
     device: training_runs.Device = "cpu",
     threads: training_runs.Threads = 1,
+    cluster: Annotated[ClusterChoice, the_cluster("chunk_size")],
 ) -> None:
     """Train to the end, and print how far the critic is off."""
     console = training_runs.begin(threads, evaluation_games, device)
     from hanabi_search_plugin.networks.training.critic_training import CriticRun, measured
 
-    run = training_runs.to_the_end(
-        console, lambda: CriticRun(settings, out, device=device), settings.iterations, _line
-    )
+    with cluster.players(settings.parts, device) as executor:
+        run = training_runs.to_the_end(
+            console, lambda: CriticRun(settings, out, device=device, executor=executor),
+            settings.iterations, _line,
+        )  # fmt: skip
     if evaluation_games:
         found = measured(
             run.game, run.policy, run.network, evaluation_games, settings.noise, settings.seed

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli import training_runs
+from hanabi_search_plugin.cli.cluster_options import ClusterChoice, the_cluster
 from hanabi_search_plugin.cli.option_groups import Fields
 from hanabi_search_plugin.networks.training.training_settings import Distillation
 
@@ -17,6 +18,7 @@ def distill(
     evaluation_games: training_runs.EvaluationGames = 1000,
     device: training_runs.Device = "cpu",
     threads: training_runs.Threads = 1,
+    cluster: Annotated[ClusterChoice, the_cluster("chunk_size")],
 ) -> None:
     """Train to the end, and show the network's own games."""
     console = training_runs.begin(threads, evaluation_games, device)
@@ -25,13 +27,15 @@ def distill(
     def line(row: dict[str, float], _: float) -> str:
         return _line(row, settings.policy)
 
-    run = training_runs.to_the_end(
-        console, lambda: DistillationRun(settings, out, device=device), settings.iterations, line
-    )
-    training_runs.show_games(
-        console, run.game, run.network, games=evaluation_games, seed=settings.seed, out=out,
-        device=device,
-    )  # fmt: skip
+    with cluster.players(settings.parts, device) as executor:
+        run = training_runs.to_the_end(
+            console, lambda: DistillationRun(settings, out, device=device, executor=executor),
+            settings.iterations, line,
+        )  # fmt: skip
+        training_runs.show_games(
+            console, run.game, run.network, games=evaluation_games, seed=settings.seed, out=out,
+            device=device, executor=executor,
+        )  # fmt: skip
     training_runs.show_use(
         console, out, settings.config, options="--policy network:file=MODEL",
         python='load_policy("network:file=MODEL", GAME)', more=True,

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from hanabi_search_plugin.cli import options as option
+from hanabi_search_plugin.cli.cluster_options import ClusterChoice, the_cluster
 from hanabi_search_plugin.cli.option_groups import Fields
 from hanabi_search_plugin.cli.terminal import compile_progress, notes, open_console, show_warnings
 from hanabi_search_plugin.core.errors import ConfigError
@@ -50,6 +51,7 @@ def evalfn(
     ] = _each("exploration"),
     players: Players = PLAYERS,
     seed: option.Seed = _DEFAULT.seed,
+    cluster: Annotated[ClusterChoice, the_cluster("chunk_size")],
     out: option.Out = Path("runs/evalfn"),
 ) -> None:
     """Train, and print every network's scores as they come."""
@@ -70,8 +72,8 @@ def evalfn(
     training = EvalfnTraining(stages=stages, configs=_configs(players), seed=seed)
     console = open_console(None)
     show_warnings(console)
-    with compile_progress(console):
-        evalfn_training.train(training, out, _Printer(console))
+    with cluster.executor(1) as executor, compile_progress(console):
+        evalfn_training.train(training, out, _Printer(console), executor)
     console.print(f"{out / 'training.json'} says how it went", markup=False, soft_wrap=True)
 
 
@@ -82,13 +84,14 @@ def partners(
     ] = "mixed-track",
     settings: Annotated[PartnerTraining, Fields(PartnerTraining, only=("games", "seed"))],
     players: Players = PLAYERS,
+    cluster: Annotated[ClusterChoice, the_cluster("chunk_size")],
     out: option.Out = Path("runs/partners"),
 ) -> None:
     """Train, and print how well single moves tell who made them."""
     training = replace(settings, partners=policy_names(partners), configs=_configs(players))
     console = open_console(None)
-    with compile_progress(console):
-        record = partner_training.train(training, out, progress=notes(console))
+    with cluster.executor(1) as executor, compile_progress(console):
+        record = partner_training.train(training, out, executor=executor, progress=notes(console))
     for part in ("learned_from", "held_out"):
         found = record[part]
         console.print(

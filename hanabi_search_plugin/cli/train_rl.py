@@ -9,6 +9,7 @@ import typer
 
 from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli import training_runs
+from hanabi_search_plugin.cli.cluster_options import ClusterChoice, the_cluster
 from hanabi_search_plugin.cli.option_groups import Fields
 from hanabi_search_plugin.core.require import require_positive
 from hanabi_search_plugin.networks.training.training_settings import SelfPlay
@@ -28,6 +29,7 @@ def rl(
     max_seconds: training_runs.MaxSeconds = None,
     device: training_runs.Device = "cpu",
     threads: training_runs.Threads = 1,
+    cluster: Annotated[ClusterChoice, the_cluster("chunk_size")],
 ) -> None:
     """Train to the end, and show the network's own games beside the baseline's."""
     console = training_runs.begin(threads, evaluation_games, device)
@@ -52,16 +54,17 @@ def rl(
             f"{100 * row['playing']:.0f} % playing{gpu}{greedy}"
         )
 
-    run = training_runs.to_the_end(
-        console, lambda: SelfPlayRun(settings, out, device=device), settings.iterations, line,
-        max_seconds,
-    )  # fmt: skip
-    if not run.finished:
-        return
-    training_runs.show_games(
-        console, game, run.network, games=evaluation_games, seed=settings.seed, out=out,
-        device=device, baseline=rival,
-    )  # fmt: skip
+    with cluster.players(settings.parts, device) as executor:
+        run = training_runs.to_the_end(
+            console, lambda: SelfPlayRun(settings, out, device=device, executor=executor),
+            settings.iterations, line, max_seconds,
+        )  # fmt: skip
+        if not run.finished:
+            return
+        training_runs.show_games(
+            console, game, run.network, games=evaluation_games, seed=settings.seed, out=out,
+            device=device, executor=executor, baseline=rival,
+        )  # fmt: skip
     training_runs.show_use(
         console, out, settings.config, options="--policy network:file=MODEL",
         python='load_policy("network:file=MODEL", GAME)', more=True,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hanabi_search_plugin.core.policy import Policy
+    from hanabi_search_plugin.evaluation.executor import Executor
     from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
     from hanabi_search_plugin.networks.modules import Network
     from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
@@ -125,6 +126,7 @@ def show_games(
     seed: int,
     out: Path,
     device: str,
+    executor: Executor,
     baseline: Policy | None = None,
 ) -> None:
     """The finished network's own games as a table, on the decks of ``baseline``; 0: nothing."""
@@ -134,7 +136,9 @@ def show_games(
 
     if games:
         player = network_policy(network, device=device)
-        result = evaluate(game, player, games=games, seed=seed, baseline=baseline).whole()
+        result = evaluate(
+            game, player, games=games, seed=seed, baseline=baseline, executor=executor
+        ).whole()
         console.print(evaluation_table(result, (str(out),)))
         if result.interrupted:
             raise KeyboardInterrupt

@@ -34,3 +34,7 @@ class CheckpointError(HanabiSearchError, ValueError):
 
 class TooFewWorldsError(HanabiSearchError, RuntimeError):
     """A belief found fewer worlds consistent with a seat's history than it was asked for."""
+
+
+class WorkerLostError(HanabiSearchError, RuntimeError):
+    """The process or the machine that computed something is gone, however often it was tried."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hanabi_search_plugin.belief_agent import BeliefAgent
 from hanabi_search_plugin.core.agent import CutsRollouts, SearchAgent
@@ -21,10 +22,13 @@ from hanabi_search_plugin.core.html_tables import html_table
 from hanabi_search_plugin.core.policy import Blueprint, Value
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.words import counted
+from hanabi_search_plugin.evaluation.executor import Executor
 from hanabi_search_plugin.evaluation.frame import frame_of
+from hanabi_search_plugin.evaluation.game_table import GameTable, column
 from hanabi_search_plugin.evaluation.interrupts import uninterrupted
 from hanabi_search_plugin.evaluation.journal import Checkpoint
 from hanabi_search_plugin.evaluation.match import (
+    FailedGame,
     GameResult,
     Match,
     Side,
@@ -34,6 +38,7 @@ from hanabi_search_plugin.evaluation.match import (
 from hanabi_search_plugin.evaluation.progress import progress_bar
 from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb, versions
 from hanabi_search_plugin.evaluation.summary import HEADINGS, as_text, rows, title
+from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.jit import compile_seconds
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
 
@@ -57,18 +62,20 @@ class Evaluation:
 
     names: tuple[str, ...]  # of the policies, one a seat, or one where all seats play the same
     parameters: dict[str, Any]  # what decides on the results: game, policies, seed and so on
-    games: tuple[GameResult, ...]
-    baseline: tuple[GameResult, ...] | None  # the same games, in the same order
+    games: Sequence[GameResult]
+    baseline: Sequence[GameResult] | None  # the same games, in the same order
     best: float  # the highest possible return
     searched: bool
     threads: int
-    requested: int  # games asked for; more than len(games) where interrupted
+    requested: int  # games asked for; more than len(games) where interrupted or skipped
+    skipped: tuple[FailedGame, ...] = ()  # what failed, with ``skip_failed``
     peak_rss_mb: float  # of the process so far
     compile_seconds: float  # CPU seconds the process has spent on compiling so far
 
     @property
     def interrupted(self) -> bool:
-        return len(self.games) < self.requested
+        skipped = {number for one in self.skipped for number in one.games}
+        return len(self.games) + len(skipped) < self.requested
 
     def whole(self) -> Evaluation:
         """This, where it was not interrupted. Raises KeyboardInterrupt where it was: work of which
@@ -80,12 +87,12 @@ class Evaluation:
     @property
     def scores(self) -> FloatArray:
         """[N] score points."""
-        return np.array([game.score for game in self.games])
+        return np.array(column(self.games, "score"))
 
     @property
     def baseline_scores(self) -> FloatArray:
         """[N] score points; empty without a baseline."""
-        return np.array([game.score for game in self.baseline or ()])
+        return np.array(column(self.baseline or (), "score"))
 
     @property
     def mean(self) -> float | None:
@@ -183,6 +190,11 @@ class Evaluation:
         """Plain JSON types; a mean of nothing, or a standard error of one game, is None."""
         out: dict[str, Any] = {"format": RESULTS}
         out |= {"games": len(self.games), "requested_games": self.requested}
+        if self.skipped:
+            out["skipped"] = [
+                {"side": one.side, "games": list(one.games), "error": str(one)}
+                for one in self.skipped
+            ]
         out |= _summary(self.games, self.best)
         if self.baseline is not None:
             reference = _summary(self.baseline, self.best)
@@ -190,16 +202,19 @@ class Evaluation:
             out |= {"gain": self.gain, "gain_sem": self.gain_sem}
         if self.searched:
             for name in _COSTS:
-                values = [getattr(game, name) for game in self.games]
-                out[f"{name}_per_game"] = None if None in values else _mean(values)
-            moves = sum(len(game.actions) for game in self.games)
-            searched = sum(game.searched_moves for game in self.games)
+                values = column(self.games, name)
+                out[f"{name}_per_game"] = None if _lacks(values) else _mean(values)
+            moves = int(np.sum(column(self.games, "moves")))
+            searched = int(np.sum(column(self.games, "searched_moves")))
             out["searched_share"] = searched / moves if moves else None
-            fallbacks = [game.fallback_moves for game in self.games]
+            fallbacks = column(self.games, "fallback_moves")
             out["fallback_share"] = sum(fallbacks) / searched if searched else None
-            out["fallback_games"] = _mean([moves > 0 for moves in fallbacks])
-            out["depth"] = _mean([game.depth for game in self.games if game.depth is not None])
-        out |= {"numbers": [game.game for game in self.games], "scores": self.scores.tolist()}
+            out["fallback_games"] = _mean(np.array(fallbacks) > 0)
+            out["depth"] = _mean(
+                [depth for depth in column(self.games, "depth") if depth is not None]
+            )
+        out |= {"numbers": np.array(column(self.games, "game"), dtype=np.int64).tolist()}
+        out |= {"scores": self.scores.tolist()}
         if self.baseline is not None:
             out["blueprint_scores"] = self.baseline_scores.tolist()
         out |= {"peak_rss_mb": self.peak_rss_mb, "compile_seconds": self.compile_seconds}
@@ -214,8 +229,10 @@ def evaluate(
     seed: int = 0,
     baseline: AnyBlueprint | None = None,
     threads: int = 1,
+    executor: Executor | None = None,
     on_game: Callable[[GameResult], None] | None = None,
     resume: str | Path | None = None,
+    skip_failed: bool = False,
     progress: bool | Console = False,
 ) -> Evaluation:
     """Play ``games`` games of ``policies`` (one, or one a seat; names, too) and report on them.
@@ -236,14 +253,20 @@ def evaluate(
 
     Searched games are played one at a time on each of ``threads`` threads. Their CPU seconds are
     those of that thread without compilation, so a search should not use threads of its own here.
-    On a KeyboardInterrupt the games finished so far are returned (``Evaluation.interrupted``).
+    ``executor`` plays in place of the threads: ``Processes(4)``, or ``Ray(...)`` for a cluster
+    (docs/scale.md), with the same results. It is not closed. On a KeyboardInterrupt the games
+    finished so far are returned (``Evaluation.interrupted``). A game that fails stops the
+    evaluation, with its error, of which a note names the game and the seed; what is finished by
+    then is in ``resume``. With ``skip_failed`` the others are played, and ``Evaluation.skipped``
+    lists it.
+
     Raises ConfigError for bad numbers and for a checkpoint of other parameters, UnsupportedError
     for what is no Game, no Policy or a wrong number of them, ContractError for a game that lacks a
     setting and a policy that does not act in integers.
     """
     require_game(game)
     require_integer("games", games, 1)
-    require_integer("threads", threads, 1)
+    executor = executor or Threads(threads)
     require_integer("seed", seed, 0)
     played = blueprint_of(seated_everywhere(policies), game)
     searching = searching_seats(played)
@@ -261,13 +284,18 @@ def evaluate(
         "seed": seed,
         "critics": critics(played),
     }
-    finished: dict[tuple[str, int], GameResult] = {}
+    sides: dict[Side, Blueprint] = {} if reference is None else {"baseline": reference}
+    sides["policies"] = played
+    tables = {side: GameTable(side, games, game.num_actions) for side in sides}
+    skipped: list[FailedGame] = []
     with Checkpoint(resume, parameters) if resume is not None else nullcontext() as checkpoint:
         if checkpoint is not None:
-            finished = _finished(checkpoint.lines, resume)
+            for result in _finished(checkpoint.lines, resume):
+                if result.side in tables and result.game < games:
+                    tables[result.side].put(result)
 
         def keep(result: GameResult) -> None:
-            finished[result.side, result.game] = dataclasses.replace(result, decisions=())
+            tables[result.side].put(result)
             with uninterrupted():
                 if on_game is not None:
                     on_game(result)
@@ -276,31 +304,37 @@ def evaluate(
                     del fields["decisions"]
                     checkpoint.append(fields)
 
-        sides: list[tuple[Side, Blueprint]] = [("policies", played)]
-        if reference is not None:
-            sides.insert(0, ("baseline", reference))
         try:
-            for side, blueprint in sides:
-                todo = [i for i in range(games) if (side, i) not in finished]
+            for side, blueprint in sides.items():
+                todo = np.flatnonzero(~tables[side].known)
                 match = Match(game, blueprint, side, seat, seed)
                 before = games - len(todo)
-                with progress_bar(_SHOWN[side], games, done=before, console=progress) as show:
-                    match.play(todo, threads, _counting(keep, show, before))
+                with progress_bar(
+                    _SHOWN[side], games, done=before, console=progress, status=executor.status
+                ) as show:
+                    match.play(
+                        todo,
+                        executor,
+                        _counting(keep, show, before),
+                        decisions=on_game is not None,
+                        skip=skipped.append if skip_failed else None,
+                    )
         except KeyboardInterrupt:
             _logger.warning("interrupted: the games finished so far are kept")
-    done = [i for i in range(games) if all((side, i) in finished for side, _ in sides)]
+    done = np.flatnonzero(np.all([table.known for table in tables.values()], axis=0))
     same = all(policy is played[0] for policy in played)
     return Evaluation(
         names=tuple(map(repr, played[:1] if same else played)),
         parameters=parameters,
-        games=tuple(finished["policies", i] for i in done),
-        baseline=tuple(finished["baseline", i] for i in done) if reference is not None else None,
+        games=tables["policies"].select(done),
+        baseline=tables["baseline"].select(done) if reference is not None else None,
         best=game.return_range[1],
         searched=bool(searching),
-        threads=threads,
+        threads=executor.workers,
         requested=games,
+        skipped=tuple(skipped),
         peak_rss_mb=peak_rss_mb(),
-        compile_seconds=compile_seconds(),
+        compile_seconds=compile_seconds() + executor.compile_seconds,
     )
 
 
@@ -389,27 +423,29 @@ def critics(policies: Blueprint) -> list[str] | None:
 # ------------------------------------------------------------------------------------ reporting
 
 
-def _finished(lines: list[dict[str, Any]], path: Any) -> dict[tuple[str, int], GameResult]:
+def _finished(lines: list[dict[str, Any]], path: Any) -> Iterator[GameResult]:
     """The games of a checkpoint."""
-    games: dict[tuple[str, int], GameResult] = {}
     for number, line in enumerate(lines, start=2):
         try:
-            result = read_result(line)
+            yield read_result(line)
         except ValueError as error:
             raise RecordError(f"{path}:{number}: expected a finished game: {error}") from None
-        games[result.side, result.game] = result
-    return games
 
 
-def _summary(games: tuple[GameResult, ...], best: float) -> dict[str, Any]:
-    scores = np.array([game.score for game in games])
-    bombed = [game.lives_left == 0 for game in games if game.lives_left is not None]
+def _summary(games: Sequence[GameResult], best: float) -> dict[str, Any]:
+    scores = np.array(column(games, "score"))
+    bombed = [lives == 0 for lives in column(games, "lives_left") if lives is not None]
     return {
         "mean": _mean(scores),
         "sem": _sem(scores),
         "perfect": _mean(scores == best),
         "bombs": _mean(np.array(bombed)),
     }
+
+
+def _lacks(values: NDArray[Any] | list[Any]) -> bool:
+    """Is a value missing?"""
+    return isinstance(values, list) and None in values
 
 
 def _mean(values: Any) -> float | None:

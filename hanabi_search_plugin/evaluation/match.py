@@ -6,17 +6,18 @@ policies' streams are made in blocks of ``BLOCK`` games, a search's by game and 
 
 from __future__ import annotations
 
-import threading
+import json
 import time
-from collections import deque
-from collections.abc import Callable, Mapping
-from concurrent.futures import wait
-from dataclasses import dataclass
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, Literal
 
 import numpy as np
 
 from hanabi_search_plugin.core.agent import SearchAgent
+from hanabi_search_plugin.core.errors import WorkerLostError
 from hanabi_search_plugin.core.game import PAD, Game, IntArray, Worlds
 from hanabi_search_plugin.core.html_tables import html_table
 from hanabi_search_plugin.core.plain_json import from_fields
@@ -24,8 +25,10 @@ from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.words import counted
-from hanabi_search_plugin.evaluation.daemon_pool import DaemonPool
+from hanabi_search_plugin.evaluation.chunk_worker import RemoteTraceback, portable
+from hanabi_search_plugin.evaluation.executor import Executor, Outcome, Place
 from hanabi_search_plugin.evaluation.playing import play_game, self_play
+from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.jit import compile_seconds
 
 BLOCK = 256  # games dealt together, and played together where nobody searches
@@ -33,6 +36,7 @@ DECKS, POLICIES, SEARCHES = 1, 2, 3  # what a SeedSequence([seed, use, ...]) is 
 
 
 Side = Literal["policies", "baseline"]
+Numbers = Sequence[int] | IntArray  # of games, in ascending order
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +144,31 @@ def deal_game(game: Game, seed: int, index: int) -> tuple[Worlds, Streams]:
 
 
 @dataclass(frozen=True)
+class FailedGame:
+    """Games that brought an error in place of a result: one, or all that went with a worker."""
+
+    side: Side
+    games: tuple[int, ...]
+    seed: int
+    error: BaseException
+    told: str = ""  # where it was raised in another process
+
+    @property
+    def where(self) -> str:
+        """ "game 3 of seed 7", with the side that is not the policies'."""
+        first, last = self.games[0], self.games[-1]
+        named = f"game {first}" if first == last else f"games {first} to {last}"
+        return f"{named} of seed {self.seed}" + (", baseline" if self.side == "baseline" else "")
+
+    def __str__(self) -> str:
+        return f"{self.where}: {type(self.error).__name__}: {self.error}"
+
+    def __reduce__(self) -> Any:
+        told = self.told or "".join(traceback.format_exception(self.error))
+        return FailedGame, (self.side, self.games, self.seed, portable(self.error), told)
+
+
+@dataclass(frozen=True)
 class Match:
     """One side of an evaluation."""
 
@@ -149,44 +178,19 @@ class Match:
     seat: int
     seed: int
 
-    def play(self, todo: list[int], threads: int, keep: Callable[[GameResult], None]) -> None:
-        """Play the games numbered ``todo``; ``keep`` hears of each, in order, on this thread."""
-        if not todo:
-            return
-        if searching_seats(self.policies):
-            self._play_singly(todo, threads, keep)
-            return
-        numbers = np.array(todo)
-        parts = np.split(numbers, np.flatnonzero(np.diff(numbers // BLOCK)) + 1)
-        with DaemonPool(threads) as pool:
-            for future in [pool.submit(self._batch, part) for part in parts]:
-                for result in future.result():
-                    keep(result)
-
-    def _play_singly(
-        self, todo: list[int], threads: int, keep: Callable[[GameResult], None]
+    def play(
+        self,
+        todo: Numbers,
+        executor: Executor,
+        keep: Callable[[GameResult], None],
+        *,
+        decisions: bool = True,
+        skip: Callable[[FailedGame], None] | None = None,
     ) -> None:
-        stop = threading.Event()
-        with DaemonPool(threads) as pool:
-            # The first alone, so that compiling can be told apart from playing.
-            futures = deque([pool.submit(self._single, todo[0], stop, True)])
-            try:
-                wait(futures)
-                futures.extend(pool.submit(self._single, i, stop, threads == 1) for i in todo[1:])
-                while futures:
-                    result = futures[0].result()
-                    futures.popleft()  # what is kept of a long run is what ``keep`` keeps
-                    keep(result)
-            except KeyboardInterrupt:
-                stop.set()
-                for future in futures:
-                    if future.done() and not future.cancelled() and future.exception() is None:
-                        keep(future.result())
-                raise
-            finally:
-                stop.set()
+        """See ``play_matches``, of which this is the case of one match."""
+        play_matches((self,), todo, executor, keep, decisions=decisions, skip=skip)
 
-    def _batch(self, games: IntArray) -> list[GameResult]:
+    def batch(self, games: IntArray) -> list[GameResult]:
         """Games [N] of one block in lockstep."""
         worlds, streams = deal_block(self.game, self.seed, int(games[0]) // BLOCK)
         rows = games % BLOCK
@@ -202,19 +206,138 @@ class Match:
             for row, i in enumerate(games)
         ]
 
-    def _single(self, index: int, stop: threading.Event, alone: bool) -> GameResult:
-        """One searched game. ``alone``: nobody else compiles; ``stop``: give up at a move."""
+    def single(self, index: int, place: Place) -> GameResult:
+        """One searched game. Raises InterruptedError where nobody waits for it any more."""
         began, compiled = time.thread_time(), compile_seconds()
         worlds, stream = deal_game(self.game, self.seed, index)
         actions: list[int] = []
         decisions: list[tuple[int, int, SearchResult]] = []
         for turn in play_game(worlds, self.policies, stream, (self.seed, SEARCHES, index)):
-            if stop.is_set():
+            if place.stopped():
                 raise InterruptedError
             actions.append(turn.action)
             if turn.result is not None:
                 decisions.append((turn.number, turn.seat, turn.result))
         seconds = time.thread_time() - began
-        if alone:
+        if place.alone:
             seconds -= compile_seconds() - compiled
         return finished_game(worlds, self.side, index, self.seat, actions, decisions, seconds)
+
+    def failed(self, games: tuple[int, ...], error: BaseException) -> FailedGame:
+        return FailedGame(self.side, games, self.seed, error)
+
+
+def play_matches(
+    matches: Sequence[Match],
+    todo: Numbers,
+    executor: Executor,
+    keep: Callable[[GameResult], None],
+    *,
+    decisions: bool = True,
+    skip: Callable[[FailedGame], None] | None = None,
+) -> None:
+    """Play the games numbered ``todo``, in ascending order; ``keep`` hears of each, in order, on
+    this thread.
+
+    Game i is one of match i modulo their number. Without ``decisions``, results come without
+    theirs. A game that fails stops the run: what is finished is kept, and its error is raised with
+    a note of its number and seed; or ``skip`` hears of it and the others are played. Raises
+    WorkerLostError for games that lost several workers in turn, and what the executor raises.
+    """
+    if not len(todo):
+        return
+    searched = bool(searching_seats(matches[0].policies))
+    chunks = _parts(todo, executor.chunk_size) if searched else _blocks(todo)
+    work = _Games(tuple(matches), searched, decisions, every=skip is not None)
+
+    def hear(outcome: Outcome) -> Iterator[FailedGame]:
+        """Keep what was finished, and hand on what failed."""
+        if isinstance(outcome.error, WorkerLostError):
+            yield matches[0].failed(outcome.chunk, outcome.error)
+            return
+        if outcome.error is not None:
+            raise outcome.error
+        for result in outcome.value:
+            if isinstance(result, FailedGame):
+                yield result
+            else:
+                keep(result)
+
+    def keep_finished() -> None:
+        for outcome in run.finished():
+            if outcome.error is None:
+                tuple(hear(outcome))
+
+    with executor.run(work, chunks, timed=searched, kernels=_kernels(matches)) as run:
+        try:
+            for outcome in run:
+                for failed in hear(outcome):
+                    if skip is None:
+                        keep_finished()
+                        raise _named(failed)
+                    skip(failed)
+        except KeyboardInterrupt:
+            keep_finished()
+            raise
+
+
+def _named(failed: FailedGame) -> BaseException:
+    """The error, which says where it came from."""
+    if failed.told:
+        failed.error.__cause__ = RemoteTraceback(failed.told)
+    failed.error.add_note(f"in {failed.where}")
+    return failed.error
+
+
+def _kernels(matches: Sequence[Match]) -> str:
+    """A name of what they compile: the same games and policies have the same."""
+    return json.dumps([describe(matches[0].game), *(describe(one.policies) for one in matches)])
+
+
+def _parts(todo: Numbers, size: int) -> Iterator[tuple[int, ...]]:
+    return (tuple(map(int, todo[i : i + size])) for i in range(0, len(todo), size))
+
+
+def _blocks(todo: Numbers) -> Iterator[tuple[int, ...]]:
+    """Those of one block together."""
+    return (tuple(games) for _, games in groupby(map(int, todo), lambda i: i // BLOCK))
+
+
+@dataclass(frozen=True)
+class _Games:
+    """The work: the results of some games, and what failed instead, the last one unless ``every``
+    game is to be tried."""
+
+    matches: tuple[Match, ...]
+    searched: bool
+    decisions: bool
+    every: bool
+
+    def __call__(self, chunk: tuple[int, ...], place: Place) -> list[GameResult | FailedGame]:
+        if self.searched:
+            return list(self._each(chunk, place))
+        try:
+            return list(self.matches[0].batch(np.array(chunk)))
+        except Exception as error:
+            found = list(self._each(chunk, place))
+            if not any(isinstance(one, FailedGame) for one in found):
+                return [self.matches[0].failed(chunk, error)]
+            return found
+
+    def _each(self, chunk: tuple[int, ...], place: Place) -> Iterator[GameResult | FailedGame]:
+        """One game at a time."""
+        for index in chunk:
+            match = self.matches[index % len(self.matches)]
+            try:
+                if self.searched:
+                    result = match.single(index, place)
+                else:
+                    (result,) = match.batch(np.array([index]))
+            except Exception as error:
+                if place.stopped():
+                    raise
+                yield match.failed((index,), error)
+                if not self.every:
+                    return
+            else:
+                yield result if self.decisions else replace(result, decisions=())

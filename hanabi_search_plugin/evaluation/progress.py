@@ -23,12 +23,18 @@ FIRST, EVERY = 10.0, 30.0  # seconds to the first line, and between lines
 
 @contextmanager
 def progress_bar(
-    what: str, total: int | None, *, done: int = 0, console: Console | bool = True
+    what: str,
+    total: int | None,
+    *,
+    done: int = 0,
+    console: Console | bool = True,
+    status: Callable[[], str] = str,
 ) -> Iterator[Show]:
     """A function that takes how many of ``total`` (None: not known) are done, shown as ``what``.
 
     ``done`` of them are done before, which the rate leaves out. ``console`` shows the bar (True:
-    the standard error; False, or a quiet one: nothing is shown).
+    the standard error; False, or a quiet one: nothing is shown). ``status`` says what else there is
+    to say at the moment.
     """
     if console is False:
         yield lambda done: None
@@ -40,10 +46,10 @@ def progress_bar(
         yield lambda done: None
         return
     if screen.is_terminal or screen.is_jupyter:
-        with _bar(what, total, done, screen) as show:
+        with _bar(what, total, done, screen, status) as show:
             yield show
         return
-    lines = ProgressLines(what, total, done=done, write=_to_stderr)
+    lines = ProgressLines(what, total, done=done, write=_to_stderr, status=status)
     ended = threading.Event()
     threading.Thread(target=_tick, args=(lines, ended), daemon=True).start()
     try:
@@ -53,7 +59,9 @@ def progress_bar(
 
 
 @contextmanager
-def _bar(what: str, total: int | None, done: int, console: Console) -> Iterator[Show]:
+def _bar(
+    what: str, total: int | None, done: int, console: Console, status: Callable[[], str]
+) -> Iterator[Show]:
     from rich.progress import (
         BarColumn,
         MofNCompleteColumn,
@@ -66,13 +74,22 @@ def _bar(what: str, total: int | None, done: int, console: Console) -> Iterator[
     columns = (
         *(TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn()),
         *(TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()),
+        TextColumn("{task.fields[status]}", markup=False),
     )
+    before, began = done, time.monotonic()
+
+    def now(done: int) -> str:
+        said = status()
+        if not said or done == before:
+            return said
+        return f"{_rate((time.monotonic() - began) / (done - before))}, {said}"
+
     # A game may take minutes: the rate is that of the last thousand, whenever they were.
     with Progress(
         *columns, console=console, transient=True, speed_estimate_period=float("inf")
     ) as bar:
-        task = bar.add_task(what, total=total, completed=done)
-        yield lambda done: bar.update(task, completed=done)
+        task = bar.add_task(what, total=total, completed=done, status=status())
+        yield lambda done: bar.update(task, completed=done, status=now(done))
 
 
 class ProgressLines:
@@ -89,8 +106,10 @@ class ProgressLines:
         done: int = 0,
         write: Callable[[str], object],
         clock: Callable[[], float] = time.monotonic,
+        status: Callable[[], str] = str,
     ) -> None:
         self._what, self._total, self._write, self._clock = what, total, write, clock
+        self._status = status
         self._before = self._done = self._said_at = done
         self._began = clock()
         self._due = self._began + FIRST
@@ -121,14 +140,20 @@ class ProgressLines:
         text = f"{self._what}: {self._done:,}"
         if self._total is not None:
             text += f" of {self._total:,} ({100 * self._done // max(self._total, 1)} %)"
+        said = f", {status}" if (status := self._status()) else ""
         if not new:
-            self._write(f"{text} after {duration(seconds)}")
+            self._write(f"{text} after {duration(seconds)}{said}")
             return
         each = seconds / new
-        text += f", {1 / each:,.1f} a second" if each < 1 else f", {duration(each)} each"
+        text += f", {_rate(each)}"
         if self._total is not None and self._done < self._total:
             text += f", about {duration(each * (self._total - self._done))} left"
-        self._write(text)
+        self._write(text + said)
+
+
+def _rate(each: float) -> str:
+    """Of things that take so many seconds each."""
+    return f"{1 / each:,.1f} a second" if each < 1 else f"{duration(each)} each"
 
 
 def _tick(lines: ProgressLines, ended: threading.Event) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import hashlib
 import platform
 import resource
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ import numpy as np
 
 from hanabi_search_plugin._version import __version__
 from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.jit import kernel_sources
 
 
 def describe(value: Any) -> Any:
@@ -81,3 +84,12 @@ def versions() -> dict[str, str]:
         "numpy": version("numpy"),
         "numba": version("numba"),
     }
+
+
+@functools.cache
+def kernel_hash() -> str:
+    """Of all sources that may hold compiled code: equal where they are."""
+    sources = hashlib.sha256()
+    for name, content in kernel_sources().items():
+        sources.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
+    return sources.hexdigest()[:12]

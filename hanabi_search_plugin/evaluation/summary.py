@@ -31,7 +31,10 @@ class SummaryRow:
 def title(figures: Mapping[str, Any], names: Sequence[str]) -> str:
     """Who played how many games. ``figures`` are those of ``Evaluation.to_dict``."""
     games, requested = figures["games"], figures["requested_games"]
-    asked = f" of {requested:,}, interrupted" if games < requested else ""
+    skipped = len({game for one in figures.get("skipped", ()) for game in one["games"]})
+    asked = f" of {requested:,}" if games < requested else ""
+    asked += f", {skipped:,} skipped" if skipped else ""
+    asked += ", interrupted" if games + skipped < requested else ""
     return f"{', '.join(names)}: {counted(games, 'game')}{asked}, seed {figures['seed']}"
 
 

@@ -23,9 +23,11 @@ from hanabi_search_plugin.core.policy import Policy, UniformPolicy
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.settings import SEED, setting
 from hanabi_search_plugin.evaluation.evaluate import evaluate
+from hanabi_search_plugin.evaluation.executor import Executor, Place
 from hanabi_search_plugin.evaluation.journal import Checkpoint
 from hanabi_search_plugin.evaluation.locks import locked
 from hanabi_search_plugin.evaluation.provenance import describe
+from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.hanabi.bots.evalfn import EvalFn, RuleClassifier, ValueNetwork
 from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
 from hanabi_search_plugin.hanabi.bots.rulebook import SHIPPED_EVALUATION, TABLE_II, Convention
@@ -90,21 +92,28 @@ class Listener(Protocol):
     def on_network(self, name: str, self_play: dict[str, Any]) -> None: ...
 
 
-def train(training: EvalfnTraining, out: Path, listener: Listener) -> dict[str, Any]:
+def train(
+    training: EvalfnTraining, out: Path, listener: Listener, executor: Executor | None = None
+) -> dict[str, Any]:
     """Train and write ``evalfn-1.safetensors`` ..., ``rules.safetensors`` and ``training.json``.
 
-    Returns what the latter says. Games that ``out`` has already are not played again. Raises
-    UnsupportedError without PyTorch, ConfigError where ``out`` has games of other parameters or
-    another process writes to it.
+    Returns what the latter says. ``executor`` plays the games, with the same results (default: one
+    thread). Games that ``out`` has already are not played again. Raises UnsupportedError without
+    PyTorch, ConfigError where ``out`` has games of other parameters or another process writes to
+    it.
     """
     about = versions_with_torch()
     out.mkdir(parents=True, exist_ok=True)
     with locked(out):
-        return _train(training, out, listener, about)
+        return _train(training, out, listener, executor or Threads(), about)
 
 
 def _train(
-    training: EvalfnTraining, out: Path, listener: Listener, about: dict[str, str]
+    training: EvalfnTraining,
+    out: Path,
+    listener: Listener,
+    executor: Executor,
+    about: dict[str, str],
 ) -> dict[str, Any]:
     record: dict[str, Any] = {"training": describe(training), "convention": CONVENTION}
     record |= {"rules": "shipped-evaluation", "least_visits": LEAST_VISITS}
@@ -113,7 +122,7 @@ def _train(
     examples: list[Examples] = []
     for number, stage in enumerate(training.stages, start=1):
         listener.on_stage(number, stage)
-        new, lines = _games(training, number, stage, rollouts, out, listener)
+        new, lines = _games(training, number, stage, rollouts, out, listener, executor)
         examples = [*(examples if number > 2 else ()), *new]
         found = _stage_record(stage, lines)
         features = np.concatenate([game.features for game in examples])
@@ -148,6 +157,7 @@ def _games(
     rollouts: ValueNetwork | None,
     out: Path,
     listener: Listener,
+    executor: Executor,
 ) -> tuple[list[Examples], list[dict[str, Any]]]:
     """The examples of a stage's games, and a line for each game."""
     folder = out / f"stage-{number}"
@@ -159,33 +169,23 @@ def _games(
         "seed": training.seed,
         "rollouts": None if rollouts is None else rollouts.digest,
     }
-    guide = RuleAgent(SHIPPED_EVALUATION, convention=CONVENTION)
     blueprint: Policy = UniformPolicy()
     if rollouts is not None:
         blueprint = EvalFn(rollouts, convention=CONVENTION)
+    work = _TreeGames(training, number, stage, blueprint)
     found = []
     with Checkpoint(folder / "games.jsonl", parameters) as checkpoint:
         lines = _kept_lines(folder / "games.jsonl", checkpoint.lines)
+        missing = [index for index in range(stage.games) if index not in lines]
+        played = executor.map(work, missing, kernels=f"trees {describe(training.configs)}")
         for index in range(stage.games):
             path = folder / f"game-{index}.npz"
             if index not in lines:
-                game = HanabiGame(training.configs[index % len(training.configs)])
-                began = time.thread_time()
-                examples = play(
-                    game,
-                    blueprint,
-                    guide,
-                    RuleAgent(TABLE_II, convention=CONVENTION),
-                    iterations=stage.iterations,
-                    exploration=stage.exploration,
-                    least_visits=LEAST_VISITS,
-                    seed=training.seed * 1_000 + number,
-                    index=index,
-                )
+                examples, players, seconds = next(played)
                 with atomic_write(path) as file:
                     np.savez_compressed(file, **vars(examples))
-                line = {"game": index, "players": game.num_players, "score": examples.score}
-                line["cpu_seconds"] = round(time.thread_time() - began, 2)
+                line = {"game": index, "players": players, "score": examples.score}
+                line["cpu_seconds"] = round(seconds, 2)
                 checkpoint.append(line)
                 lines[index] = line
             else:
@@ -213,6 +213,33 @@ def _kept_lines(path: Path, lines: list[dict[str, Any]]) -> dict[int, dict[str, 
         except ValueError as error:
             raise RecordError(f"{path}:{number}: expected a finished game: {error}") from None
     return found
+
+
+@dataclass(frozen=True)
+class _TreeGames:
+    """The work: of the game of a number, its examples, its players and its CPU seconds."""
+
+    training: EvalfnTraining
+    number: int  # of the stage, from 1
+    stage: Stage
+    blueprint: Policy
+
+    def __call__(self, index: int, place: Place) -> tuple[Examples, int, float]:
+        training = self.training
+        game = HanabiGame(training.configs[index % len(training.configs)])
+        began = time.thread_time()
+        examples = play(
+            game,
+            self.blueprint,
+            RuleAgent(SHIPPED_EVALUATION, convention=CONVENTION),
+            RuleAgent(TABLE_II, convention=CONVENTION),
+            iterations=self.stage.iterations,
+            exploration=self.stage.exploration,
+            least_visits=LEAST_VISITS,
+            seed=training.seed * 1_000 + self.number,
+            index=index,
+        )
+        return examples, game.num_players, time.thread_time() - began
 
 
 def _read(path: Path) -> Examples:

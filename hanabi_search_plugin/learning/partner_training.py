@@ -19,11 +19,13 @@ from hanabi_search_plugin.core.game import IntArray
 from hanabi_search_plugin.core.policy import Policy
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.settings import SEED, setting
+from hanabi_search_plugin.evaluation.executor import Executor, Place
 from hanabi_search_plugin.evaluation.locks import locked
 from hanabi_search_plugin.evaluation.match import deal_game
 from hanabi_search_plugin.evaluation.playing import play_game
 from hanabi_search_plugin.evaluation.progress import progress_bar
 from hanabi_search_plugin.evaluation.provenance import describe
+from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.hanabi.beliefs.learned_partners import READER, Recogniser
 from hanabi_search_plugin.hanabi.bots.evalfn import ValueNetwork, move_features
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 TABLES = 4  # use number of a SeedSequence([seed, use, game]), beside those of ``evaluation.match``
+AT_ONCE = 10  # games of a chunk
 HELD_OUT = 5  # one game in so many is held out, to measure on
 
 
@@ -73,34 +76,43 @@ class Moves:
 
 
 def train(
-    training: PartnerTraining, out: Path, *, progress: bool | Console = False
+    training: PartnerTraining,
+    out: Path,
+    *,
+    executor: Executor | None = None,
+    progress: bool | Console = False,
 ) -> dict[str, Any]:
     """Train and write ``partners.safetensors`` and ``partners.json``, and return the latter.
 
-    ``progress`` shows how many games have been played, as in ``evaluate``. Raises UnsupportedError
-    without PyTorch, ConfigError for a name that is none of a policy and where another process
-    writes to ``out``.
+    ``executor`` plays the games, with the same results (default: one thread). ``progress`` shows
+    how many games have been played, as in ``evaluate``. Raises UnsupportedError without PyTorch,
+    ConfigError for a name that is none of a policy and where another process writes to ``out``.
     """
     about = versions_with_torch()
     names = ",".join(training.partners)
     candidates = tuple(load_policies(names, HanabiGame(config)) for config in training.configs)
     out.mkdir(parents=True, exist_ok=True)
     with locked(out):
-        return _train(training, candidates, out, progress, about)
+        return _train(training, candidates, out, executor or Threads(), progress, about)
 
 
 def _train(
     training: PartnerTraining,
     candidates: tuple[tuple[Policy, ...], ...],
     out: Path,
+    executor: Executor,
     progress: bool | Console,
     about: dict[str, str],
 ) -> dict[str, Any]:
-    began = time.process_time()
-    games = []
-    with progress_bar("games", training.games, console=progress) as show:
-        for index in range(training.games):
-            games.append(play(training, candidates, index))
+    games: list[Moves] = []
+    seconds = 0.0
+    starts = range(0, training.games, AT_ONCE)
+    chunks = [range(first, min(first + AT_ONCE, training.games)) for first in starts]
+    names = ",".join(training.partners)
+    with progress_bar("games", training.games, console=progress, status=executor.status) as show:
+        for moves, took in executor.map(_MixedGames(training, candidates), chunks, kernels=names):
+            games += moves
+            seconds += took
             show(len(games))
     played = time.process_time()
     held_out, others = games[::HELD_OUT], [g for i, g in enumerate(games) if i % HELD_OUT]
@@ -115,12 +127,25 @@ def _train(
         "network": network.digest,
         "learned_from": quality(recogniser, seen),
         "held_out": quality(recogniser, gathered(held_out)),
-        "game_cpu_seconds": round(played - began, 1),
+        "game_cpu_seconds": round(seconds, 1),
         "fit_cpu_seconds": round(time.process_time() - played, 1),
         "versions": about,
     }
     write_record(out / "partners.json", record)
     return record
+
+
+@dataclass(frozen=True)
+class _MixedGames:
+    """The work: the moves of the games of these numbers, and CPU seconds."""
+
+    training: PartnerTraining
+    candidates: tuple[tuple[Policy, ...], ...]
+
+    def __call__(self, games: range, place: Place) -> tuple[list[Moves], float]:
+        began = time.thread_time()
+        found = [play(self.training, self.candidates, index) for index in games]
+        return found, time.thread_time() - began
 
 
 def play(

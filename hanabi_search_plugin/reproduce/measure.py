@@ -13,6 +13,7 @@ import numpy as np
 from hanabi_search_plugin.core.errors import RecordError
 from hanabi_search_plugin.core.plain_json import from_fields, parse_json, typed
 from hanabi_search_plugin.evaluation.evaluate import evaluate
+from hanabi_search_plugin.evaluation.executor import Executor
 from hanabi_search_plugin.evaluation.journal import Checkpoint
 from hanabi_search_plugin.evaluation.match import GameResult, Match, read_result
 from hanabi_search_plugin.evaluation.progress import progress_bar
@@ -37,11 +38,11 @@ Lines = list[dict[str, Any]]
 
 @dataclasses.dataclass(frozen=True)
 class Effort:
-    """How many games to play, from which seed, on how many threads, and where to keep them."""
+    """How many games to play, from which seed, by whom, and where to keep them."""
 
     games: int
     seed: int
-    threads: int
+    executor: Executor
     folder: Path  # of finished games
 
     def journal(self, run: Run, measures: Measures) -> Path:
@@ -115,7 +116,7 @@ def measure(run: Run, effort: Effort, progress: bool | Console = False) -> dict[
         policies,
         games=effort.games * (UNSEARCHED_FACTOR if run.search is None else 1),
         seed=effort.seed,
-        threads=effort.threads,
+        executor=effort.executor,
         resume=None if run.search is None else effort.journal(run, "scores"),
         progress=progress,
     )
@@ -185,7 +186,7 @@ def predictions(run: Run, effort: Effort, progress: bool | Console = False) -> t
             )
 
         match = Match(game, policies, "policies", run.seats[0], effort.seed)
-        match.play(kept.todo, effort.threads, keep)
+        match.play(kept.todo, effort.executor, keep)
     return kept.lines, kept.interrupted
 
 

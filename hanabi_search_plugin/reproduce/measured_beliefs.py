@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.game import PAD, Event, IntArray
 from hanabi_search_plugin.core.policy import Policy
-from hanabi_search_plugin.evaluation.daemon_pool import DaemonPool
+from hanabi_search_plugin.evaluation.executor import Place
 from hanabi_search_plugin.evaluation.match import deal_game
 from hanabi_search_plugin.evaluation.playing import play_game
 from hanabi_search_plugin.evaluation.provenance import describe
@@ -43,13 +44,11 @@ def qualities(run: Run, effort: Effort, progress: bool | Console = False) -> tup
         "kept": "beliefs",
         "seed": effort.seed,
     }
-    with (
-        kept_games(effort, run, "beliefs", parameters, progress) as kept,
-        DaemonPool(1) as pool,  # whose work does not hold an interrupt
-    ):
-        for index in kept.todo:
-            turns = pool.submit(_turns, game, policy, model, run.seats[0], effort.seed, index)
-            kept.add({"game": index, "turns": turns.result()})
+    work = _Turns(game, policy, model, run.seats[0], effort.seed)
+    with kept_games(effort, run, "beliefs", parameters, progress) as kept:
+        todo = kept.todo
+        for index, turns in zip(todo, effort.executor.map(work, todo), strict=True):
+            kept.add({"game": index, "turns": turns})
     return kept.lines, kept.interrupted
 
 
@@ -91,10 +90,23 @@ def by_range(lines: list[dict[str, Any]], name: str) -> Iterator[dict[str, Any]]
             yield {"turns": label, **average(told), "known": average(known)}
 
 
+@dataclass(frozen=True)
+class _Turns:
+    """The work: of the game of a number, a line for each turn of ``seat``."""
+
+    game: HanabiGame
+    policy: Policy
+    model: BeliefModel
+    seat: int
+    seed: int
+
+    def __call__(self, index: int, place: Place) -> list[dict[str, Any]]:
+        return _turns(self.game, self.policy, self.model, self.seat, self.seed, index)
+
+
 def _turns(
     game: HanabiGame, policy: Policy, model: BeliefModel, seat: int, seed: int, index: int
 ) -> list[dict[str, Any]]:
-    """A line for each turn of ``seat``."""
     lines: list[dict[str, Any]] = []
     worlds, stream = deal_game(game, seed, index)
     blueprint = (policy,) * game.num_players

@@ -107,7 +107,7 @@ def test_evaluate_counts_each_side_by_itself(monkeypatch: pytest.MonkeyPatch) ->
 
     heard: list[Any] = []
 
-    def listened(what: str, total: int, *, done: int, console: Any) -> Any:
+    def listened(what: str, total: int, *, done: int, console: Any, status: Any) -> Any:
         heard.append((what, total, done, console))
         return progress_bar(what, total, done=done, console=False)
 
@@ -124,3 +124,24 @@ def test_python_shows_lines_where_there_is_no_terminal(
     evaluate(GAME, UniformPolicy(), games=20, progress=True)
     assert "games: 20 of 20 (100 %)" in capsys.readouterr().err
     assert not sys.stderr.isatty()
+
+
+def test_workers_and_retries_are_shown_beside_the_rate() -> None:
+    clock, lines = Clock(), list[str]()
+    shown = ProgressLines(
+        "games", 100, write=lines.append, clock=clock, status=lambda: "3 workers, 1 retried"
+    )
+    clock.now += 10
+    shown.tick()
+    clock.now += 30
+    shown.show(5)
+    shown.tick()
+    assert lines == [
+        "games: 0 of 100 (0 %) after 10 s, 3 workers, 1 retried",
+        "games: 5 of 100 (5 %), 8.0 s each, about 13 min left, 3 workers, 1 retried",
+    ]
+    screen = Console(file=io.StringIO(), force_terminal=True, width=150, no_color=True)
+    with progress_bar("games", 10, console=screen, status=lambda: "2 workers") as show:
+        show(4)
+    assert isinstance(screen.file, io.StringIO)
+    assert "a second, 2 workers" in screen.file.getvalue()

@@ -199,7 +199,7 @@ def test_what_is_grounded_is_where_training_begins(tmp_path: Path) -> None:
     options = {"hidden": 32, "decoder": 16, "embedding": 8}
     rows = []
     run = BeliefRun(SMALL, (policy,) * 2, settings, tmp_path, name="smartbot", options=options)
-    first = cross_entropies(run.network, run._games(0))
+    first = cross_entropies(run.network, run._games(0)[0])
     assert float(first["masked"]) == pytest.approx(float(first["grounded"]), abs=0.01)
     while not run.finished:
         rows.append(run.iterate())

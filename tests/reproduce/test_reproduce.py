@@ -21,6 +21,7 @@ from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.beliefs.belief_model import Grounded
 from hanabi_search_plugin.cli import app, measuring, reproduction
 from hanabi_search_plugin.evaluation.journal import Checkpoint
+from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.hanabi.bots.evalfn import EvalFn, shipped
 from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
 from hanabi_search_plugin.hanabi.bots.rulebook import SHIPPED_EVALUATION, TABLE_II
@@ -382,11 +383,11 @@ def test_games_of_this_machine_say_what_one_costs(
 ) -> None:
     monkeypatch.setattr(forecast, "_costs", lambda: {"tiny-single": 30.0, "bot": 0.0})
     content("tiny-table", tmp_path, 6)
-    ahead = forecast.forecast(SEARCHED, Effort(10, 7, 1, tmp_path / "games"))
+    ahead = forecast.forecast(SEARCHED, Effort(10, 7, Threads(), tmp_path / "games"))
     lines = (tmp_path / "games" / "tiny-single-seed7.jsonl").read_text().splitlines()[1:]
     seconds = [g["cpu_seconds"] for g in map(json.loads, lines) if g["side"] == "policies"]
     assert ahead.games == 4 and ahead.seconds == pytest.approx(np.mean(seconds))
-    few = forecast.forecast(SEARCHED, Effort(4, 7, 1, tmp_path / "games"))
+    few = forecast.forecast(SEARCHED, Effort(4, 7, Threads(), tmp_path / "games"))
     assert (few.games, few.seconds) == (0, 30.0)
 
 

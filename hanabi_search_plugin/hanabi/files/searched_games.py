@@ -28,10 +28,18 @@ from hanabi_search_plugin.core.plain_json import parse_json, typed
 from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.evaluation.evaluate import critics
+from hanabi_search_plugin.evaluation.executor import Executor
 from hanabi_search_plugin.evaluation.journal import difference
 from hanabi_search_plugin.evaluation.locks import locked
-from hanabi_search_plugin.evaluation.match import GameResult, Match, deal_game, searching_seats
+from hanabi_search_plugin.evaluation.match import (
+    GameResult,
+    Match,
+    deal_game,
+    play_matches,
+    searching_seats,
+)
 from hanabi_search_plugin.evaluation.provenance import describe
+from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.layout import TURN
 from hanabi_search_plugin.hanabi.files.records import RecordedGame
@@ -103,18 +111,20 @@ def record_games(
     games: int,
     seed: int = 0,
     threads: int = 1,
+    executor: Executor | None = None,
     on_game: Callable[[GameResult], None] | None = None,
 ) -> None:
     """Play ``games`` games in which somebody searches, and keep every searched decision.
 
     Game i of ``seed`` is played by line-up i modulo their number, so that seats may search in turn;
     ``policy`` is the name of what everybody plays without a search. The same ``seed`` gives the
-    same files for any number of ``threads``. Games in files that are there already are not played
-    again; ``on_game`` hears of the others. Raises ConfigError for bad numbers, where nobody
-    searches, for a folder of other games and where another process records to it.
+    same files for any number of ``threads``, or by any ``executor`` in their place. Games in files
+    that are there already are not played again; ``on_game`` hears of the others. Raises ConfigError
+    for bad numbers, where nobody searches, for a folder of other games and where another process
+    records to it.
     """
     require_integer("games", games, 1)
-    require_integer("threads", threads, 1)
+    executor = executor or Threads(threads)
     require_integer("seed", seed, 0)
     if not all(searching_seats(line_up) for line_up in line_ups):
         raise ConfigError("search must be one, got none: there would be nothing to record")
@@ -122,37 +132,45 @@ def record_games(
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder):
         _begin(folder, game, line_ups, policy, seed)
-        for number in range(-(-games // SHARD)):
-            todo = list(range(number * SHARD, min(games, (number + 1) * SHARD)))
-            path = _shard(folder, number)
-            if path.exists() and len(_read_shard(path, game.config)) >= len(todo):
-                continue
-            results: dict[int, GameResult] = {}
+        matches = [
+            Match(game, line_up, "policies", searching_seats(line_up)[0], seed)
+            for line_up in line_ups
+        ]
+        shards = [range(i, min(games, i + SHARD)) for i in range(0, games, SHARD)]
+        missing = [
+            shard
+            for number, shard in enumerate(shards)
+            if not (path := _shard(folder, number)).exists()
+            or len(_read_shard(path, game.config)) < len(shard)
+        ]
+        results: dict[int, GameResult] = {}  # of files that are not complete
 
-            def keep(result: GameResult, results: dict[int, GameResult] = results) -> None:
-                results[result.game] = result
-                if on_game is not None:
-                    on_game(result)
+        def keep(result: GameResult) -> None:
+            results[result.game] = result
+            if on_game is not None:
+                on_game(result)
+            number = result.game // SHARD
+            if all(i in results for i in shards[number]):
+                _write_shard(folder, number, game, [results.pop(i) for i in shards[number]], seed)
 
-            for turn, line_up in enumerate(line_ups):
-                mine = [i for i in todo if i % len(line_ups) == turn]
-                seat = searching_seats(line_up)[0]
-                Match(game, line_up, "policies", seat, seed).play(mine, threads, keep)
-            played = [results[i] for i in todo]
-            arrays = _packed(game, played, seed)
-            line = {
-                "games": len(played),
-                "first": todo[0],
-                "score": float(arrays.score.mean()),
-                "cpu_seconds": sum(result.cpu_seconds for result in played),
-                "rollouts": sum(result.rollouts for result in played),
-                "changed_moves": sum(result.changed_moves for result in played),
-            }
-            _log(folder, line)  # first: a file that is there is not played again
-            with atomic_write(path) as file:
-                np.savez_compressed(
-                    file, **{f.name: getattr(arrays, f.name) for f in fields(arrays)}
-                )
+        play_matches(matches, [i for shard in missing for i in shard], executor, keep)
+
+
+def _write_shard(
+    folder: Path, number: int, game: HanabiGame, played: list[GameResult], seed: int
+) -> None:
+    arrays = _packed(game, played, seed)
+    line = {
+        "games": len(played),
+        "first": played[0].game,
+        "score": float(arrays.score.mean()),
+        "cpu_seconds": sum(result.cpu_seconds for result in played),
+        "rollouts": sum(result.rollouts for result in played),
+        "changed_moves": sum(result.changed_moves for result in played),
+    }
+    _log(folder, line)  # first: a file that is there is not played again
+    with atomic_write(_shard(folder, number)) as file:
+        np.savez_compressed(file, **{f.name: getattr(arrays, f.name) for f in fields(arrays)})
 
 
 def read_about(folder: str | Path) -> About:

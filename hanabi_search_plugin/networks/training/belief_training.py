@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,11 @@ from hanabi_search_plugin.beliefs.belief_model import require_tokens
 from hanabi_search_plugin.core.capabilities import PrivateTokens
 from hanabi_search_plugin.core.game import PAD, Game
 from hanabi_search_plugin.core.policy import Blueprint
+from hanabi_search_plugin.evaluation.executor import Executor
 from hanabi_search_plugin.evaluation.provenance import describe
+from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.networks.belief_files import describe_game, save_belief
+from hanabi_search_plugin.networks.encodings.featurizers import Featurizer
 from hanabi_search_plugin.networks.modules import built, require_options, seeded
 from hanabi_search_plugin.networks.nets.belief_net import BeliefNet, cross_entropy, masked
 from hanabi_search_plugin.networks.training.belief_games import (
@@ -28,6 +32,7 @@ from hanabi_search_plugin.networks.training.belief_games import (
     batch_of,
     play_belief_games,
 )
+from hanabi_search_plugin.networks.training.round_parts import played_in_parts
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
 from hanabi_search_plugin.networks.training.training_settings import BeliefSettings
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
@@ -43,8 +48,8 @@ class BeliefRun(TrainingRun):
     """A training of a belief model for ``game`` in a folder; see ``TrainingRun``.
 
     ``blueprint`` is what everybody plays, one policy or one a seat, or names; ``name`` what it is
-    called, ``options`` those of ``BeliefNet``. Raises UnsupportedError for a game without private
-    tokens and for what are no policies.
+    called, ``options`` those of ``BeliefNet``. ``executor`` plays the parts of a round. Raises
+    UnsupportedError for a game without private tokens and for what are no policies.
     """
 
     form = "hanabi-search-plugin belief training 1"
@@ -60,8 +65,10 @@ class BeliefRun(TrainingRun):
         name: str = "",
         options: dict[str, Any] | None = None,
         device: str = "cpu",
+        executor: Executor | None = None,
     ) -> None:
         self.game, self.settings = require_tokens(game), settings
+        self.executor = executor or Threads()
         self.blueprint = blueprint_of(blueprint, game)
         require_options("a belief network", BeliefNet, options or {})
         with seeded(settings.seed):
@@ -72,34 +79,45 @@ class BeliefRun(TrainingRun):
             rounds=settings.iterations, rate=settings.rate, seed=settings.seed, device=device,
         )  # fmt: skip
         first = self.done if self.finished else max(0, self.done - settings.keep + 1)
-        self._buffer: deque[BeliefExamples] = deque(
+        self._buffer: deque[list[BeliefExamples]] = deque(
             (self._games(round_) for round_ in range(first, self.done)), maxlen=settings.keep
         )
 
     def learn(self, share: float, rng: np.random.Generator) -> Row:
         """Play new games, then take steps. Returns mean cross entropies of the steps' batches."""
         self._buffer.append(self._games(self.done))
-        total = sum(part.sequences for part in self._buffer)
+        new, parts = self._buffer[-1], [part for games in self._buffer for part in games]
+        total = sum(part.sequences for part in parts)
         sums: dict[str, float] = {}
         self.network.train()
         for _ in range(self.settings.steps):
             chosen = rng.choice(total, min(self.settings.batch, total), replace=False)
-            figures = cross_entropies(self.network, batch_of(list(self._buffer), chosen))
+            figures = cross_entropies(self.network, batch_of(parts, chosen))
             self.step(figures["loss"])
             for name, value in figures.items():
                 sums[name] = sums.get(name, 0.0) + float(value.detach()) / self.settings.steps
         self.network.eval()
-        return sums | {"score": float(self._buffer[-1].scores.mean())}
+        return sums | {"score": float(np.concatenate([part.scores for part in new]).mean())}
 
     def write(self, path: Path, record: dict[str, Any]) -> None:
         save_belief(path, self.game, self.network, record)
 
-    def _games(self, round_: int) -> BeliefExamples:
+    def _games(self, round_: int) -> list[BeliefExamples]:
+        """The parts of a round's games."""
         rng = np.random.default_rng([self.settings.seed, GAMES + round_])
-        with torch.inference_mode():
-            return play_belief_games(
-                self.game, self.blueprint, self.network.featurizer, self.settings.games, rng
-            )
+        play = partial(_without_gradients, self.game, self.blueprint, self.network.featurizer)
+        return played_in_parts(play, self.settings.games, self.settings.parts, rng, self.executor)
+
+
+def _without_gradients(
+    game: PrivateTokens,
+    blueprint: Blueprint,
+    featurizer: Featurizer,
+    games: int,
+    rng: np.random.Generator,
+) -> BeliefExamples:
+    with torch.inference_mode():
+        return play_belief_games(game, blueprint, featurizer, games, rng)
 
 
 def measured(

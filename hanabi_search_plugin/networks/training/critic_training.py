@@ -6,6 +6,7 @@ errors in them, and learns from them.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from torch.nn import functional
 
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
+from hanabi_search_plugin.evaluation.executor import Executor
+from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.checkpoint import save_network
@@ -28,6 +31,7 @@ from hanabi_search_plugin.networks.training.exploration_games import (
     ExplorationGames,
     play_exploration_games,
 )
+from hanabi_search_plugin.networks.training.round_parts import joined, played_in_parts
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
 from hanabi_search_plugin.networks.training.training_settings import CriticSettings
 
@@ -45,16 +49,22 @@ WHERE = {  # errors, and the positions that they are of
 class CriticRun(TrainingRun):
     """A run of ``CriticSettings`` in a folder; see ``TrainingRun``.
 
-    It writes the policy's network unchanged, with the new critic in place of any that it had.
+    ``executor`` plays the parts of a round. It writes the policy's network unchanged, with the new
+    critic in place of any that it had.
     """
 
     form = FORMAT
     network: Critic
 
     def __init__(
-        self, settings: CriticSettings, folder: str | Path, *, device: str = "cpu"
+        self,
+        settings: CriticSettings,
+        folder: str | Path,
+        *,
+        device: str = "cpu",
+        executor: Executor | None = None,
     ) -> None:
-        self.settings = settings
+        self.settings, self.executor = settings, executor or Threads()
         self.game = HanabiGame(settings.config)
         self.whose = network_from("policy", settings.policy, settings.config, device=device)
         if isinstance(self.whose.network, Advised):
@@ -69,9 +79,9 @@ class CriticRun(TrainingRun):
     def learn(self, share: float, rng: np.random.Generator) -> Row:
         """Play games, measure, then take steps over all positions."""
         settings, critic = self.settings, self.network
-        played = play_exploration_games(
-            self.game, self.policy, critic, settings.games, settings.noise, rng
-        )
+        play = partial(play_exploration_games, self.game, self.policy, critic, noise=settings.noise)
+        parts = played_in_parts(play, settings.games, settings.parts, rng, self.executor)
+        played = joined(parts)
         trace = 1.0 if share < BLIND else settings.trace
         row = errors(critic.values(played.positions), played.ahead, played.since)
         points, lost = (

@@ -7,11 +7,14 @@ Each iteration plays games, at first with the bot's moves, then more and more wi
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hanabi_search_plugin.evaluation.executor import Executor
+from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.architectures import new_network
 from hanabi_search_plugin.networks.checkpoint import save_network
@@ -26,6 +29,7 @@ from hanabi_search_plugin.networks.training.distillation_losses import (
     batches,
     losses,
 )
+from hanabi_search_plugin.networks.training.round_parts import joined, played_in_parts
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
 from hanabi_search_plugin.networks.training.training_settings import Distillation
 from hanabi_search_plugin.registry import load_policy
@@ -35,13 +39,23 @@ BOT_UNTIL = 0.3  # share of a run after which the network plays all moves
 
 
 class DistillationRun(TrainingRun):
-    """A run of ``Distillation`` in a folder; see ``TrainingRun``."""
+    """A run of ``Distillation`` in a folder; see ``TrainingRun``.
+
+    ``executor`` plays the parts of a round.
+    """
 
     form = FORMAT
     network: Network
 
-    def __init__(self, settings: Distillation, folder: str | Path, *, device: str = "cpu") -> None:
-        self.settings = settings
+    def __init__(
+        self,
+        settings: Distillation,
+        folder: str | Path,
+        *,
+        device: str = "cpu",
+        executor: Executor | None = None,
+    ) -> None:
+        self.settings, self.executor = settings, executor or Threads()
         self.game = HanabiGame(settings.config)
         self.bot = load_policy(settings.policy, HanabiGame(settings.config))
         network = new_network(
@@ -60,9 +74,9 @@ class DistillationRun(TrainingRun):
         settings = self.settings
         student = network_policy(self.network, device=self.device)
         bot_share = 0.0 if settings.start else max(0.0, 1.0 - share / BOT_UNTIL)
-        games = play_distillation_games(
-            self.game, self.bot, student, settings.games, bot_share, rng
-        )
+        play = partial(play_distillation_games, self.game, self.bot, student, bot_share=bot_share)
+        parts = played_in_parts(play, settings.games, settings.parts, rng, self.executor)
+        games = joined(parts)
         own_share = 1.0 if settings.start else 0.5 + 0.5 * share
         weights = dict.fromkeys(VALUE_LOSSES, settings.value_weight)
         weights[AUXILIARY_LOSS] = AUXILIARY_WEIGHT

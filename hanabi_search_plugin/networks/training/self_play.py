@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ from torch import nn
 
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.executor import Executor
 from hanabi_search_plugin.evaluation.playing import self_play
+from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.architectures import new_network
 from hanabi_search_plugin.networks.checkpoint import save_network
@@ -33,6 +36,7 @@ from hanabi_search_plugin.networks.tensors.simulator import EngineGames, TensorG
 from hanabi_search_plugin.networks.tensors.tensor_rollout import TensorPlayers, play_out
 from hanabi_search_plugin.networks.tensors.tensor_streams import TensorStreams
 from hanabi_search_plugin.networks.tensors.tensor_worlds import TensorWorlds
+from hanabi_search_plugin.networks.training.collectors import Collectors
 from hanabi_search_plugin.networks.training.ppo import (
     LossWeights,
     advantages,
@@ -41,7 +45,7 @@ from hanabi_search_plugin.networks.training.ppo import (
     losses,
     movers_returns,
 )
-from hanabi_search_plugin.networks.training.selfplay_games import Collector, Segment
+from hanabi_search_plugin.networks.training.selfplay_games import Segment
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
 from hanabi_search_plugin.networks.training.training_settings import SelfPlay
 
@@ -55,12 +59,19 @@ Tensor = Any  # torch.Tensor
 
 
 class SelfPlayRun(TrainingRun):
-    """A run of ``SelfPlay`` in a folder; see ``TrainingRun``."""
+    """A run of ``SelfPlay`` in a folder; see ``TrainingRun``. ``executor`` plays the parts."""
 
     form = FORMAT
     network: Network
 
-    def __init__(self, settings: SelfPlay, folder: str | Path, *, device: str = "cpu") -> None:
+    def __init__(
+        self,
+        settings: SelfPlay,
+        folder: str | Path,
+        *,
+        device: str = "cpu",
+        executor: Executor | None = None,
+    ) -> None:
         self.settings = settings
         self.game = HanabiGame(settings.config)
         network = new_network(
@@ -73,14 +84,17 @@ class SelfPlayRun(TrainingRun):
         elif settings.sharpen != 1.0:
             raise ConfigError("sharpen is of the network that a run starts with, got none")
         kind = EngineGames if device == "cpu" else TensorGames
-        games = kind(self.game, network.encoding, settings.games, settings.seed, device)
+        simulator = partial(kind, self.game, network.encoding, device=device)
         self.critic: CentralCritic | None = None
         trained: nn.Module = network
         if settings.has_critic:
             with seeded(settings.seed):
                 self.critic = CentralCritic(network.central_numbers)
             trained = nn.ModuleDict({"network": network, "critic": self.critic})
-        self.collector = Collector(network, games, settings.games, device, self.critic)
+        self.collectors = Collectors(
+            network, self.critic, simulator, settings.games, settings.parts or 1, settings.seed,
+            device, executor or Threads(),
+        )  # fmt: skip
         rate = settings.belief_rate
         learns = isinstance(network, LearnsBelief)
         apart = [(network.cell, rate or settings.rate)] if learns else []
@@ -90,10 +104,10 @@ class SelfPlayRun(TrainingRun):
         )  # fmt: skip
 
     def extra_state(self) -> dict[str, Tensor]:
-        return self.collector.state()
+        return self.collectors.state()
 
     def load_extra_state(self, state: dict[str, Tensor]) -> None:
-        self.collector.restore(state)
+        self.collectors.restore(state)
 
     def learn(self, share: float, rng: np.random.Generator) -> Row:
         """Play on, then take steps over all decisions."""
@@ -103,10 +117,8 @@ class SelfPlayRun(TrainingRun):
     def _learn(self, share: float, rng: np.random.Generator) -> Row:
         settings, critic = self.settings, self.critic
         clock = _Clock(self.device)
-        chance = torch.Generator(self.device).manual_seed(int(rng.integers(2**63)))
-        self.collector.simulator.begin(int(rng.integers(2**63)))
         self.network.eval()
-        segment = self.collector.play(settings.moves, chance)
+        segment, chance = self.collectors.play(settings.moves, rng)
         played = clock.seconds()
         reward = segment.points - self._severity(share) * segment.forfeit
         returns = lambda_returns(segment, reward, settings.trace, central=critic is not None)

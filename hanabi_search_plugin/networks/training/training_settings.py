@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.require import (
     LARGEST,
     require_choice,
@@ -35,6 +36,10 @@ _ROUNDS = "Rounds of playing and learning."
 _OPTIONS = "Option of the architecture."
 _LEARNER = "Architecture of the network."
 _DECISIONS = "Decisions of a step."
+_PARTS = (
+    "Parts of a round's games, with chance of their own, which --cluster shares among workers; "
+    "another number of parts is another training. Default: one."
+)
 _EPOCHS = "How often a decision is learned from."
 
 
@@ -57,6 +62,7 @@ class Distillation:
     rate: float = setting(1.5e-3, _RATE)
     value_weight: float = setting(2.0, "Of the losses of values and Q beside the policy's.")
     seed: int = setting(0, SEED)
+    parts: int | None = setting(None, _PARTS)
     start: str = setting(
         "",
         "Go on from this network, a policy's name or a file; it then plays all moves from the "
@@ -68,6 +74,7 @@ class Distillation:
         for name in ("iterations", "games", "epochs", "batch"):
             require_integer(name, getattr(self, name), 1, MOST)
         require_integer("seed", self.seed, 0)
+        require_parts(self.parts)
         require_choice("architecture", self.architecture, get_args(Learner))
         for name in ("rate", "value_weight"):
             require_positive(name, getattr(self, name))
@@ -171,6 +178,7 @@ class SelfPlay:
     )
     evaluate_every: int = setting(50, "Rounds between games played without chance, for the curve.")
     seed: int = setting(0, SEED)
+    parts: int | None = setting(None, _PARTS)
     start: str = setting("", "Go on from this network, a policy's name or a file.", metavar="NAME")
     sharpen: float = setting(
         1.0, "Multiply its logits, first: an imitator's best moves lose less than its rest."
@@ -181,6 +189,9 @@ class SelfPlay:
         for name in ("iterations", "games", "moves", "epochs", "batch", "evaluate_every"):
             require_integer(name, getattr(self, name), 1, MOST)
         require_integer("seed", self.seed, 0)
+        require_parts(self.parts)
+        if self.parts is not None and self.parts > self.games:
+            raise ConfigError(f"parts must be at most the games, {self.games}, got {self.parts}")
         for name in ("rate", "clip", "value_weight", "sharpen"):
             require_positive(name, getattr(self, name))
         for name in ("entropy", "trace"):
@@ -221,11 +232,13 @@ class CriticSettings:
         0.02, "How often a move before the last tried one is drawn at random, too."
     )
     seed: int = setting(0, SEED)
+    parts: int | None = setting(None, _PARTS)
 
     def __post_init__(self) -> None:
         for name in ("iterations", "games", "epochs", "batch"):
             require_integer(name, getattr(self, name), 1, MOST)
         require_integer("seed", self.seed, 0)
+        require_parts(self.parts)
         require_positive("rate", self.rate)
         for name in ("trace", "noise"):
             require_share(name, getattr(self, name))
@@ -246,9 +259,17 @@ class BeliefSettings:
     batch: int = setting(32, "One seat's games in a step.")
     rate: float = setting(2e-3, _RATE)
     seed: int = setting(0, SEED)
+    parts: int | None = setting(None, _PARTS)
 
     def __post_init__(self) -> None:
         for name in ("iterations", "games", "keep", "steps", "batch"):
             require_integer(name, getattr(self, name), 1, MOST)
         require_integer("seed", self.seed, 0)
+        require_parts(self.parts)
         require_positive("rate", self.rate)
+
+
+def require_parts(parts: int | None) -> None:
+    """Raises ConfigError for what is no number of parts."""
+    if parts is not None:
+        require_integer("parts", parts, 1, MOST)

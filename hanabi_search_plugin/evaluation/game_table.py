@@ -1,0 +1,102 @@
+"""Results of very many games in little memory: some 130 bytes each, where objects take 1,500."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.core.game import BoolArray, IntArray
+from hanabi_search_plugin.evaluation.match import GameResult, Side
+
+_NONE = -1  # of the columns that may be None
+_COLUMNS = {
+    "score": "f8", "lives_left": "i2", "cpu_seconds": "f8", "rollouts": "i8", "likelihoods": "i8",
+    "searched_moves": "i4", "changed_moves": "i4", "fallback_moves": "i4", "depth": "f8",
+    "start": "i8", "moves": "i4", "known": "?",
+}  # fmt: skip
+_MAY_BE_NONE = ("lives_left", "likelihoods", "depth")
+
+
+class GameTable(Sequence[GameResult]):
+    """One side's results, without decisions; a sequence of those that ``select`` has chosen.
+
+    Holds games numbered 0 to ``games`` - 1 of actions 0 to ``num_actions`` - 1.
+    """
+
+    def __init__(self, side: Side, games: int, num_actions: int) -> None:
+        self._side = side
+        # Zeros that are never written take no memory: one side has few of these columns.
+        self._columns = {name: np.zeros(games, dtype=kind) for name, kind in _COLUMNS.items()}
+        self._moves = array("b" if num_actions <= 128 else "q")
+        self._chosen: IntArray = np.arange(0)
+
+    @property
+    def known(self) -> BoolArray:
+        """[games] which numbers have a result."""
+        return self._columns["known"]
+
+    def put(self, result: GameResult) -> None:
+        """Keep a result, by its number."""
+        own = {"start": len(self._moves), "moves": len(result.actions), "known": True}
+        self._moves.extend(result.actions)
+        for name, values in self._columns.items():
+            value = own[name] if name in own else getattr(result, name)
+            if value != 0:
+                values[result.game] = _NONE if value is None else value
+
+    def select(self, numbers: IntArray) -> GameTable:
+        """The results of these games, in this order; the table behind them is the same."""
+        chosen = object.__new__(GameTable)
+        chosen.__dict__ |= self.__dict__ | {"_chosen": numbers}
+        return chosen
+
+    def column(self, name: str) -> NDArray[Any] | list[Any]:
+        """A field of every result, or "moves": how many there were."""
+        if name == "game":
+            return self._chosen
+        values = self._columns[name][self._chosen]
+        if name in _MAY_BE_NONE and (values == _NONE).any():
+            return [None if value == _NONE else value for value in values.tolist()]
+        return values
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    @overload
+    def __getitem__(self, place: int) -> GameResult: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[GameResult, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> GameResult | tuple[GameResult, ...]:
+        if isinstance(place, slice):
+            return tuple(self[i] for i in range(*place.indices(len(self))))
+        number = int(self._chosen[place])
+        row: dict[str, Any] = {name: v[number].item() for name, v in self._columns.items()}
+        row |= {name: None for name in _MAY_BE_NONE if row[name] == _NONE}
+        start, moves = row.pop("start"), row.pop("moves")
+        del row["known"]
+        actions = tuple(self._moves[start : start + moves])
+        return GameResult(side=self._side, game=number, actions=actions, **row)
+
+    def __eq__(self, other: object) -> bool:
+        """Are the results those of another sequence?"""
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]  # it grows
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} results>"
+
+
+def column(games: Sequence[GameResult], name: str) -> NDArray[Any] | list[Any]:
+    """A field of every result, or "moves"."""
+    if isinstance(games, GameTable):
+        return games.column(name)
+    if name == "moves":
+        return [len(game.actions) for game in games]
+    return [getattr(game, name) for game in games]

@@ -140,8 +140,6 @@ def show_games(
             game, player, games=games, seed=seed, baseline=baseline, executor=executor
         ).whole()
         console.print(evaluation_table(result, (str(out),)))
-        if result.interrupted:
-            raise KeyboardInterrupt
 
 
 def show_use(

@@ -28,12 +28,15 @@ from hanabi_search_plugin.core.agent import CutsRollouts, SmallSteps
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError
 from hanabi_search_plugin.core.game import FloatArray, IntArray
+from hanabi_search_plugin.core.policy import Policy, chances_of
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_integer, require_positive_or_0, require_share
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.rollout import action_values
 from hanabi_search_plugin.core.settings import THREADS, setting
 from hanabi_search_plugin.core.streams import Streams
+
+SOFTENING = 0.05  # of a bot that plays one move alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,8 +50,8 @@ class Mds(CutsRollouts, SmallSteps):
     alpha of the magnetic step; 0 is plain mirror descent.
 
     The blueprint's probabilities are those of its policy, mixed with ``softening`` of a uniform
-    one. In beliefs the others are softened alike by ``upgrade(..., epsilon=...)``, which
-    ``agent.for_all_seats()`` sets to ``softening`` where it is 0.
+    one (None: 0.05 for a deterministic policy, else 0). In beliefs the others are softened alike by
+    ``upgrade(..., epsilon=...)``, which ``agent.for_all_seats()`` sets so where it is 0.
 
     ``depth`` cuts rollouts short as in ``Sparta``. If the belief finds too few worlds, or
     ``rollouts`` are fewer than the legal moves, the blueprint's move is played, and the result says
@@ -62,7 +65,11 @@ class Mds(CutsRollouts, SmallSteps):
         None, "Largest divergence from the blueprint's policy, in nats; None: no bound."
     )
     greedy: bool = setting(False, "Play the likeliest move of the new policy; else draw from it.")
-    softening: float = setting(0.0, "Share of a uniform policy mixed into the blueprint's.")
+    softening: float | None = setting(
+        None,
+        "Share of a uniform policy mixed into the blueprint's; None: 0.05 for a policy that plays "
+        "one move alone, which no step would leave, else 0.",
+    )
     magnet: float = setting(
         0.0, "Temperature of the magnetic step, for adversarial games; 0: plain mirror descent."
     )
@@ -83,10 +90,16 @@ class Mds(CutsRollouts, SmallSteps):
         for name in ("kl", "magnet"):
             if getattr(self, name) is not None:
                 require_positive_or_0(name, getattr(self, name))
-        require_share("softening", self.softening)
+        if self.softening is not None:
+            require_share("softening", self.softening)
 
     def __repr__(self) -> str:
         return settings_repr(self, "rollouts")
+
+    def softening_of(self, policy: Policy) -> float:
+        if self.softening is not None:
+            return self.softening
+        return SOFTENING if policy.deterministic else 0.0
 
     def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult:
         """Decide for ``belief.seat``, which is to move.
@@ -96,9 +109,10 @@ class Mds(CutsRollouts, SmallSteps):
         legal = belief.view.legal
         actions = np.flatnonzero(legal[0])
         policy = belief.blueprint[belief.seat]
-        chance = policy.probabilities(belief.view, legal, belief.memory)[0, actions]
+        chance = chances_of(policy, belief.view, belief.memory)[0, actions]
         chance = chance / chance.sum()
-        prior = (1.0 - self.softening) * chance + self.softening / len(actions)
+        soft = self.softening_of(policy)
+        prior = (1.0 - soft) * chance + soft / len(actions)
         tally, notes = Tally(len(actions)), belief.caveats()
         ended: Reason | None = None
         if len(actions) == 1:

@@ -69,7 +69,8 @@ class BeliefAgent(SearchAgent):
         a belief of its own.
         """
         if isinstance(self.search, SmallSteps) and self.belief is None and not self.epsilon:
-            return replace(self, epsilon=self.search.softening) if self.search.softening else self
+            soft = max(self.search.softening_of(policy) for policy in self.blueprint)
+            return replace(self, epsilon=soft) if soft else self
         if not self.assumes_blueprint or self.game.num_players == 1 or self.belief is not None:
             return super().for_all_seats()
         from hanabi_search_plugin.algorithms import team  # the core loads no algorithms
@@ -138,6 +139,12 @@ def upgrade(
         )
     require_game(game)
     blueprint = blueprint_of(policy, game)
+    if isinstance(belief, type | str) or not (belief is None or callable(belief)):
+        given = class_given(belief) if isinstance(belief, type) else repr(belief)
+        raise ConfigError(
+            "belief must make one, as Particles(1_000) and Learned(model) do, or be None for the "
+            f"game's own, got {given}"
+        )
     if isinstance(belief, NamesPolicies):
         belief = belief.with_policies(lambda name: load_policy(name, game))
     if search is None:

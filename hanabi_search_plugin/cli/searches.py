@@ -218,6 +218,8 @@ def make_search(name: str, options: Mapping[str, Any], threads: int) -> ChosenSe
     """
     changed = {n: v for n, v in options.items() if v != OPTIONS[n].default}
     if name == NONE:
+        for option, value in changed.items():
+            raise ConfigError(f"{_flag(option)} is an option of a search, got {value!r} and none")
         return ChosenSearch(name, None)
     head, *words = name.split(":")
     plugin = plugins.find("search", head, (*SEARCHES, NONE))

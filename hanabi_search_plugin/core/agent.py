@@ -71,7 +71,9 @@ class SmallSteps(ABC):
     Their beliefs take the others to play the blueprint, softened alike.
     """
 
-    softening: float  # share of a uniform policy mixed into the blueprint's
+    @abstractmethod
+    def softening_of(self, policy: Policy) -> float:
+        """The share of a uniform policy that is mixed into one of the blueprint's."""
 
 
 MakeBelief = Callable[[Blueprint, View], Belief]

@@ -261,3 +261,15 @@ def require_game(game: object) -> None:
     missing = [f"{name} ({about})" for name, about in SETTINGS.items() if not hasattr(game, name)]
     if missing:
         raise ContractError(f"{type(game).__name__} must set {', '.join(missing)}")
+    for name in ("num_players", "num_actions", "max_length"):
+        value = getattr(game, name)
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise ContractError(
+                f"{type(game).__name__} must set {name} to an integer of at least 1, got {value!r}"
+            )
+    low, high = game.return_range
+    if not low <= high:
+        raise ContractError(
+            f"{type(game).__name__} must set return_range to the lowest return and the highest, "
+            f"got {game.return_range!r}"
+        )

@@ -12,11 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from hanabi_search_plugin.core.blame import at
-from hanabi_search_plugin.core.game import PAD, FloatArray, IntArray, Worlds, returns_of
+from hanabi_search_plugin.core.errors import ContractError
+from hanabi_search_plugin.core.game import PAD, FloatArray, Game, IntArray, Worlds, returns_of
 from hanabi_search_plugin.core.policy import Blueprint, take
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.seat import SeatedPolicy
 
 
@@ -55,6 +57,7 @@ def self_play(worlds: Worlds, blueprint: Blueprint, rng: Streams) -> Played:
     with at("turn", 0):
         memories = start_memories(worlds, blueprint)
     while len(alive):
+        _require_short(game, len(moves))
         actors = worlds.current_player
         with at("turn", len(moves)):
             actions = choose(worlds, blueprint, memories, rng)
@@ -75,6 +78,15 @@ def self_play(worlds: Worlds, blueprint: Blueprint, rng: Streams) -> Played:
         with at("turn", len(moves)):
             memories = observe_all(worlds, actors, actions, blueprint, memories)
     return Played(returns, np.stack(moves, axis=1), outcome)
+
+
+def _require_short(game: Game, moves: int) -> None:
+    """Raises ContractError where a game that has so many moves behind it is not over."""
+    if moves >= game.max_length:
+        raise ContractError(
+            f"{game!r} must end within its max_length of {counted(game.max_length, 'move')}, and "
+            "does not"
+        )
 
 
 @dataclass
@@ -119,6 +131,7 @@ class RunningGame:
 
     def decide(self) -> Turn:
         """Choose the next move, which is not played yet."""
+        _require_short(self.worlds.game, self.number)
         seat = self.seats[self.mover]
         sequence = np.random.SeedSequence([*self.seeds, self.number])
         draws = np.random.default_rng(sequence) if seat.searches else self.rng

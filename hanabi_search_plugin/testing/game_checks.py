@@ -121,6 +121,12 @@ def _check_position(
         np.array_equal(legal.any(axis=1), ~worlds.terminal),
         f"{name}: some move must be legal exactly where the game is not over",
     )
+    movers = current[~worlds.terminal]
+    require(
+        bool(((movers >= 0) & (movers < game.num_players)).all()),
+        f"{name}: current_player must be from 0 to {game.num_players - 1} until the game is over, "
+        f"got {sorted(set(movers.tolist()))}",
+    )
     low, high = game.return_range
     over = returns[worlds.terminal]
     require(

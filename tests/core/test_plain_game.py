@@ -164,6 +164,11 @@ class LooksTooFar(TinyHanabi):
         return [state[9]]
 
 
+class ThreeSeats(TinyHanabi):
+    def current_player(self, state: Any) -> int:
+        return (0, 2, NOBODY)[len(state[2])]
+
+
 class Nested(TinyHanabi):
     def observation(self, state: Any, player: int) -> Any:
         return [list(state)]
@@ -179,6 +184,7 @@ class Nested(TinyHanabi):
             "tiny: returns must answer in every state .* last, got IndexError",
         ),
         (LooksTooFar, "tiny: legal_actions must answer in every state .* got IndexError: tuple"),
+        (ThreeSeats, "tiny: current_player must be from 0 to 1 until"),
         (Nested, "keys of views must be hashable"),
     ],
 )

@@ -654,6 +654,55 @@ def test_an_agent_plays_the_game_it_was_made_for(other: dict[str, Any]) -> None:
         upgrade(agent, game, Sparta(rollouts=60))
 
 
+class Endless(PlainGame):
+    """A game that says it ends after two moves, and goes on."""
+
+    name, num_players, num_actions, return_range, max_length = "endless", 2, 2, (0.0, 1.0), 2
+    public_actions = True
+
+    def initial_states(self) -> Any:
+        return [(0, 1.0)]
+
+    def current_player(self, state: Any) -> int:
+        return int(state % 2)
+
+    def legal_actions(self, state: Any) -> Any:
+        return [0, 1]
+
+    def next_states(self, state: Any, action: int) -> Any:
+        return [(state + 1, 1.0)]
+
+    def returns(self, state: Any) -> Any:
+        return [0.0, 0.0]
+
+    def observation(self, state: Any, player: int) -> Any:
+        return [state]
+
+
+def test_a_game_that_does_not_end_is_stopped() -> None:
+    game = Endless()
+    agent = upgrade(UniformPolicy(), game, lambda rng, belief: 0, belief=Particles(2))  # type: ignore[arg-type,return-value]
+    for policies in (UniformPolicy(), (UniformPolicy(), agent)):
+        with pytest.raises(ContractError, match="within its max_length of 2 moves, and does not"):
+            evaluate(game, policies, games=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("max_length", None), ("num_players", "2"), ("num_actions", 0), ("return_range", (1.0, 0.0))],
+)
+def test_settings_of_a_game_are_checked(name: str, value: Any) -> None:
+    game = type("Odd", (Endless,), {name: value})()
+    with pytest.raises(ContractError, match=f"Odd must set {name} to "):
+        evaluate(game, UniformPolicy(), games=1)
+
+
+@pytest.mark.parametrize("belief", ["exact", Particles, 3])
+def test_what_makes_no_beliefs_is_refused(belief: Any) -> None:
+    with pytest.raises(ConfigError, match="belief must make one"):
+        upgrade("random", GAME, Sparta(), belief=belief)
+
+
 def test_games_that_do_not_say_what_makes_them_equal_count_by_their_settings() -> None:
     first, second = OpenSpielGame("tiny_hanabi"), OpenSpielGame("tiny_hanabi")
     agent = upgrade(UniformPolicy(), first, Sparta(rollouts=60, min_rollouts=10))

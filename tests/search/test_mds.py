@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hanabi_search_plugin import Grounded, HanabiGame, Learned, Particles, Sparta, evaluate
-from hanabi_search_plugin.algorithms.mds import Mds, divergence, mirror_step
+from hanabi_search_plugin.algorithms.mds import SOFTENING, Mds, divergence, mirror_step
 from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.core.errors import ConfigError
@@ -221,6 +221,10 @@ def test_a_bot_that_plays_one_move_is_softened(caplog: pytest.LogCaptureFixture)
         upgrade("iggi", SMALL, Mds(rollouts=200, eta=math.inf, softening=softening))
         for softening in (0.0, 0.1)
     )
+    bot: Any = upgrade("smartbot", SMALL, Mds(rollouts=200)).for_all_seats()
+    assert bot.epsilon == SOFTENING
+    random = upgrade("random", SMALL, Mds(rollouts=200))
+    assert random.for_all_seats() is random
     assert plain.for_all_seats() is plain
     assert all(result.reason != "policy_step" for result in decisions(plain))
     everywhere: Any = soft.for_all_seats()

@@ -6,6 +6,8 @@ Letters: P players, A actions.
 from __future__ import annotations
 
 import operator
+from dataclasses import fields
+from inspect import signature
 from typing import Any, Literal
 
 import gymnasium
@@ -19,6 +21,7 @@ from hanabi_search_plugin.core.require import require_choice
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.seat import SeatedPolicy
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.encoding import ENCODINGS, observation_size
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.text import why_illegal
@@ -67,7 +70,7 @@ class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
         render_mode: str | None = None,
         **parameters: Any,
     ) -> None:
-        self.game = HanabiGame(players=players, **parameters)
+        self.game = game_of(players, parameters, HanabiEnv)
         check_parameters(self.game, seat, illegal)
         check_render_mode(render_mode)
         self.seat, self.encoding, self.illegal = int(seat), encoding, illegal
@@ -206,6 +209,15 @@ class MaskInObservation(gymnasium.Wrapper[Any, Any, NDArray[Any], Any]):
 
     def _both(self, observation: Any, info: dict[str, Any]) -> dict[str, Any]:
         return dict(zip(self.keys, (observation, info["action_mask"]), strict=True))
+
+
+def game_of(players: int, parameters: dict[str, Any], environment: type) -> HanabiGame:
+    """The game that is played. Raises ConfigError for what the ``environment`` does not take."""
+    own = [name for name in signature(environment).parameters if name != "parameters"]
+    rules = [field.name for field in fields(HanabiConfig)]
+    for name in parameters:
+        require_choice("a parameter", name, sorted({*own, *rules}))
+    return HanabiGame(players=players, **parameters)
 
 
 def check_parameters(game: HanabiGame, seat: Any, illegal: Any) -> None:

@@ -22,11 +22,11 @@ from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.hanabi.engine.encoding import encode
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView
 from hanabi_search_plugin.hanabi.engine.text import why_illegal
-from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.registry import AnyPolicy
 from hanabi_search_plugin.wrappers._gymnasium_env import (
     ILLEGAL_REWARD,
     check_parameters,
+    game_of,
     load_partners,
     observation_space,
 )
@@ -70,7 +70,7 @@ class HanabiVectorEnv(VectorEnv[Any, Any, Any]):
         **parameters: Any,
     ) -> None:
         require_integer("num_envs", num_envs, 1)
-        self.game = HanabiGame(players=players, **parameters)
+        self.game = game_of(players, parameters, HanabiVectorEnv)
         check_parameters(self.game, seat, illegal)
         try:
             self.autoreset_mode = AutoresetMode(autoreset_mode)

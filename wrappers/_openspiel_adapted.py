@@ -101,6 +101,11 @@ class Adapted(Policy):
             )
         row[~legal] = 0.0
         total = row.sum()
+        if total == 0 and isinstance(self.thing, pyspiel.Bot):
+            raise UnsupportedError(
+                f"{name} knows no move here, as a bot made for another seat: give a bot a seat, or "
+                "a function (player, seed) that makes them"
+            )
         if not (abs(total - 1) <= TOLERANCE and bool((row >= 0).all())):
             raise UnsupportedError(
                 f"{name} must give probabilities that sum to 1, got a sum of {total}"

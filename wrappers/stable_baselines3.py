@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,8 @@ from hanabi_search_plugin.core.game import Game
 from hanabi_search_plugin.core.policy import Combination
 from hanabi_search_plugin.policies.callables import CallablePolicy, Sees
 from hanabi_search_plugin.wrappers._trained import TrainedActor
+
+_logger = logging.getLogger("hanabi_search_plugin")
 
 
 def as_policy(
@@ -49,6 +53,10 @@ class Sb3Actor(TrainedActor):
     """The policy of a model. A recurrent one's state is (h, c), each [L, B, H]."""
 
     def __init__(self, model: Any, normalize: Any) -> None:
+        if isinstance(model, str | Path | type):
+            raise UnsupportedError(
+                f"expected a model, as PPO.load(...) returns, got {model!r}: load it first"
+            )
         policy = getattr(model, "policy", model)
         values = hasattr(policy, "q_net") or hasattr(policy, "quantile_net")
         if not values and not hasattr(policy, "get_distribution"):
@@ -62,6 +70,12 @@ class Sb3Actor(TrainedActor):
         self.recurrent = hasattr(policy, "lstm_actor")
         self.state_axis = 1 if self.recurrent else 0
         self.normalize, self.scale = None, 1.0  # of the rewards in training
+        trained_with = getattr(model, "get_vec_normalize_env", lambda: None)()
+        if normalize is None and trained_with is not None:
+            _logger.warning(
+                "this model was trained with a VecNormalize, and reads other numbers without it: "
+                "give normalize=model.get_vec_normalize_env()"
+            )
         if normalize is not None and normalize.norm_reward:
             self.scale = float(np.sqrt(normalize.ret_rms.var + normalize.epsilon))
         if normalize is not None and normalize.norm_obs:

@@ -241,15 +241,14 @@ def evaluate(
     logged where that is another; agents in a tuple, one a seat, are taken as they are.
 
     The score of a game is the return of the first searching seat (of seat 0 where nobody searches);
-    in a game of identical rewards, everybody's. ``baseline`` plays the same decks with the same
-    streams; where it is None and a seat searches, it is the policies with each search agent
-    replaced by its blueprint. ``on_game`` hears of every game as it finishes, in order of number,
-    the baseline's first. ``resume`` names a checkpoint file: games in it are not played again, and
-    ``on_game`` has heard of each of them; of one that was being heard of when the process was
-    killed, it hears again.
-    ``progress`` shows how far it is: the baseline's games first, which cost next to nothing, then
-    the others; on a terminal and in a notebook as a bar (of the console given), else as a line on
-    the standard error now and then.
+    in a game of identical rewards, everybody's. ``baseline`` plays the same decks; a policy that
+    draws its moves draws others beside a search. Where it is None and a seat searches, it is the
+    policies with each search agent replaced by its blueprint. ``on_game`` hears of every game as it
+    finishes, in order of number, the baseline's first. ``resume`` names a checkpoint file: games in
+    it are not played again, and ``on_game`` has heard of each of them; of one that was being heard
+    of when the process was killed, it hears again. ``progress`` shows how far it is: the baseline's
+    games first, which cost next to nothing, then the others; on a terminal and in a notebook as a
+    bar (of the console given), else as a line on the standard error now and then.
 
     Searched games are played one at a time on each of ``threads`` threads. Their CPU seconds are
     those of that thread without compilation, so a search should not use threads of its own here.

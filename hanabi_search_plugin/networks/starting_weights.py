@@ -53,6 +53,7 @@ def network_from(option: str, start: str, config: HanabiConfig, *, device: str =
     Raises ConfigError, which names the ``option``, where there is no such network; CheckpointError
     and OSError as ``load_network``.
     """
+    start = start.removeprefix("network:file=")  # as ``load_policy`` takes it
     if Path(start).is_file():
         return load_named(None, config, file=start, device=device)
     if start in network_models():

@@ -383,3 +383,8 @@ def test_sizes_are_bounded(
     path.write_bytes(gzip.compress(line) if packed else line)
     with pytest.raises(RecordError, match="at most 2,000 bytes, got a l"):
         list(read_any_games(path))
+
+
+def test_other_addresses_are_told_from_links() -> None:
+    with pytest.raises(RecordError, match="got https://hanab.live/replay/12345: of a replay there"):
+        read_any_games("https://hanab.live/replay/12345")

@@ -201,7 +201,7 @@ def test_recurrent_ppo() -> None:
     require_remembers(as_policy(model, GAME), stepped)
 
 
-def test_normalized_observations() -> None:
+def test_normalized_observations(caplog: pytest.LogCaptureFixture) -> None:
     sb3 = pytest.importorskip("stable_baselines3", reason="stable-baselines3 is not installed")
     from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
@@ -215,7 +215,9 @@ def test_normalized_observations() -> None:
     said = model.policy.get_distribution(given).distribution.probs.detach().numpy() * mask
     ours = as_policy(model, GAME, normalize=env).probabilities(view, mask, None)
     np.testing.assert_allclose(ours, said / said.sum(axis=1, keepdims=True), atol=1e-5)
+    assert not caplog.records
     raw = as_policy(model, GAME).probabilities(view, mask, None)
+    assert "give normalize=model.get_vec_normalize_env()" in caplog.text
     assert abs(ours - raw).max() > 1e-3
 
 
@@ -231,8 +233,13 @@ def test_what_stable_baselines3_cannot_play() -> None:
         as_policy(model, GAME, encoding="packed")
     with pytest.raises(UnsupportedError, match="has the encodings openspiel"):
         as_policy(model, GAME, encoding="braille")
-    with pytest.raises(UnsupportedError, match="expected a model"):
-        as_policy("a model", GAME)
+    for given in ("model.zip", sb3.PPO):
+        with pytest.raises(
+            UnsupportedError, match="expected a model, as PPO.load.*: load it first"
+        ):
+            as_policy(given, GAME)
+    with pytest.raises(UnsupportedError, match="expected a model with a distribution"):
+        as_policy(3, GAME)
     env = make_env(("one", "two"))
     with pytest.raises(UnsupportedError, match="got a Dict of one, two"):
         as_policy(sb3.PPO("MultiInputPolicy", env, n_steps=64), GAME)

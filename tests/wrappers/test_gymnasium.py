@@ -244,7 +244,8 @@ def test_it_is_made_by_name_in_a_fresh_process(imports: str, name: str) -> None:
         ({"render_mode": "window"}, "render_mode must be None or human, ansi, rgb_array, got 'win"),
         ({"partners": ("smartbot", "iggi")}, "partners must be one, or 1 of them, got 2"),
         ({"partners": "nobody"}, "policy must be one of"),
-        ({"colours": 3}, "parameters must be from"),
+        ({"colours": 3}, "a parameter must be one of bomb.*, got 'colours': did you mean colors"),
+        ({"partner": "iggi"}, "did you mean partners"),
     ],
 )
 def test_bad_parameters_are_refused(parameters: dict[str, Any], message: str) -> None:

@@ -14,9 +14,15 @@ from open_spiel.python.bots.policy import PolicyBot
 from open_spiel.python.bots.uniform_random import UniformRandomBot
 
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
-from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
+from hanabi_search_plugin.core.errors import (
+    ConfigError,
+    ContractError,
+    HanabiSearchError,
+    UnsupportedError,
+)
 from hanabi_search_plugin.core.policy import UniformPolicy
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.evaluate import evaluate
 from hanabi_search_plugin.evaluation.playing import self_play
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.testing import check_policy
@@ -236,6 +242,16 @@ def test_bots_with_a_policy_and_bots_without():
         at = LEDUC.deal_scripts([[0, 1, 2]])
         at.step(np.array([1]))
         as_policy(bot, LEDUC).probabilities(at.view(1), at.view(1).legal, None)
+
+
+def test_a_bot_made_for_one_seat_says_so_at_another():
+    policy = as_policy(pyspiel.make_uniform_random_bot(1, 7), LEDUC)
+    with pytest.raises(
+        HanabiSearchError, match="as a bot made for another seat: give a bot a seat"
+    ):
+        evaluate(LEDUC, policy, games=1)
+    anywhere = as_policy(pyspiel.make_uniform_random_bot, LEDUC)
+    assert len(evaluate(LEDUC, anywhere, games=2).games) == 2
 
 
 @pytest.mark.parametrize("game", [TINY, SMALL], ids=repr)

@@ -6,6 +6,7 @@ import numpy as np
 
 from hanabi_search_plugin import SearchResult, Streams
 from hanabi_search_plugin.core import TooFewWorldsError, action_values
+from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.settings import setting
 
 
@@ -15,6 +16,10 @@ class Flat:
 
     rollouts: int = setting(200, "Budget of a decision, shared by the legal moves.")
     threads: int = setting(1, "Threads of compiled rollouts; they change no decision.")
+
+    def __post_init__(self):
+        require_integer("rollouts", self.rollouts, 1)
+        require_integer("threads", self.threads, 1)
 
     def __call__(self, rng, belief):
         """All randomness comes from ``rng``, all knowledge of the game from ``belief``."""

@@ -29,6 +29,11 @@ def read_any_games(source: str | Path) -> Iterator[RecordedGame]:
     or of rules that are not ours, and OSError where the file cannot be opened.
     """
     path = Path(source)
+    if "://" in str(source) and not is_link(str(source)):
+        raise RecordError(
+            "expected a file, a folder or a short link (https://hanab.live/shared-replay-json/...),"
+            f" got {source}: of a replay there, save its JSON and give that"
+        )
     if is_link(str(source)) and not path.exists():
         return iter([from_hanab_live(from_link(str(source), "link"), "link", 0)])
     if path.is_dir():

@@ -386,5 +386,5 @@ def test_sizes_are_bounded(
 
 
 def test_other_addresses_are_told_from_links() -> None:
-    with pytest.raises(RecordError, match="got https://hanab.live/replay/12345: of a replay there"):
+    with pytest.raises(RecordError, match=r"got https://hanab.live/replay/12345: of a replay"):
         read_any_games("https://hanab.live/replay/12345")

@@ -235,7 +235,7 @@ def test_what_stable_baselines3_cannot_play() -> None:
         as_policy(model, GAME, encoding="braille")
     for given in ("model.zip", sb3.PPO):
         with pytest.raises(
-            UnsupportedError, match="expected a model, as PPO.load.*: load it first"
+            UnsupportedError, match=r"expected a model, as PPO.load.*: load it first"
         ):
             as_policy(given, GAME)
     with pytest.raises(UnsupportedError, match="expected a model with a distribution"):

@@ -37,7 +37,7 @@ class TakenBack(BaseException):
     """A person takes back the last move of its seat; no error, so nothing on the way keeps it."""
 
 
-class Left(Exception):
+class Left(BaseException):
     """A person leaves the game."""
 
 

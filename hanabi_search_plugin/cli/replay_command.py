@@ -11,6 +11,7 @@ from rich.table import Table
 from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli.option_names import policy_names
 from hanabi_search_plugin.cli.plain_text import printable
+from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.registry import blueprint_of
@@ -50,6 +51,7 @@ def replay(
     from hanabi_search_plugin.hanabi.files.any_games import read_any_games
     from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 
+    require_integer("seed", seed, 0)
     console = terminal.open_console(json_file)
     result_files.check_files(json=json_file)
     terminal.show_warnings(console)

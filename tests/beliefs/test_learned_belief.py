@@ -237,14 +237,17 @@ def test_what_is_drawn_explains_the_others_moves(game, name) -> None:
 
 def test_where_too_few_draws_explain_others_stand_in() -> None:
     policy = load_policy("smartbot", TWO)
+    _, history = list(positions(TWO, policy, 5, 1))[-1]
+    made = np.unique([int(event.action[0]) for event in history.events])
 
     class Wrong(type(policy)):
-        """Would never have moved as it did, nor in any other way."""
+        """Would never have moved as it did, where anything else was legal."""
 
         def probabilities(self, view, legal, memory):
-            return np.zeros(legal.shape)
+            likes = legal + 1.0
+            likes[:, made] -= 1.0
+            return np.eye(legal.shape[1])[np.where(legal, likes, 0.0).argmax(axis=1)]
 
-    _, history = list(positions(TWO, policy, 5, 1))[-1]
     for listed in (None, 1_000):
         belief = belief_after(Grounded(TWO), (Wrong(),) * 2, history, listed=listed)
         worlds, _ = belief.sample(np.random.default_rng(0), 20)

@@ -258,7 +258,7 @@ def test_the_person_beside_a_search_leaves_it_the_other_seat() -> None:
 
 def test_a_person_asks_for_advice_and_takes_back() -> None:
     typed = "?\np0\np0\nundo\nundo\nundo\nadvice\nquit\n"
-    out = run("play", *QUICK, "--seats", "human,smartbot", "--seed", 1, "--json", "-", typed=typed)
+    out = run("play", *SMALL, "--seats", "human,smartbot", "--seed", 1, "--json", "-", typed=typed)
     content, text = json.loads(out.stdout), out.stderr
     advice = re.findall(r"points at the end\n(?:.*\n)+?.*rollouts, .* hands.*\n", text)
     assert len(advice) == 2 and advice[0] == advice[1]  # of the same position
@@ -385,7 +385,7 @@ def test_narrow_terminals_lose_nothing(width: int) -> None:
         ("evaluate --bomb boom", "bomb must be one of zero, keep, minus_one"),
         ("evaluate --observation-type all", "observation_type must be one of minimal"),
         ("evaluate --search sparta --rollouts 0", "rollouts must be an integer of at least 1"),
-        ("evaluate --search sparta --seconds -1", "seconds must be a number above 0"),
+        ("evaluate --search sparta --seconds -1", "seconds must be a positive number"),
         ("evaluate --search sparta --threshold nan", "threshold must be a number"),
         ("evaluate --search sparta --pruning some", "pruning must be one of paired"),
         ("evaluate --search sparta --search-seats 2", "search-seats must be seats from 0 to 1"),
@@ -394,7 +394,7 @@ def test_narrow_terminals_lose_nothing(width: int) -> None:
         ("evaluate --search sparta --uncertainty -1", "uncertainty must be from 0 to 1"),
         (
             "evaluate --search mcts",
-            "search must be one of sparta, joint-sparta, lbs, so-ismcts, mo-ismcts, ris-mcts, ",
+            "search must be one of sparta, joint-sparta, lbs, mds, so-ismcts, mo-ismcts, ",
         ),
         ("evaluate --search ris-mcts --iterations 0", "iterations must be an integer of at least"),
         ("evaluate --search ris-mcts --rules 99", "rule numbers must be from 1 to 18"),
@@ -451,7 +451,7 @@ def test_narrow_terminals_lose_nothing(width: int) -> None:
         ),
         ("demo --rollouts 0", "rollouts must be an integer of at least 1"),
         ("replay /no/such/file.jsonl", "/no/such/file.jsonl: No such file or directory"),
-        ("replay .", ".: Is a directory"),
+        ("replay .", ".: expected searched games, got no about.json in it"),
         ("replay", "Missing argument 'FILE'"),
         ("reproduce", "what to reproduce must be one of sparta-table-1, "),
         ("reproduce sparta-tabel-1", "did you mean sparta-table-1 or "),

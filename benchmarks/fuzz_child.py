@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import gc
+import math
 import os
 import random
 import resource
@@ -21,7 +22,7 @@ from benchmarks.fuzz_damage import damage_path
 from benchmarks.fuzz_lines import Case
 
 MEMORY = 2 << 30  # bytes of address space beyond what the parent has
-PATIENCE = 2.5  # seconds after which a run that makes progress is interrupted
+PATIENCE = 1.5  # seconds after which a run that makes progress is interrupted
 LIMIT = 30.0  # seconds for everything else
 COMPILING = 180.0  # the same while kernels are compiled, which is done once
 FILE_SIZE = 256 << 20
@@ -190,34 +191,30 @@ def _wait(child: int, stack: Path, began: float) -> tuple[int, Any, str, str]:
     step = 0.001
     try:
         while True:
+            spent = time.monotonic() - began  # before it is asked, so that it was alive then
             done, status, usage = os.wait4(child, os.WNOHANG)
             if done:
                 return status, usage, stopped, told
-            time.sleep(step)
-            step = min(step * 1.2, 0.02)
-            spent = time.monotonic() - began
             if spent < due:
-                continue
-            if stopped and spent < COMPILING and _compiles(_stack(child, stack)):
-                due = spent + 1  # a compilation ends before it is interrupted
-                continue
-            if stopped:  # it was interrupted, and did not end
-                os.killpg(child, signal.SIGKILL)
-                stopped = "hang"
-                due += LIMIT
+                time.sleep(step)
+                step = min(step * 1.2, 0.02)
                 continue
             told = _stack(child, stack)
-            if spent > COMPILING:
-                stopped, due = "late", spent
-            elif _compiles(told):
+            if _compiles(told) and spent < COMPILING:
                 due = spent + 1
+            elif _compiles(told):  # for the first time here: no fault of the case
+                stopped, due = "compiling", math.inf
+            elif stopped == "interrupted":  # long ago, and it goes on
+                stopped, due = "hang", math.inf
             elif _progresses(told):
                 stopped, due = "interrupted", spent + LIMIT
                 os.kill(child, signal.SIGINT)
             elif spent > LIMIT:
-                stopped, due = "late", spent
+                stopped, due = "late", math.inf
             else:
                 due = spent + 0.5
+            if due == math.inf:
+                os.killpg(child, signal.SIGKILL)
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child, signal.SIGKILL)
@@ -249,6 +246,8 @@ def _judged(
     told = [line for line in lines if line.startswith("hanabi-search: ")]
     if stopped in ("late", "hang"):
         return stopped, f"{stopped}: {_where(stack)}"
+    if stopped == "compiling":
+        return stopped, None
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         if stopped and number == signal.SIGINT:

@@ -56,6 +56,7 @@ def judged(
 def test_what_is_right(code: int, err: bytes, out: bytes) -> None:
     assert judged(code, err, out) is None
     assert judged(130, stopped="interrupted") is None
+    assert judged(-signal.SIGKILL, stopped="compiling") is None
     assert judged(2, out=b"Usage:\n", words="train") is None
 
 

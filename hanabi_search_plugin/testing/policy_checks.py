@@ -9,7 +9,7 @@ from hanabi_search_plugin.beliefs.particles import ParticleBelief
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.capabilities import Enumerable, Redeterminizes
-from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import Event, Game, IntArray, View, Worlds, require_game
 from hanabi_search_plugin.core.policy import (
     Memory,
@@ -159,7 +159,10 @@ def _check_act(
     view, streams = worlds.view(player), Streams.spawn(rng, len(worlds))
     everything, legal, before = np.arange(len(view)), view.legal, snapshot(memory)
     actions = policy.act(view, legal, memory, streams.select(everything))
-    require_moves(policy, actions, legal)
+    try:
+        require_moves(policy, actions, legal)
+    except IllegalActionError as error:
+        raise ContractError(f"{name}: act must give a legal move: {error}") from None
     require(same_memory(memory, before), f"{name}: act changed the memory")
     again = policy.act(view, legal, memory, streams.select(everything))
     require(np.array_equal(actions, again), f"{name}: the same stream gives another move")

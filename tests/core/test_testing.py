@@ -106,7 +106,7 @@ def test_broken_worlds():
 
     cases = [
         ({"legal": property(everything_legal)}, "legal"),
-        ({"returns": property(lambda self: np.zeros(len(self)))}, r"returns must be \[B, P\]"),
+        ({"returns": property(lambda self: np.zeros(len(self)))}, r"numbers of shape \(8, 2\)"),
         ({"returns": property(lambda self: np.full((len(self), 2), 99.0))}, "returns must be from"),
         ({"returns": property(lambda self: np.tile([0.0, 1.0], (len(self), 1)))}, "identical"),
         ({"step": careless}, "not legal but can be played"),

@@ -20,7 +20,12 @@ from typer.testing import CliRunner
 
 from hanabi_search_plugin import HanabiGame, Sparta, UniformPolicy, evaluate, upgrade
 from hanabi_search_plugin.cli import app
-from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError, WorkerLostError
+from hanabi_search_plugin.core.errors import (
+    ConfigError,
+    ContractError,
+    UnsupportedError,
+    WorkerLostError,
+)
 from hanabi_search_plugin.evaluation import once_a_node
 from hanabi_search_plugin.evaluation.evaluate import Evaluation
 from hanabi_search_plugin.evaluation.executor import AHEAD, Crew, Executor, Outcome, Place, Work
@@ -153,7 +158,7 @@ def test_a_game_that_fails_is_named_and_the_others_are_kept(tmp_path: Path, sear
         policies = (Fails(4), line_up()[1])
     for executor in (Threads(), Threads(2)):
         path = tmp_path / f"{executor.workers}.jsonl"
-        with pytest.raises(RuntimeError, match="broken policy") as raised:
+        with pytest.raises(ContractError, match="broken policy") as raised:
             evaluate(
                 GAME, policies, games=7, seed=3, baseline=UniformPolicy(), resume=path,
                 executor=executor,
@@ -169,7 +174,8 @@ def test_a_game_that_fails_is_named_and_the_others_are_kept(tmp_path: Path, sear
         assert [game.game for game in whole.games] == [0, 1, 2, 3, 5, 6]
         assert not whole.interrupted
         (skipped,) = whole.skipped
-        assert str(skipped) == "game 4 of seed 3: RuntimeError: broken policy"
+        assert str(skipped).startswith("game 4 of seed 3: ContractError: turn ")
+        assert str(skipped).endswith("Fails must answer, got RuntimeError: broken policy")
         assert whole.to_dict()["skipped"][0]["games"] == [4]
         assert "6 games of 7, 1 skipped, seed 3" in str(whole)
 
@@ -179,7 +185,7 @@ def test_an_error_of_another_process_says_where_it_was_raised(processes: Process
         def act(self, view: Any, legal: Any, memory: Any, rng: Any) -> Any:
             raise ZeroDivisionError("by whom")
 
-    with pytest.raises(ZeroDivisionError, match="by whom") as raised:
+    with pytest.raises(ContractError, match="ZeroDivisionError: by whom") as raised:
         evaluate(GAME, Breaks(), games=3, seed=3, executor=processes)
     assert raised.value.__notes__ == ["in game 0 of seed 3"]
     assert "in act" in str(raised.value.__cause__)

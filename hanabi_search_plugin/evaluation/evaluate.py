@@ -291,7 +291,13 @@ def evaluate(
         if checkpoint is not None:
             for result in _finished(checkpoint.lines, resume):
                 if result.side in tables and result.game < games:
-                    tables[result.side].put(result)
+                    try:
+                        tables[result.side].put(result)
+                    except OverflowError:
+                        raise RecordError(
+                            f"{resume}: expected numbers of a finished game, got larger ones in "
+                            f"game {result.game}"
+                        ) from None
 
         def keep(result: GameResult) -> None:
             tables[result.side].put(result)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import nn
+from torch.nn.modules.module import register_module_parameter_registration_hook
 
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import View
@@ -210,19 +212,44 @@ def first_line(error: Exception) -> str:
     return " ".join(lines[:2]) or type(error).__name__
 
 
-def built(make: Callable[[], M]) -> M:
-    """The module that ``make`` makes, after its size: without memory first, on the meta device.
+class _TooManyNumbers(Exception):
+    """A module has more parameters than it may."""
 
-    Raises ConfigError for one of more than MOST_NUMBERS.
+
+@contextmanager
+def _at_most(most: int) -> Iterator[None]:
+    """Modules that this thread makes inside have at most so many numbers in all.
+
+    Raises _TooManyNumbers as a parameter is made, before its numbers take memory.
     """
-    with torch.device("meta"):
-        numbers = sum(x.numel() for x in make().parameters())
-    if numbers > MOST_NUMBERS:
+    thread, made = threading.get_ident(), 0
+
+    def count(module: nn.Module, name: str, parameter: Any) -> None:
+        nonlocal made
+        if parameter is not None and threading.get_ident() == thread:
+            made += parameter.numel()
+            if made > most:
+                raise _TooManyNumbers
+
+    hook = register_module_parameter_registration_hook(count)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+SLACK = 1 << 22  # numbers that a module may have beyond those of a file: 16 MiB
+
+
+def built(make: Callable[[], M]) -> M:
+    """The module that ``make`` makes. Raises ConfigError for one of more than MOST_NUMBERS."""
+    try:
+        with _at_most(MOST_NUMBERS):
+            return make()
+    except _TooManyNumbers:
         raise ConfigError(
-            f"a network must have at most {MOST_NUMBERS:,} numbers, got sizes that make {numbers:,}"
-        )
-    with torch.device("cpu"):
-        return make()
+            f"a network must have at most {MOST_NUMBERS:,} numbers, got sizes that make more"
+        ) from None
 
 
 def with_tensors(make: Callable[[], M], tensors: Mapping[str, Tensor]) -> M:
@@ -230,9 +257,13 @@ def with_tensors(make: Callable[[], M], tensors: Mapping[str, Tensor]) -> M:
 
     Raises RuntimeError or ValueError where they do not fit.
     """
-    with torch.device("meta"):
-        wanted = make().state_dict()
-    shapes = {name: tuple(x.shape) for name, x in wanted.items()}
+    try:
+        # Not the exact number: what lacks a tensor is named below.
+        with _at_most(2 * sum(x.numel() for x in tensors.values()) + SLACK):
+            module = make()
+    except _TooManyNumbers:
+        raise ValueError("it must have a number for each of its network's, got far fewer") from None
+    shapes = {name: tuple(x.shape) for name, x in module.state_dict().items()}
     given = {name: tuple(x.shape) for name, x in tensors.items()}
     for name in (*shapes, *given):
         if name not in given or name not in shapes:
@@ -241,8 +272,6 @@ def with_tensors(make: Callable[[], M], tensors: Mapping[str, Tensor]) -> M:
             raise ValueError(
                 f"{name} must be of shape {list(shapes[name])}, got {list(given[name])}"
             )
-    with torch.device("cpu"):  # also where this is a part of what is made without memory
-        module = make()
     module.load_state_dict(tensors)
     return module
 

@@ -18,6 +18,7 @@ from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.core.belief import ExplicitBelief
 from hanabi_search_plugin.core.errors import RecordError
 from hanabi_search_plugin.evaluation.match import GameResult, Match, deal_game
+from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.layout import DECK_NEXT, NO_CARD, PLAYED
@@ -40,7 +41,7 @@ def play(seed: int) -> tuple[RecordedGame, GameResult]:
     """Game 0 of a seed, in which seat 1 searches."""
     policies = (BOTS[0], upgrade(BOTS[1], GAME, SEARCH))
     heard: list[GameResult] = []
-    Match(GAME, policies, "policies", 1, seed).play([0], 1, heard.append)
+    Match(GAME, policies, "policies", 1, seed).play([0], Threads(), heard.append)
     row = deal_game(GAME, seed, 0)[0].rows[0]  # type: ignore[attr-defined]
     record = RecordedGame(
         config=GAME.config,

@@ -1,6 +1,6 @@
 """Every command that goes on where it was stopped, in a line that takes a second or two.
 
-A command is one of them if it has ``--out`` or ``--resume``: ``resumable`` reads that off the
+A command is one of them if it has an ``--out`` folder or ``--resume``: ``resumable`` reads that off the
 command tree, and a test holds that each of them is here.
 """
 
@@ -100,8 +100,14 @@ CASES = (
 def resumable() -> Iterator[str]:
     """The commands that go on where they were stopped, by their words."""
     for words, command in _commands(typer.main.get_command(app)):
-        if RESUME & {one.name for one in command.params}:
+        names = {one.name for one in command.params if not _is_one_file(one)}
+        if RESUME & names:
             yield " ".join(words)
+
+
+def _is_one_file(parameter: Any) -> bool:
+    """Is it where one file is written, which a command begins again?"""
+    return parameter.name == "out" and parameter.metavar in ("FILE", "OUT")
 
 
 def _commands(group: Any, before: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -1,7 +1,7 @@
 """Every command that goes on where it was stopped, in a line that takes a second or two.
 
-A command is one of them if it has an ``--out`` folder or ``--resume``: ``resumable`` reads that off the
-command tree, and a test holds that each of them is here.
+A command is one of them if it has an ``--out`` folder or ``--resume``: ``resumable`` reads that off
+the command tree, and a test holds that each of them is here.
 """
 
 from __future__ import annotations

@@ -289,6 +289,14 @@ def view() -> Command:
 
 
 @app.command()
+def analyse() -> Command:
+    """What every move of a recorded game was worth: mistakes, luck and skill, player by player."""
+    from hanabi_search_plugin.cli.analyse_command import analyse
+
+    return analyse
+
+
+@app.command()
 def decode() -> Command:
     """What observation vectors say. Options left out are worked out where they can be."""
     from hanabi_search_plugin.cli.decode import decode

@@ -61,11 +61,12 @@ def known_beliefs() -> list[str]:
 
 
 policy_names = several(known_policies)
+several_partners = several(lambda: ["mixed-track", *known_policies()])
 
 _BY_OPTION: dict[str, Completes] = {
     "policy": policy_names,
     "seats": several(lambda: ["human", *known_policies()]),
-    "partners": several(lambda: ["mixed-track", *known_policies()]),
+    "partners": several_partners,
     "favourite": among(known_policies),
     "game": among(known_games),
     "belief": among(known_beliefs),

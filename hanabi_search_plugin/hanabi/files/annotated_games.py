@@ -29,7 +29,7 @@ from hanabi_search_plugin.hanabi.files.searched_games import read_about, read_se
 class SearchedTurn:
     """One decision of a search, as far as it was recorded: None where it was not."""
 
-    action: int  # the search's move
+    action: int  # the search's move; of a game that was analysed the best, not the played one
     blueprint_action: int
     actions: tuple[int, ...]  # [M] legal moves
     mean: tuple[float | None, ...]  # [M] expected score of each; None: never tried
@@ -41,6 +41,9 @@ class SearchedTurn:
     belief_size: int | None = None  # hands
     depth: int | None = None  # of a tree; None: no tree
     note: str = ""
+    lost: float | None = None  # see ``analysis.AnalysedTurn``, as the next two; None: not analysed
+    lost_stderr: float | None = None
+    mistake: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,9 @@ rank; slots, seats and turns count from 0, the oldest card first. Keys of the do
   * ``search``: None, or ``action``, ``blueprint_action``, ``gain``, ``gain_stderr``, ``reason``,
     ``belief_size``, ``depth`` and ``note`` as a ``SearchResult`` has them, None where they were not
     recorded, and ``moves``: for each legal move ``action``, ``mean`` (expected score), ``stderr``,
-    ``count`` (rollouts) and ``dropped`` (True where the search gave it up early).
+    ``count`` (rollouts) and ``dropped`` (True where the search gave it up early). Where the game
+    was analysed after it was played, ``action`` is the best move found, and ``lost``,
+    ``lost_stderr`` and ``mistake`` are as an ``AnalysedTurn`` has them; else these are None.
 """
 
 from __future__ import annotations
@@ -76,38 +78,37 @@ def game_document(
     blueprint: Blueprint | None = None,
     names: Sequence[str] | None = None,
     *,
+    beliefs: Sequence[list[dict[str, Any]]] | None = None,
     on_turn: Callable[[int], None] | None = None,
 ) -> dict[str, Any]:
     """The document of a recorded game, for everybody's eyes.
 
     Each seat's belief is exact, given that the others play ``blueprint``, whose ``names`` are one a
     seat; the moves of seats that have searched are no evidence, and without a blueprint no move
-    is. ``on_turn`` hears how many turns are done. Raises RecordError for an illegal move.
+    is. ``beliefs`` of every turn, as ``describe_beliefs`` has them, stand in place of these, and
+    then ``names`` say who the others were taken to be. ``on_turn`` hears how many turns are done.
+    Raises RecordError for an illegal move.
     """
     record = game.record
-    config = replace(record.config, bomb=record.bomb or "keep", random_start_player=False)
-    rules = HanabiGame(config)
-    worlds = rules.from_decks([record.deck], first_player=record.first_player)
-    searched = _searching(game)
+    rules, worlds = first_position(record)
+    config = rules.config
+    searched = _searching(game) if beliefs is None else [False] * config.players
     table = _Table(rules, worlds)
-    minds = _Minds(rules, worlds, blueprint, searched)
+    minds = None if beliefs is not None else _Minds(rules, worlds, blueprint, searched)
     turns = []
     for number, action in enumerate([*record.actions, None]):
-        turn = table.position() | {"beliefs": minds.beliefs(), "move": None, "search": None}
+        seen = minds.beliefs() if minds is not None else beliefs[number] if beliefs else []
+        turn = table.position() | {"beliefs": seen, "move": None, "search": None}
         turns.append(turn)
         if action is None:
             break
-        mover = turn["mover"]
-        if mover is None or not worlds.legal[0, action]:
-            seat = 0 if mover is None else mover
-            words = action_in_words(config, seat, action)
-            why = why_illegal(config, worlds.rows[0], action)
-            raise RecordError(f'{record.source}: turn {number}: "{words}" is not legal: {why}')
+        require_legal(record, worlds, number, action)
         event = worlds.step(np.array([action]))
-        turn["move"] = table.moved(mover, action)
+        turn["move"] = table.moved(turn["mover"], action)
         if number in game.decisions:
             turn["search"] = _search(game.decisions[number])
-        minds.observe(event)
+        if minds is not None:
+            minds.observe(event)
         if on_turn is not None:
             on_turn(number + 1)
     finished = turns[-1]["mover"] is None
@@ -118,7 +119,7 @@ def game_document(
         "seed": record.seed,
         "players": list(record.policies or [""] * config.players),
         "searched": searched,
-        "policies": None if blueprint is None else list(names or map(repr, blueprint)),
+        "policies": list(names or map(repr, blueprint or ())) or None,
         "seat": None,
         "score": _score(record, worlds, finished),
         "finished": finished,
@@ -144,6 +145,35 @@ def as_seen_by(document: dict[str, Any], seat: int) -> dict[str, Any]:
     ]
     cards = [None if order in held else card for order, card in enumerate(document["cards"])]
     return document | {"seat": seat, "cards": cards, "turns": turns}
+
+
+def first_position(record: RecordedGame) -> tuple[HanabiGame, HanabiWorlds]:
+    """The rules of a recorded game, and the game (a batch of one) before its first move."""
+    config = replace(record.config, bomb=record.bomb or "keep", random_start_player=False)
+    rules = HanabiGame(config)
+    return rules, rules.from_decks([record.deck], first_player=record.first_player)
+
+
+def require_legal(record: RecordedGame, worlds: HanabiWorlds, turn: int, action: int) -> None:
+    """Raises RecordError unless the move of ``turn`` is legal in ``worlds`` (a batch of one)."""
+    mover = int(worlds.current_player[0])
+    if mover < 0 or not worlds.legal[0, action]:
+        words = action_in_words(record.config, max(mover, 0), action)
+        why = why_illegal(record.config, worlds.rows[0], action)
+        raise RecordError(f'{record.source}: turn {turn}: "{words}" is not legal: {why}')
+
+
+def describe_beliefs(minds: Sequence[HandBelief]) -> list[dict[str, Any]]:
+    """The ``beliefs`` of a turn, of each seat's belief."""
+    return [
+        {
+            "slots": np.round(mind.marginals()[: mind.present], _DIGITS).tolist(),
+            "hands": mind.size,
+            "exact": mind.exact,
+            "recovered": mind.recovered,
+        }
+        for mind in minds
+    ]
 
 
 class _Table:
@@ -243,15 +273,7 @@ class _Minds:
         ]
 
     def beliefs(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "slots": np.round(mind.marginals()[: mind.present], _DIGITS).tolist(),
-                "hands": mind.size,
-                "exact": mind.exact,
-                "recovered": mind.recovered,
-            }
-            for mind in self.minds
-        ]
+        return describe_beliefs(self.minds)
 
 
 def _searching(game: AnnotatedGame) -> list[bool]:
@@ -274,6 +296,9 @@ def _search(move: SearchedTurn) -> dict[str, Any]:
         "belief_size": move.belief_size,
         "depth": move.depth,
         "note": move.note,
+        "lost": _rounded(move.lost),
+        "lost_stderr": _rounded(move.lost_stderr),
+        "mistake": move.mistake,
         "moves": [
             {
                 "action": action,

@@ -4,6 +4,7 @@ const game = JSON.parse(document.getElementById("document").textContent);
 const END = game.turns.length - 1;
 const at = (id) => document.getElementById(id);
 const state = { turn: 0, eyes: game.seat, selected: null, everyMove: false };
+const PLAYED = "\u25b8"; // before the played move, where it need not be the search's
 const FEW = 7; // moves of a decision that are shown at first
 
 const two = (value) => (value === null ? "" : value.toFixed(2));
@@ -64,7 +65,10 @@ function inList(index, number) {
 }
 
 const searchSeen = (turn) => (state.eyes === null || state.eyes === turn.mover ? turn.search : null);
-const isChange = (turn) => turn.search !== null && turn.search.action !== turn.search.blueprint_action;
+// A game may have been analysed after it was played: then the moves to look at are mistakes.
+const analysed = game.turns.some((turn) => turn.search !== null && turn.search.mistake !== null);
+const isChange = (turn) => turn.search !== null &&
+  (turn.search.mistake ?? turn.search.action !== turn.search.blueprint_action);
 
 // ---------------------------------------------------------------------------------- the decision
 
@@ -118,7 +122,12 @@ function lostPoints() {
   const most = game.config.colors * game.config.ranks;
   const parts = [];
   if (last.possible < most) parts.push(`Discards put ${most - last.possible} of ${most} points out of reach.`);
-  if (searched.length) {
+  if (analysed && searched.length) {
+    const mistakes = searched.filter(isChange);
+    const lost = mistakes.reduce((sum, turn) => sum + turn.search.lost, 0);
+    parts.push(`${mistakes.length} of ${searched.length} moves were mistakes` +
+      (mistakes.length ? `, which gave away ${two(lost)} points in all.` : "."));
+  } else if (searched.length) {
     const changed = searched.filter(isChange);
     const gains = changed.map((turn) => turn.search.gain).filter((gain) => gain !== null);
     parts.push(`The search decided ${searched.length} moves and changed ${changed.length}` +
@@ -130,10 +139,17 @@ function lostPoints() {
 function drawSearch(turn, search) {
   const facts = [];
   const agrees = search.action === search.blueprint_action;
-  if (agrees) facts.push("The blueprint plays the same" + (search.reason ? `: ${REASONS[search.reason] || search.reason}.` : "."));
+  const played = analysed ? turn.move.action : null;
+  if (analysed && played === search.action) facts.push("No other move was worth more. ");
+  else if (analysed) {
+    facts.push(search.mistake ? "A mistake: it gave away " : "It gave away ",
+      html("span", { class: "gain" }, `${two(search.lost)} \u00b1 ${two(search.lost_stderr)}`), " points. ");
+  }
+  if (agrees && analysed) facts.push("The blueprint makes the best move.");
+  else if (agrees) facts.push("The blueprint plays the same" + (search.reason ? `: ${REASONS[search.reason] || search.reason}.` : "."));
   else {
     facts.push(`The blueprint ${inWords(state.turn, search.blueprint_action, false)}. `);
-    if (search.gain !== null) {
+    if (search.gain !== null && !analysed) {
       facts.push("Gain ", html("span", { class: "gain" }, signed(search.gain) +
         (search.gain_stderr === null ? "" : ` \u00b1 ${two(search.gain_stderr)}`)), ".");
     }
@@ -146,17 +162,18 @@ function drawSearch(turn, search) {
   const order = [...search.moves].sort((a, b) => (b.mean ?? -Infinity) - (a.mean ?? -Infinity));
   let shown = order;
   if (!state.everyMove && order.length > FEW + 1) {
-    const kept = (move) => move.action === search.action || move.action === search.blueprint_action;
+    const kept = (move) => [search.action, search.blueprint_action, played].includes(move.action);
     shown = order.filter((move, index) => index < FEW || kept(move));
   }
   const hidden = order.length - shown.length;
   return [
     html("p", { class: "facts" }, facts),
-    drawValues(shown, search),
+    drawValues(shown, search, played),
     html("div", { class: "signs" },
-      html("span", {}, SIGN.search(), "search"),
+      html("span", {}, SIGN.search(), analysed ? "best" : "search"),
       html("span", {}, SIGN.blueprint(), "blueprint"),
       agrees && html("span", {}, SIGN.both(), "both"),
+      analysed && html("span", {}, `${PLAYED} played`),
       (hidden > 0 || (state.everyMove && order.length > FEW + 1)) && html("button", {
         type: "button", class: "more", onclick: () => { state.everyMove = !state.everyMove; drawDecision(); },
       }, hidden > 0 ? `All ${order.length} moves` : "Fewer moves")),
@@ -165,7 +182,7 @@ function drawSearch(turn, search) {
 }
 
 // Each move's expected final score as a point with its error, on one scale.
-function drawValues(moves, search) {
+function drawValues(moves, search, played) {
   const valued = moves.filter((move) => move.mean !== null);
   const best = Math.max(...valued.map((move) => move.mean));
   let low = Math.min(...valued.map((move) => move.mean - (move.stderr || 0)));
@@ -192,7 +209,7 @@ function drawValues(moves, search) {
       title: `${inWords(state.turn, move.action, false)}: ${move.count.toLocaleString("en")} rollouts` + (move.dropped ? ", then dropped" : ""),
     },
       html("span", { class: "sign" }, chosen && blueprint ? SIGN.both() : chosen ? SIGN.search() : blueprint ? SIGN.blueprint() : ""),
-      html("span", { class: "what" }, inChart(state.turn, move.action)),
+      html("span", { class: "what" }, (move.action === played ? `${PLAYED} ` : "") + inChart(state.turn, move.action)),
       svg("svg", { "aria-hidden": "true" }, lines(),
         move.mean !== null && !off && svg("line", {
           x1: place(move.mean - error) + "%", x2: place(move.mean + error) + "%", y1: 9, y2: 9, class: "whisker",
@@ -360,7 +377,7 @@ function drawCurve() {
   const values = [];
   game.turns.forEach((turn, index) => {
     const search = searchSeen(turn);
-    const move = search && search.moves.find((one) => one.action === search.action);
+    const move = search && search.moves.find((one) => one.action === turn.move.action);
     if (move && move.mean !== null) values.push({ index, mean: move.mean, error: move.stderr || 0, changed: isChange(turn) });
   });
   const last = game.turns[END];
@@ -394,7 +411,8 @@ function drawCurve() {
     svg("path", { d: "M0 5H20", class: className }), dot && svg("circle", { cx: 10, cy: 5, r: 3, class: dot })), words);
   at("legend").replaceChildren(
     html("h2", {}, "Score over the game"),
-    ...(values.length ? [key("c-expected", "expected at the end, move changed", "c-point"), key("c-expected", "kept", "c-point kept")] : []),
+    ...(values.length ? [key("c-expected", `expected at the end, ${analysed ? "mistake" : "move changed"}`, "c-point"),
+      key("c-expected", analysed ? "no mistake" : "kept", "c-point kept")] : []),
     key("c-table", "on the table"), key("c-possible", "still possible"));
 }
 
@@ -537,7 +555,7 @@ function begin() {
   at("curve").addEventListener("pointermove", (event) => { if (event.buttons) go(turnUnder(event)); });
   at("keys").replaceChildren(...[
     ["\u2190 \u2192", "one move back, on"], ["Page up, down", "ten moves"], ["Home, End", "first turn, end"],
-    ["n p", "next, previous move that the search changed"], ["0 to 4, a", "what a seat sees, all hands open"],
+    ["n p", analysed ? "next, previous mistake" : "next, previous move that the search changed"], ["0 to 4, a", "what a seat sees, all hands open"],
     ["t", "light or dark"],
   ].flatMap(([key, words]) => [html("dt", {}, key), html("dd", {}, words)]));
   at("reading").replaceChildren(...[

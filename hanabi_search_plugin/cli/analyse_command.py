@@ -1,0 +1,207 @@
+"""``hanabi-search analyse``: what every move of a recorded game was worth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hanabi_search_plugin.cli import options as option
+from hanabi_search_plugin.cli.fitted_table import FittedTable
+from hanabi_search_plugin.cli.option_names import policy_names, several_partners
+from hanabi_search_plugin.cli.plain_text import printable
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+    from hanabi_search_plugin.hanabi.files.analysis import AnalysedTurn, Analysis
+    from hanabi_search_plugin.hanabi.files.recorded_positions import Candidates
+    from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+
+PARTNERS = "smartbot,vdb,piers,iggi"
+SLIPS = 0.1
+
+
+def analyse(
+    *,
+    context: typer.Context,
+    games: Annotated[
+        str,
+        typer.Argument(
+            metavar="GAME",
+            help="A recorded game, of any format that convert reads; of several the first, or "
+            "--game.",
+        ),
+    ],
+    game: Annotated[
+        int | None, typer.Option(metavar="N", help="The game's number; default: the first.")
+    ] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[,NAME...]",
+            autocompletion=policy_names,
+            help="The blueprint (one name, or one a seat), which players follow after a valued "
+            "move. Default: of --partners the one that explains a player's moves best.",
+        ),
+    ] = None,
+    partners: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[,NAME...]",
+            autocompletion=several_partners,
+            help="What the others may play, or mixed-track; their moves tell which. Default: "
+            f"--policy where it is given, else {PARTNERS}.",
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float, typer.Option(help="Probability, in the beliefs, that a player moves at random.")
+    ] = SLIPS,
+    rollouts: Annotated[
+        int, typer.Option(help="Games played on after each legal move; fewer after a hopeless one.")
+    ] = 1_000,
+    threads: option.Threads = 1,
+    seed: option.Seed = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the page of `hanabi-search view`, with values."),
+    ] = None,
+    json_file: option.JsonFile = None,
+) -> None:
+    """Read a game, value its moves, and print what was found."""
+    from hanabi_search_plugin.cli import result_files, terminal
+    from hanabi_search_plugin.cli.line_ups import per_seat
+    from hanabi_search_plugin.core.require import require_integer
+    from hanabi_search_plugin.evaluation.provenance import versions
+    from hanabi_search_plugin.hanabi.files.analysis import analyse_game
+    from hanabi_search_plugin.hanabi.files.annotated_games import read_annotated_game
+    from hanabi_search_plugin.hanabi.files.game_document import game_document
+    from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+    from hanabi_search_plugin.registry import blueprint_of
+    from hanabi_search_plugin.rendering.game_page import write_page
+
+    console = terminal.open_console(json_file)
+    require_integer("threads", threads, 1)
+    result_files.check_files(json=json_file, out=out)
+    terminal.show_warnings(console)
+    record = read_annotated_game(games, game).record
+    rules = HanabiGame(record.config)
+    names: list[str] = []
+    blueprint = None
+    if policy is not None:
+        names = per_seat(policy, rules.num_players, "policy")
+        blueprint = blueprint_of(names, rules)
+    candidates = _candidates(rules, names, partners, epsilon)
+    total = len(record.actions)
+    with terminal.progress_bar(console, "moves", total) as show, terminal.compile_progress(console):
+        analysis = analyse_game(
+            record, candidates, blueprint, names,
+            rollouts=rollouts, threads=threads, seed=seed, with_beliefs=out is not None,
+            on_turn=show,
+        )  # fmt: skip
+    _print(console, analysis)
+    content = {"command": "analyse", "parameters": result_files.parameters(context)}
+    content |= analysis.to_dict() | {"versions": versions()}
+    result_files.write_json(json_file, content)
+    if out is not None:
+        taken_for = [_taken_for(analysis, seat) for seat in range(rules.num_players)]
+        annotated = analysis.annotated()
+        write_page(out, game_document(annotated, names=taken_for, beliefs=analysis.beliefs))
+        console.print(f"written: {out}", markup=False, soft_wrap=True)
+
+
+def _candidates(
+    rules: HanabiGame, policies: list[str], partners: str | None, epsilon: float
+) -> Candidates:
+    """What each seat may play. Raises ConfigError."""
+    from hanabi_search_plugin.core.require import require_share
+    from hanabi_search_plugin.hanabi.files.recorded_positions import Candidates
+    from hanabi_search_plugin.registry import load_policies, load_policy
+    from hanabi_search_plugin.registry import policy_names as listed
+
+    require_share("epsilon", epsilon)
+    if policies and partners is None:
+        loaded = tuple((load_policy(name, rules),) for name in policies)
+        return Candidates(loaded, tuple((name,) for name in policies), epsilon)
+    text = partners or PARTNERS
+    same = load_policies(text, rules)
+    return Candidates((same,) * rules.num_players, (listed(text),) * rules.num_players, epsilon)
+
+
+def _taken_for(analysis: Analysis, seat: int) -> str:
+    """Who the others take a seat to be, for people."""
+    names, prior = analysis.candidates.names[seat], analysis.explained[seat].posterior
+    return " or ".join(name for name, chance in zip(names, prior, strict=True) if chance >= 0.01)
+
+
+# ---------------------------------------------------------------------------------- what is shown
+
+
+def _print(console: Console, analysis: Analysis) -> None:
+    console.print(_moves(analysis))
+    console.print()
+    console.print(_players(analysis))
+    console.print()
+    gain, players = sum(turn.gain for turn in analysis.turns), analysis.players()
+    ended = "final score" if analysis.finished else "worth where the record stops"
+    lines = [
+        f"{analysis.before:.2f} before the first move {gain:+.2f} by skill {analysis.luck:+.2f} by "
+        f"luck = {analysis.end:.2f}, the {ended}",
+    ]
+    for one, seen, names in zip(
+        players, analysis.explained, analysis.candidates.names, strict=True
+    ):
+        likeliest = seen.likeliest
+        agreement = 100 * seen.agreement[likeliest]
+        lines.append(
+            f"P{one.seat} is taken for {_taken_for(analysis, one.seat)}: {names[likeliest]} makes "
+            f"{agreement:.0f} % of its moves, chance {100 * seen.chance:.0f} %"
+        )
+    for line in lines:
+        console.print(printable(line), markup=False, soft_wrap=True)
+
+
+def _moves(analysis: Analysis) -> FittedTable:
+    config = analysis.record.config
+    rows = [
+        (
+            f"{turn.turn + 1} {_words(config, turn, turn.action)}",
+            f"{turn.worth:.2f}",
+            f"{turn.gain:+.2f}" if turn.action != turn.blueprint_action else "=",
+            f"{turn.luck:+.2f}",
+            f"{turn.lost:.2f}" if turn.action != turn.best else "",
+            f"{turn.lost_stderr:.2f}" if turn.action != turn.best else "",
+            _words(config, turn, turn.best).partition(" ")[2] if turn.mistake else "",
+        )
+        for turn in analysis.turns
+    ]
+    return FittedTable(
+        ("move", "worth", "gain", "luck", "lost", "+-", "better"),
+        rows,
+        title=f"game {analysis.record.game}, in points of the final score",
+        strong=frozenset(n for n, turn in enumerate(analysis.turns) if turn.mistake),
+    )
+
+
+def _words(config: HanabiConfig, turn: AnalysedTurn, action: int) -> str:
+    from hanabi_search_plugin.hanabi.engine.text import action_in_words
+
+    return action_in_words(config, turn.seat, action)
+
+
+def _players(analysis: Analysis) -> FittedTable:
+    rows = [
+        (
+            f"P{one.seat}",
+            str(one.moves),
+            f"{one.as_blueprint}",
+            str(one.mistakes),
+            f"{one.lost:.2f} +- {one.lost_stderr:.2f}",
+            f"{one.gain:+.2f} +- {one.gain_stderr:.2f}",
+        )
+        for one in analysis.players()
+    ]
+    headings = ("player", "moves", "as the blueprint", "mistakes", "points lost", "skill")
+    return FittedTable(headings, rows)

@@ -35,9 +35,7 @@ def analyse(
             "--game.",
         ),
     ],
-    game: Annotated[
-        int | None, typer.Option(metavar="N", help="The game's number; default: the first.")
-    ] = None,
+    game: option.GameNumber = None,
     policy: Annotated[
         str | None,
         typer.Option(

@@ -19,6 +19,9 @@ DrawnSeed = Annotated[
     typer.Option(help=f"{SEED} Default: one is drawn, and shown.", rich_help_panel=_RUN),
 ]
 Threads = Annotated[int, typer.Option(help=THREADS, rich_help_panel=_RUN)]
+GameNumber = Annotated[
+    int | None, typer.Option(metavar="N", help="The game's number; default: the first.")
+]
 Resume = Annotated[
     Path | None,
     typer.Option(

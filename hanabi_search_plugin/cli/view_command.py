@@ -24,9 +24,7 @@ def view(
             "a folder of `record`.",
         ),
     ],
-    game: Annotated[
-        int | None, typer.Option(metavar="N", help="The game's number; default: the first.")
-    ] = None,
+    game: option.GameNumber = None,
     trace: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Searched decisions, as `evaluate --trace` wrote them."),

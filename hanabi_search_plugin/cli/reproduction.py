@@ -175,7 +175,9 @@ def _require_figures(figures: Any) -> None:
             _require_figures(value)
         elif name not in ("run", "turns"):  # names
             typed(name, value, float | None)
-    typed("games", figures["games"], int), figures["mean"], figures["sem"]
+    typed("games", figures["games"], int)
+    for name in ("mean", "sem"):
+        typed(name, figures[name], float | None)
 
 
 def _require_something(parts: Sequence[Part]) -> None:

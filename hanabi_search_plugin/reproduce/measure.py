@@ -73,7 +73,8 @@ class _Prediction:
     def __post_init__(self) -> None:
         for one in self.predicted:
             turn, value = one
-            typed("a turn", turn, int), typed("a prediction", value, float)
+            typed("a turn", turn, int)
+            typed("a prediction", value, float)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -45,13 +45,12 @@ from hanabi_search_plugin.reproduce.plan import Curve, Figure, Plan, Table
 from hanabi_search_plugin.reproduce.plot import plot
 
 PLANS: tuple[Plan, ...] = (*sparta_paper.PLANS, *ris_mcts_paper.PLANS, *lbs_paper.PLANS)
-NAMES = ", ".join(plan.name for plan in PLANS)
 _WIDE = 1_000  # columns where the output is no terminal
 
 
 def reproduce(
     *,
-    what: Annotated[str | None, typer.Argument(metavar="NAME", help=NAMES)] = None,
+    what: Annotated[str | None, typer.Argument(metavar="NAME", help=names())] = None,
     games: Annotated[
         int, typer.Option(help="Games of a searched row; others have 100 times as many.")
     ] = 200,
@@ -124,6 +123,11 @@ def reproduce(
     if drawn:
         with atomic_write(out / f"{plan.name}.png") as file:
             plot(content, file)
+
+
+def names() -> str:
+    """What can be reproduced."""
+    return ", ".join(plan.name for plan in PLANS)
 
 
 def _plan(name: str | None) -> Plan:

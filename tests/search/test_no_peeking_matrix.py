@@ -122,7 +122,7 @@ ELSE = {
     "openspiel.hypothetical_state", "openspiel.initial_state", "openspiel.sorted_deck",
     "openspiel.spiel_of", "openspiel.to_state", "pettingzoo.AECAdapter",
     "pettingzoo.RecordObservations", "pettingzoo.env", "pettingzoo.hanabi_config",
-    "pettingzoo.raw_env",
+    "pettingzoo.raw_env", "ray.Ray",
 }  # fmt: skip
 """Exports that neither ask an agent nor make a game or a policy."""
 

@@ -212,7 +212,8 @@ def test_paired_pruning_needs_fewer_rollouts():
     assert results["paired"].gain_stderr == 0.0
 
 
-def test_states_when_the_budget_is_small(caplog):
+def test_states_when_the_budget_is_small(caplog, monkeypatch):
+    monkeypatch.setattr("hanabi_search_plugin.algorithms.sparta._warned", set())
     rng = np.random.default_rng(0)
     for _ in range(2):
         none = Sparta(rollouts=2)(rng, tiny_belief(0))

@@ -19,7 +19,9 @@ def test_nobody_else_imports_the_parts_of_an_adapter() -> None:
     for folder in OUTSIDE:  # does not follow the links to the wrappers
         pages += [path for path in (ROOT / folder).glob("**/*") if path.suffix in (".py", ".md")]
     assert len(pages) > 200
-    assert [str(path) for path in pages if part.search(path.read_text(encoding="utf-8"))] == []
+    found = [path for path in pages if part.search(path.read_text(encoding="utf-8"))]
+    # The package registers environments by their names where Gymnasium is there.
+    assert found == [ROOT / "hanabi_search_plugin" / "__init__.py"]
 
 
 @pytest.mark.parametrize("name", ["openspiel", "pettingzoo", "gymnasium"])

@@ -373,7 +373,7 @@ def test_bad_input_is_named():
         UnsupportedError, match=r"expected an agent for .*kuhn.*, got one for .*tiny"
     ):
         as_bot(agent_for(TINY), KUHN, 0)
-    with pytest.raises(UnsupportedError, match=r"got a UniformPolicy.*as_policy of what Op"):
+    with pytest.raises(UnsupportedError, match=r"got a UniformPolicy.*as_policy of wrappers"):
         as_bot(pyspiel.UniformPolicy(), TINY, 0)
     bot = as_bot(UniformPolicy(), "hanabi(players=3)", 1)
     with pytest.raises(UnsupportedError, match=r"expected a state of HanabiGame\(players=3\)"):

@@ -21,7 +21,12 @@ from ray.cluster_utils import Cluster
 
 from hanabi_search_plugin import HanabiGame, Sparta, UniformPolicy, evaluate, upgrade
 from hanabi_search_plugin.cli import app
-from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError, WorkerLostError
+from hanabi_search_plugin.core.errors import (
+    ConfigError,
+    ContractError,
+    UnsupportedError,
+    WorkerLostError,
+)
 from hanabi_search_plugin.evaluation.evaluate import Evaluation
 from hanabi_search_plugin.evaluation.executor import Place
 from hanabi_search_plugin.evaluation.match import GameResult
@@ -104,7 +109,7 @@ def test_a_game_that_fails_is_named(executor: Ray) -> None:
         def act(self, view: Any, legal: Any, memory: Any, rng: Any) -> Any:
             raise ZeroDivisionError("by whom")
 
-    with pytest.raises(ZeroDivisionError, match="by whom") as raised:
+    with pytest.raises(ContractError, match="ZeroDivisionError: by whom") as raised:
         evaluate(GAME, Breaks(), games=3, seed=3, executor=executor)
     assert raised.value.__notes__ == ["in game 0 of seed 3"]
     found = evaluate(GAME, Breaks(), games=3, seed=3, executor=executor, skip_failed=True)

@@ -48,7 +48,7 @@ def complaints(driver: Any) -> list[str]:
 
 
 def requests(driver: Any) -> list[str]:
-    """The addresses that pages have asked for since the last call; not what Chromium's own asked."""
+    """The addresses that pages have asked for since the last call, without Chromium's own."""
     entries = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
     return [
         entry["params"]["request"]["url"]

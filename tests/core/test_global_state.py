@@ -159,7 +159,7 @@ def test_importing_and_searching_change_nothing_global(skipped: list[str]) -> No
 CHANGES = [
     "np.random.seed(1)", "random.random()", "warnings.simplefilter('ignore')",
     "logging.basicConfig()", "logging.disable()", "os.environ['NEW'] = '1'", "os.chdir('/')",
-    "signal.signal(2, signal.SIG_IGN)", "sys.excepthook = sys.unraisablehook",
+    "signal.signal(signal.SIGUSR1, signal.SIG_IGN)", "sys.excepthook = sys.unraisablehook",
     "np.seterr(all='ignore')",
     "multiprocessing.set_start_method('spawn', force=True)", "numba.set_num_threads(1)",
     "torch and torch.set_num_threads(1)", "torch and torch.rand(1)",

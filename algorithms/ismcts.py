@@ -42,7 +42,7 @@ from hanabi_search_plugin.core.policy import (
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import (
     require_choice,
-    require_integer,
+    require_integers,
     require_positive,
     require_positive_or_0,
 )
@@ -110,11 +110,8 @@ class TreeSearch(WrapsBelief):
     )
 
     def __post_init__(self) -> None:
-        for name in ("iterations", "depth", "prior_visits"):
-            value = getattr(self, name)
-            if value is None and name != "prior_visits":
-                continue
-            require_integer(name, value, 1)
+        optional = [name for name in ("iterations", "depth") if getattr(self, name) is not None]
+        require_integers(self, (*optional, "prior_visits"), 1)
         if self.seconds is not None:
             require_positive("seconds", self.seconds)
         if self.iterations is None and self.seconds is None:

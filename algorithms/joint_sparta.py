@@ -28,7 +28,7 @@ from hanabi_search_plugin.core.game import Event, Game, IntArray, View
 from hanabi_search_plugin.core.policy import Blueprint, Memory, moves_of
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.reprs import agent_repr, settings_repr
-from hanabi_search_plugin.core.require import require_integer, require_positive_or_0
+from hanabi_search_plugin.core.require import require_integers, require_positive_or_0
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.settings import THREADS, setting
 from hanabi_search_plugin.core.streams import Streams
@@ -61,9 +61,8 @@ class JointSparta(TeamSearch):
     threads: int = setting(1, THREADS)
 
     def __post_init__(self) -> None:
-        least = {"max_range": 0, "seed": 0}
-        for name in ("max_range", "rollouts", "min_rollouts", "round_size", "seed", "threads"):
-            require_integer(name, getattr(self, name), least.get(name, 1))
+        require_integers(self, ("max_range", "seed"), 0)
+        require_integers(self, ("rollouts", "min_rollouts", "round_size", "threads"), 1)
         for name in ("threshold", "deviations"):
             require_positive_or_0(name, getattr(self, name))
 

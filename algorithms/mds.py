@@ -23,14 +23,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hanabi_search_plugin.algorithms.sparta import Tally
+from hanabi_search_plugin.algorithms.sparta import Tally, warn_of_budget
 from hanabi_search_plugin.core.agent import CutsRollouts, SmallSteps
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError
 from hanabi_search_plugin.core.game import FloatArray, IntArray
 from hanabi_search_plugin.core.policy import Policy, chances_of
 from hanabi_search_plugin.core.reprs import settings_repr
-from hanabi_search_plugin.core.require import require_integer, require_positive_or_0, require_share
+from hanabi_search_plugin.core.require import require_integers, require_positive_or_0, require_share
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.rollout import action_values
 from hanabi_search_plugin.core.settings import THREADS, setting
@@ -81,10 +81,9 @@ class Mds(CutsRollouts, SmallSteps):
     threads: int = setting(1, THREADS)
 
     def __post_init__(self) -> None:
-        for name in ("rollouts", "round_size", "threads"):
-            require_integer(name, getattr(self, name), 1)
+        require_integers(self, ("rollouts", "round_size", "threads"), 1)
         if self.depth is not None:
-            require_integer("depth", self.depth, 1)
+            require_integers(self, ("depth",), 1)
         if not self.eta >= 0:
             raise ConfigError(f"eta must be a number of at least 0, or inf, got {self.eta!r}")
         for name in ("kl", "magnet"):
@@ -118,6 +117,7 @@ class Mds(CutsRollouts, SmallSteps):
         if len(actions) == 1:
             ended = "single_move"
         elif self.rollouts < len(actions):
+            warn_of_budget(self.rollouts, len(actions))
             ended = "budget_too_small"
         else:
             try:

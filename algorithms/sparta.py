@@ -24,7 +24,7 @@ from hanabi_search_plugin.core.policy import moves_of, preferences_of
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import (
     require_choice,
-    require_integer,
+    require_integers,
     require_positive,
     require_positive_or_0,
 )
@@ -90,12 +90,11 @@ class Sparta(CutsRollouts):
     threads: int = setting(1, THREADS)
 
     def __post_init__(self) -> None:
-        for name in ("rollouts", "min_rollouts", "round_size", "threads"):
-            require_integer(name, getattr(self, name), 1)
+        require_integers(self, ("rollouts", "min_rollouts", "round_size", "threads"), 1)
         if self.depth is not None:
-            require_integer("depth", self.depth, 1)
+            require_integers(self, ("depth",), 1)
         if self.candidates is not None:
-            require_integer("candidates", self.candidates, 2)
+            require_integers(self, ("candidates",), 2)
         for name in ("threshold", "deviations"):
             require_positive_or_0(name, getattr(self, name))
         if self.seconds is not None:

@@ -56,7 +56,7 @@ class Waiting(Executor):
     def __init__(self, workers: int, seconds: float, cost: float) -> None:
         super().__init__()
         self._workers, self.seconds, self.cost = workers, seconds, cost
-        self.spans: list[tuple[float, float]] = []  # when chunks began and ended
+        self.spans: list[tuple[float, float]] = []  # when chunks that take time began and ended
         self.handed_out = 0.0  # when the last chunk was
 
     @property
@@ -89,7 +89,8 @@ class _Waiting(Crew):
         begins = max(heapq.heappop(self._free), time.monotonic())
         ends = begins + takes
         self._executor.handed_out = time.monotonic()
-        self._executor.spans.append((begins, ends))
+        if takes:
+            self._executor.spans.append((begins, ends))
         heapq.heappush(self._free, ends)
         heapq.heappush(self._line, (ends, number, chunk, reply))
         while time.perf_counter() < until:

@@ -18,6 +18,7 @@ import numpy as np
 from hanabi_search_plugin import HanabiConfig, HanabiGame
 from hanabi_search_plugin.cli import app
 from hanabi_search_plugin.hanabi.engine.encoding import encode
+from hanabi_search_plugin.hanabi.files.records import read_games
 from hanabi_search_plugin.learning import evalfn_training, fit
 from hanabi_search_plugin.networks.training.training_run import TrainingRun
 
@@ -41,7 +42,32 @@ EVALFN = "train evalfn --games 2 --iterations 120 --exploration 0.1 --players 2"
 READERS = {
     "observation.npy": ["decode {in}"],
     "observations.json": ["decode {in} --seat 1"],
-    "games.jsonl": ["replay {in}", "replay {in} --policy random"],
+    "games.jsonl": [
+        "replay {in}",
+        "replay {in} --policy random",
+        "convert {in} out.jsonl --to jsonl",
+        "view {in} --out out.html --json out.json",
+        "view {in} --trace {trace} --out out.html",
+        "analyse {in} --policy random --rollouts 4 --json out.json",
+    ],
+    "trace.jsonl": ["view {games} --trace {in} --out out.html"],
+    "hanab-live.json": [
+        "convert {in} out.jsonl --to jsonl",
+        "convert {in} out.txt --to link",
+        "replay {in}",
+        "view {in} --out out.html",
+        "analyse {in} --policy random --rollouts 4",
+    ],
+    "hanab-live.txt": [
+        "convert {in} out.json --to hanab-live",
+        "replay {in}",
+        "view {in} --game 1 --out out.html",
+    ],
+    "ah2ac2.safetensors": [
+        "convert {in} out.jsonl --to jsonl",
+        "convert {in} out.json --to hanab-live",
+        "view {in} --out out.html",
+    ],
     "games.jsonl.gz": ["replay {in} --json out.json"],
     "results.json": ["compare {in} {other-results}", "compare {other-results} {in}"],
     "kept.jsonl": [
@@ -77,6 +103,8 @@ READERS = {
         f"evaluate {SEARCH} --games 1 --partners mixed-track --likelihoods {{in}}",
     ],
     "searched": [
+        "view {in} --game 1 --out out.html",
+        "convert {in} out.jsonl --to jsonl",
         f"record {SEARCH} --games 4 --out {{in}}",
         "train clone --data {in} --architecture masks --start {network} --set hidden=8 "
         "--rounds 1 --batch 4 --evaluation-games 0 --out new",
@@ -106,6 +134,8 @@ FILES = {
     "results": "results.json",
     "other-results": "other-results.json",
     "observation": "observation.npy",
+    "games": "games.jsonl",
+    "trace": "trace.jsonl",
 }
 """Samples that command lines name besides the damaged one."""
 
@@ -140,7 +170,16 @@ def make_samples(folder: Path) -> None:
     np.save(folder / "observation.npy", vectors[:1])
     vectors = encode(game.config, rows, 1, "openspiel")
     (folder / "observations.json").write_text(json.dumps(vectors.tolist()))
-    run(f"evaluate {TINY} --policy random --games 3 --save {{out}}", out=folder / "games.jsonl")
+    run(
+        f"evaluate {SEARCH} --games 3 --save {{out}} --trace {{decisions}}",
+        out=folder / "games.jsonl",
+        decisions=folder / "trace.jsonl",
+    )
+    run("evaluate --policy random --games 2 --save {out}", out=folder / "plain.jsonl")
+    for name, kind in (("hanab-live.json", "hanab-live"), ("hanab-live.txt", "link")):
+        run(f"convert {folder}/plain.jsonl {{out}} --to {kind}", out=folder / name)
+    _ah2ac2(folder)
+    (folder / "plain.jsonl").unlink()
     run(f"evaluate {TINY} --policy random --games 3 --save {{out}}", out=folder / "games.jsonl.gz")
     run(f"evaluate {SEARCH} --games 2 --json {{out}}", out=folder / "results.json")
     run(f"evaluate {SEARCH} --games 2 --seed 1 --json {{out}}", out=folder / "other-results.json")
@@ -215,6 +254,31 @@ def _foreign(folder: Path) -> None:
     tensors = {name: x.contiguous() for name, x in network.state_dict().items()}
     save_file(tensors, folder / "foreign.safetensors")
     torch.save(tensors, folder / "foreign.pt.safetensors")
+
+
+def _ah2ac2(folder: Path) -> None:
+    """The games of plain.jsonl as a data file of AH2AC2."""
+    from safetensors.numpy import save_file
+
+    games = list(read_games(folder / "plain.jsonl"))
+    turns = max(len(game.actions) for game in games)
+    actions = np.full((len(games), turns, 2), games[0].config.num_actions)
+    for n, game in enumerate(games):
+        for turn, action in enumerate(game.actions):
+            actions[n, turn, turn % 2] = action
+    decks = [[divmod(card, game.config.ranks) for card in game.deck] for game in games]
+    columns = {
+        "decks": decks,
+        "actions": actions,
+        "num_actions": [len(game.actions) for game in games],
+        "scores": [game.score for game in games],
+        "game_ids": range(len(games)),
+        "num_players": 2,
+    }
+    save_file(
+        {name: np.array(column, dtype=np.int64) for name, column in columns.items()},
+        folder / "ah2ac2.safetensors",
+    )
 
 
 def _plugin(site: Path) -> None:

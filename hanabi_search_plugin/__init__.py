@@ -4,7 +4,7 @@ Everything most programs need, by what it is for:
 
 * upgrade a policy: ``upgrade``, ``SearchAgent``, ``SearchResult``
 * measure it: ``evaluate``, ``Evaluation``, on ``Processes``, or on a cluster by
-  ``hanabi_search_plugin.wrappers.ray``
+  ``hanabi_search_plugin.wrappers.ray``; ``read_results``, ``compare`` files of results
 * searches (all of ``hanabi_search_plugin.algorithms``): ``Sparta``, ``JointSparta``, ``Lbs``,
   ``Mds``, ``SoIsmcts``, ``MoIsmcts``, ``RisMcts``, ``Predictor``
 * Hanabi: ``HanabiGame``, ``HanabiConfig``, ``SmartBot``, ``RuleAgent``
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.core.policy import Policy, UniformPolicy
     from hanabi_search_plugin.core.result import SearchResult
     from hanabi_search_plugin.core.streams import Streams
+    from hanabi_search_plugin.evaluation.comparison import Comparison, compare, read_results
     from hanabi_search_plugin.evaluation.evaluate import Evaluation, evaluate
     from hanabi_search_plugin.evaluation.processes import Processes
     from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
@@ -63,6 +64,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Belief",
     "BeliefModel",
+    "Comparison",
     "ConfigError",
     "Evaluation",
     "Event",
@@ -97,12 +99,14 @@ __all__ = [
     "View",
     "Worlds",
     "__version__",
+    "compare",
     "evaluate",
     "from_callable",
     "load_belief_model",
     "load_policy",
     "private_belief",
     "public_belief",
+    "read_results",
     "register_policy",
     "upgrade",
 ]
@@ -129,6 +133,7 @@ __getattr__, __dir__ = lazily(
         "core.policy": ("Policy", "UniformPolicy"),
         "core.result": ("SearchResult",),
         "core.streams": ("Streams",),
+        "evaluation.comparison": ("Comparison", "compare", "read_results"),
         "evaluation.evaluate": ("Evaluation", "evaluate"),
         "evaluation.processes": ("Processes",),
         "hanabi.bots.compiled": ("SmartBot",),

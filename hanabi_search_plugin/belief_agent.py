@@ -128,9 +128,9 @@ def upgrade(
     list, ``Learned(...)``, ``UnknownPartners(...)``.
 
     Raises UnsupportedError for a wrong number of policies and for what is no Policy or no Game,
-    ContractError for a game that lacks a setting, ConfigError for no game, what is no search, an
-    epsilon or an uncertainty outside 0 to 1 or with a belief, or where a TeamSearch is given what
-    it cannot use.
+    ContractError for a game that lacks a setting, ConfigError for no game, what is no search, a
+    policy that searches itself, an epsilon or an uncertainty outside 0 to 1 or with a belief, or
+    where a TeamSearch is given what it cannot use.
     """
     if game is None:
         raise ConfigError(
@@ -139,6 +139,12 @@ def upgrade(
         )
     require_game(game)
     blueprint = blueprint_of(policy, game)
+    for part in blueprint:
+        if isinstance(part, SearchAgent):
+            raise ConfigError(
+                f"policy must be one that does not search, got {part!r}: beliefs and rollouts ask "
+                "a blueprint for thousands of moves, and for their probabilities"
+            )
     if isinstance(belief, type | str) or not (belief is None or callable(belief)):
         given = class_given(belief) if isinstance(belief, type) else repr(belief)
         raise ConfigError(

@@ -69,7 +69,7 @@ class HanabiVectorEnv(VectorEnv[Any, Any, Any]):
         autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
         **parameters: Any,
     ) -> None:
-        require_integer("num_envs", num_envs, 1)
+        num_envs = require_integer("num_envs", num_envs, 1)
         self.game = game_of(players, parameters, HanabiVectorEnv)
         check_parameters(self.game, seat, illegal)
         try:

@@ -69,8 +69,8 @@ class Ray(Executor):
     ) -> None:
         super().__init__()
         if workers is not None:
-            require_integer("workers", workers, 1)
-        require_integer("chunk_size", chunk_size, 1)
+            workers = require_integer("workers", workers, 1)
+        chunk_size = require_integer("chunk_size", chunk_size, 1)
         if not 0 <= gpus_per_worker < math.inf:
             raise ConfigError(f"gpus_per_worker must be at least 0, got {gpus_per_worker!r}")
         self.address, self.chunk_size = address, chunk_size

@@ -22,7 +22,7 @@ from hanabi_search_plugin.core.errors import ContractError, TooFewWorldsError, U
 from hanabi_search_plugin.core.game import PAD, Event, FloatArray, History, IntArray, View, Worlds
 from hanabi_search_plugin.core.policy import Blueprint, Memory, observed, started, take
 from hanabi_search_plugin.core.reprs import settings_repr
-from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.core.require import require_integers
 from hanabi_search_plugin.core.streams import Streams
 
 MOST_DRAWS = 8  # draws per world asked for, after which the model has failed
@@ -42,7 +42,7 @@ class Learned:
 
     def __post_init__(self) -> None:
         if self.listed is not None:
-            require_integer("listed", self.listed, 1)
+            require_integers(self, ("listed",), 1)
 
     def __repr__(self) -> str:
         return settings_repr(self, "model")

@@ -15,6 +15,7 @@ from hanabi_search_plugin.cli.line_ups import LineUp
 from hanabi_search_plugin.core.errors import RecordError
 from hanabi_search_plugin.core.game import Game
 from hanabi_search_plugin.core.require import require_writable
+from hanabi_search_plugin.evaluation.closing import Closing
 from hanabi_search_plugin.evaluation.locks import lock_file
 from hanabi_search_plugin.evaluation.match import GameResult, deal_game
 from hanabi_search_plugin.hanabi.engine.layout import TURN
@@ -54,7 +55,7 @@ def trace_lines(game: Game, result: GameResult) -> Iterator[bytes]:
         yield json.dumps(line | decision.to_dict(), separators=(",", ":")).encode() + b"\n"
 
 
-class TraceFile:
+class TraceFile(Closing):
     """The searched decisions of an evaluation's games, written as they finish.
 
     With the games in ``resume`` it is gone on with: decisions at its end that are of none of them
@@ -103,10 +104,7 @@ class TraceFile:
             ) from None
         self._file.truncate(sum(map(len, lines)))
 
-    def __enter__(self) -> TraceFile:
-        return self
-
-    def __exit__(self, *error: object) -> None:
+    def close(self) -> None:
         with naming_errors(self._path):  # it is tried again to write what could not be
             self._file.close()
 

@@ -94,12 +94,8 @@ class NamesPolicies(ABC):
 def require_same_game(policies: Blueprint, game: Game) -> None:
     """Raises UnsupportedError where one of the policies searches another game than ``game``."""
     for policy in policies:
-        if isinstance(policy, SearchAgent):
-            if not same_game(policy.game, game):
-                raise UnsupportedError(
-                    f"expected an agent for {game!r}, got one for {policy.game!r}"
-                )
-            require_same_game(policy.blueprint, game)
+        if isinstance(policy, SearchAgent) and not same_game(policy.game, game):
+            raise UnsupportedError(f"expected an agent for {game!r}, got one for {policy.game!r}")
 
 
 class SearchAgent(Policy):

@@ -23,6 +23,17 @@ def parse_json(text: str | bytes) -> Any:
         raise ValueError("it is nested too deeply") from None
 
 
+def parse_object(text: str | bytes) -> dict[str, Any]:
+    """The JSON object of a text. Raises ValueError for what is none, as ``parse_json`` does."""
+    try:
+        value = parse_json(text)
+    except ValueError as error:
+        raise ValueError(f"expected a JSON object: {error}") from None
+    if not isinstance(value, dict):
+        raise ValueError(f"expected a JSON object, got {short(value)}")
+    return value
+
+
 def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
 
@@ -60,8 +71,8 @@ def typed(name: str, value: Any, kind: Any) -> Any:
 
 
 def short(value: Any) -> str:
-    """The value as an error shows it: the beginning of what is long."""
-    text = repr(value)
+    """A JSON value as an error shows it: the beginning of what is long."""
+    text = json.dumps(value, default=repr)
     return text if len(text) <= 40 else text[:37] + "..."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,25 @@ LARGEST = 2**63 - 1  # that compiled code and PyTorch take
 LARGEST_NUMBER = 1e30  # well inside what 32 bits hold
 
 
-def require_integer(name: str, value: Any, least: int, most: int = LARGEST) -> None:
-    """Raises ConfigError unless ``value`` is an integer from ``least`` to ``most``."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+def require_integer(name: str, value: Any, least: int, most: int = LARGEST) -> int:
+    """The value, NumPy's integers as Python's.
+
+    Raises ConfigError unless it is an integer from ``least`` to ``most``.
+    """
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    number = int(value) if whole else least - 1
+    if number < least:
         raise ConfigError(f"{name} must be an integer of at least {least}, got {value!r}")
-    if value > most:
+    if number > most:
         raise ConfigError(f"{name} must be an integer from {least} to {most}, got {value!r}")
+    return number
+
+
+def require_integers(settings: Any, names: Iterable[str], least: int, most: int = LARGEST) -> None:
+    """``require_integer`` of fields of a frozen dataclass, which hold Python's integers then."""
+    for name in names:
+        value = require_integer(name, getattr(settings, name), least, most)
+        object.__setattr__(settings, name, value)
 
 
 def require_choice(name: str, value: object, known: Iterable[object]) -> None:

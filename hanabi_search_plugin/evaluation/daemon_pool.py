@@ -6,18 +6,19 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from queue import Empty, SimpleQueue
-from types import TracebackType
 from typing import Any, TypeVar
+
+from hanabi_search_plugin.evaluation.closing import Closing
 
 T = TypeVar("T")
 
 _Task = tuple["Future[Any]", Callable[..., Any], tuple[Any, ...]]
 
 
-class DaemonPool:
+class DaemonPool(Closing):
     """Runs tasks in order on ``threads`` threads.
 
-    Leaving the block cancels what has not begun and returns at once, where a
+    ``close`` cancels what has not begun and returns at once, where a
     ``ThreadPoolExecutor`` waits for the tasks that run, some of which cannot be stopped for
     minutes: a joint search is one decision, a compilation one call.
     """
@@ -33,15 +34,7 @@ class DaemonPool:
         self._tasks.put((future, task, arguments))
         return future
 
-    def __enter__(self) -> DaemonPool:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         try:
             while (left := self._tasks.get_nowait()) is not None:
                 left[0].cancel()

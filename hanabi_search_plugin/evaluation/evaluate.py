@@ -264,9 +264,9 @@ def evaluate(
     setting and a policy that does not act in integers.
     """
     require_game(game)
-    require_integer("games", games, 1)
+    games = require_integer("games", games, 1)
     executor = executor or Threads(threads)
-    require_integer("seed", seed, 0)
+    seed = require_integer("seed", seed, 0)
     played = blueprint_of(seated_everywhere(policies), game)
     searching = searching_seats(played)
     warn_of_independent_searches(played)

@@ -11,11 +11,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import Any
 
 from hanabi_search_plugin.core.errors import WorkerLostError
 from hanabi_search_plugin.core.words import counted
+from hanabi_search_plugin.evaluation.closing import Closing
 
 TRIES = 3  # of a chunk whose worker is lost
 AHEAD = 4  # times as many chunks as are at work may be begun beyond the oldest unfinished one
@@ -64,7 +64,7 @@ class Crew(ABC):
         """Stop what is still at work, without waiting for it."""
 
 
-class Executor(ABC):
+class Executor(Closing):
     """Computes chunks. ``chunk_size`` searched games make one, which changes no result."""
 
     chunk_size: int = 1
@@ -105,22 +105,11 @@ class Executor(ABC):
         """For people who wait: workers and retries; nothing where all is said by the command."""
         return ""
 
-    def close(self) -> None:  # noqa: B027
+    def close(self) -> None:
         """Let go of workers that outlive a run."""
 
-    def __enter__(self) -> Executor:
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-class ChunkRun:
+class ChunkRun(Closing):
     """Outcomes in order. Not many chunks are begun beyond the oldest unfinished one, so that what
     waits for its turn stays small."""
 
@@ -176,13 +165,5 @@ class ChunkRun:
             del self._open[number]
             self._ended[number] = outcome
 
-    def __enter__(self) -> ChunkRun:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self._crew.close()

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from hanabi_search_plugin.atomic_files import naming_errors
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
-from hanabi_search_plugin.core.plain_json import parse_json
+from hanabi_search_plugin.core.plain_json import parse_object
+from hanabi_search_plugin.evaluation.closing import Closing
 from hanabi_search_plugin.evaluation.interrupts import uninterrupted
 from hanabi_search_plugin.evaluation.locks import lock_file
 
 FORMAT = "hanabi-search-plugin evaluation 1"
 
 
-class Checkpoint:
+class Checkpoint(Closing):
     """Finished games by key, appended and flushed one by one.
 
     Raises ConfigError where the file was begun with other parameters or another process writes it,
@@ -48,15 +48,7 @@ class Checkpoint:
             self._file.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
             self._file.flush()
 
-    def __enter__(self) -> Checkpoint:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         with naming_errors(self._path):  # it is tried again to write what could not be
             self._file.close()
 
@@ -65,12 +57,9 @@ def _read(content: bytes, path: Path, header: dict[str, Any]) -> list[dict[str, 
     lines = []
     for number, text in enumerate(content.splitlines(), start=1):
         try:
-            line = parse_json(text)
+            lines.append(parse_object(text))
         except ValueError as error:
-            raise RecordError(f"{path}:{number}: expected a JSON object: {error}") from None
-        if not isinstance(line, dict):
-            raise RecordError(f"{path}:{number}: expected a JSON object, got {text[:40]!r}")
-        lines.append(line)
+            raise RecordError(f"{path}:{number}: {error}") from None
     if lines[0].get("format") != FORMAT:
         raise RecordError(f"{path}:1: expected a file of this program to resume from")
     other = difference(lines[0].get("parameters"), header["parameters"])

@@ -37,9 +37,8 @@ class Processes(Executor):
 
     def __init__(self, processes: int, *, chunk_size: int = 1) -> None:
         super().__init__()
-        require_integer("processes", processes, 1)
-        require_integer("chunk_size", chunk_size, 1)
-        self.processes, self.chunk_size = processes, chunk_size
+        self.processes = require_integer("processes", processes, 1)
+        self.chunk_size = require_integer("chunk_size", chunk_size, 1)
         self._idle: list[_Process] = []
 
     @property
@@ -162,16 +161,12 @@ def _serve(connection: Connection) -> None:
     while True:
         try:
             key, work, chunk = pickle.loads(messages.get())
-            bench.take(key, functools.partial(_itself, work))
+            bench.take(key, functools.partial(bytes, work))
         except UnsupportedError as error:
             reply = bench.refuse(error)
         else:
             reply = bench.compute(chunk)
         connection.send_bytes(reply)
-
-
-def _itself(content: bytes) -> bytes:
-    return content
 
 
 if __name__ == "__main__":

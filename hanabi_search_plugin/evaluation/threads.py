@@ -18,8 +18,7 @@ class Threads(Executor):
 
     def __init__(self, threads: int = 1) -> None:
         super().__init__()
-        require_integer("threads", threads, 1)
-        self.threads = threads
+        self.threads = require_integer("threads", threads, 1)
 
     @property
     def workers(self) -> int:
@@ -69,4 +68,4 @@ class _ThreadCrew(Crew):
 
     def close(self) -> None:
         self._stopped.set()
-        self._pool.__exit__(None, None, None)
+        self._pool.close()

@@ -15,8 +15,8 @@ from urllib.request import HTTPCookieProcessor, Request, build_opener
 
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.extras import require_extra
+from hanabi_search_plugin.core.plain_json import parse_json, short
 from hanabi_search_plugin.hanab_live.table_bot import TableBot
-from hanabi_search_plugin.hanabi.files.records import short
 
 SITE = "https://hanab.live"
 BOT_PREFIX = "Bot-"  # the site's wish
@@ -128,8 +128,8 @@ def _read(message: str | bytes) -> tuple[str, Any]:
     text = message if isinstance(message, str) else message.decode(errors="replace")
     command, _, rest = text.partition(" ")
     try:
-        return command, json.loads(rest or "{}")
-    except (ValueError, RecursionError):
+        return command, parse_json(rest or "{}")
+    except ValueError:
         raise RecordError(
             f"a message must be a command and JSON, got {short(text[:100])}"
         ) from None

@@ -15,6 +15,7 @@ import numpy as np
 
 from hanabi_search_plugin.core.errors import RecordError
 from hanabi_search_plugin.core.game import Event, History
+from hanabi_search_plugin.core.plain_json import short
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.decoding import Row, after_move
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView
@@ -40,7 +41,6 @@ from hanabi_search_plugin.hanabi.files.hanab_live_json import (
     PLAY,
     RANK_CLUE,
 )
-from hanabi_search_plugin.hanabi.files.records import short
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from hanabi_search_plugin.core.errors import HanabiSearchError, RecordError
+from hanabi_search_plugin.core.plain_json import short
 from hanabi_search_plugin.core.policy import Policy
 from hanabi_search_plugin.evaluation.seat import SeatedPolicy
 from hanabi_search_plugin.hanab_live.followed_game import FollowedGame
@@ -23,7 +24,6 @@ from hanabi_search_plugin.hanabi.files.hanab_live_json import (
     config_of,
     first_player_of,
 )
-from hanabi_search_plugin.hanabi.files.records import short
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 
 MakePolicy = Callable[[HanabiGame, int], Policy]

@@ -20,7 +20,7 @@ from hanabi_search_plugin.core.array_files import read_npz
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.plain_json import from_fields
 from hanabi_search_plugin.core.policy import Policy, UniformPolicy
-from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.core.require import require_integers
 from hanabi_search_plugin.core.settings import SEED, setting
 from hanabi_search_plugin.evaluation.evaluate import evaluate
 from hanabi_search_plugin.evaluation.executor import Executor, Place
@@ -56,8 +56,7 @@ class Stage:
     exploration: float = setting(0.1, "The constant C of the trees.")
 
     def __post_init__(self) -> None:
-        for name in ("games", "iterations"):
-            require_integer(name, getattr(self, name), 1)
+        require_integers(self, ("games", "iterations"), 1)
 
 
 STAGES = (
@@ -77,7 +76,7 @@ class EvalfnTraining:
     seed: int = setting(0, SEED)
 
     def __post_init__(self) -> None:
-        require_integer("seed", self.seed, 0)
+        require_integers(self, ("seed",), 0)
         if not self.stages or not self.configs:
             raise ConfigError("a training must have stages and games, got none")
 

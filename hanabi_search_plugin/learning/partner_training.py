@@ -17,7 +17,7 @@ import numpy as np
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import IntArray
 from hanabi_search_plugin.core.policy import Policy
-from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.core.require import require_integers
 from hanabi_search_plugin.core.settings import SEED, setting
 from hanabi_search_plugin.evaluation.executor import Executor, Place
 from hanabi_search_plugin.evaluation.locks import locked
@@ -59,8 +59,8 @@ class PartnerTraining:
     seed: int = setting(0, SEED)
 
     def __post_init__(self) -> None:
-        require_integer("games", self.games, HELD_OUT)
-        require_integer("seed", self.seed, 0)
+        require_integers(self, ("games",), HELD_OUT)
+        require_integers(self, ("seed",), 0)
         if len(self.partners) < 2 or not self.configs:
             raise ConfigError(
                 f"a training must have at least two policies and a game, got {self.partners}"

@@ -43,6 +43,7 @@ from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb
 from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
 from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
 from hanabi_search_plugin.hanabi.bots.rulebook import DiscardOldest, PlayProbablySafe
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.registry import load_policy
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
@@ -557,6 +558,24 @@ def test_what_upgrade_and_evaluate_do_not_take_is_named() -> None:
         upgrade(policy, GAME, "lbs")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="epsilon must be from 0 to 1, got 'a'"):
         upgrade(policy, GAME, search, epsilon="a")  # type: ignore[arg-type]
+    agent = upgrade(policy, GAME, search)
+    for wrong in (agent, (policy, agent)):
+        with pytest.raises(ConfigError, match="policy must be one that does not search, got Sp"):
+            upgrade(wrong, GAME, search)
+
+
+def test_integers_of_numpy_are_integers() -> None:
+    n = np.arange(200)
+    config = HanabiConfig(players=n[2], colors=n[2], hand_size=np.int8(2))
+    assert config == HanabiConfig(players=2, colors=2, hand_size=2) and type(config.players) is int
+    game = HanabiGame(config)
+    agent = upgrade("smartbot", game, Sparta(rollouts=n[100], min_rollouts=n[10], round_size=n[50]))
+    theirs = evaluate(game, ("smartbot", agent), games=n[3], seed=n[7], threads=n[2])
+    agent = upgrade("smartbot", game, Sparta(rollouts=100, min_rollouts=10, round_size=50))
+    ours = evaluate(game, ("smartbot", agent), games=3, seed=7)
+    assert list(theirs.scores) == list(ours.scores)
+    parameters = theirs.to_dict()
+    assert json.loads(json.dumps(parameters)) == parameters
 
 
 def test_figures_are_those_of_the_record() -> None:
@@ -645,13 +664,10 @@ def test_a_search_of_another_game() -> None:
 )
 def test_an_agent_plays_the_game_it_was_made_for(other: dict[str, Any]) -> None:
     agent = upgrade("random", HanabiGame(players=2), Sparta(rollouts=60))
-    nested = upgrade(agent, HanabiGame(players=2), Sparta(rollouts=60))
     game = HanabiGame(**{"players": 2, **other})
-    for policies in (agent, (agent,) * game.num_players, nested):
+    for policies in (agent, (agent,) * game.num_players):
         with pytest.raises(UnsupportedError, match=r"expected an agent for .*, got one for Hanabi"):
             evaluate(game, policies, games=1)
-    with pytest.raises(UnsupportedError, match="expected an agent for"):
-        upgrade(agent, game, Sparta(rollouts=60))
 
 
 class Endless(PlainGame):

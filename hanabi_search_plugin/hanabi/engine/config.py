@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from numbers import Integral
 from typing import Any, Literal, get_args
 
 from hanabi_search_plugin.core.errors import ConfigError
@@ -53,8 +54,9 @@ class HanabiConfig:
     def __post_init__(self) -> None:
         for name in _RANGES:
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int):
+            if isinstance(value, bool) or not isinstance(value, Integral):
                 raise ConfigError(f"{name} must be an integer, got {value!r}")
+            object.__setattr__(self, name, int(value))
         if self.hand_size == 0 and 2 <= self.players <= 5:
             object.__setattr__(self, "hand_size", 5 if self.players <= 3 else 4)
         for name, (low, high) in _RANGES.items():

@@ -226,8 +226,8 @@ def analyse_game(
     Turn t draws from ``default_rng([seed, t])``. ``on_turn`` hears how many turns are done. Raises
     RecordError for an illegal move, ConfigError for fewer than 4 rollouts.
     """
-    require_integer("rollouts", rollouts, 4)
-    require_integer("seed", seed, 0)
+    rollouts = require_integer("rollouts", rollouts, 4)
+    seed = require_integer("seed", seed, 0)
     explained = explain_moves(record, candidates)
     if blueprint is None:
         chosen = [seen.likeliest for seen in explained]

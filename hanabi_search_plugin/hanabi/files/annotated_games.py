@@ -8,7 +8,6 @@ Letters: M legal moves of a decision.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.core.plain_json import parse_object, short, typed
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.files.any_games import read_any_games
@@ -100,10 +100,10 @@ def _is_trace(path: Path) -> bool:
         return False
     with path.open("rb") as lines:
         try:
-            fields = json.loads(lines.readline())
+            fields = parse_object(lines.readline())
         except ValueError:
             return False
-    return isinstance(fields, dict) and "blueprint_action" in fields and "deck" not in fields
+    return "blueprint_action" in fields and "deck" not in fields
 
 
 def _decisions(path: Path, record: RecordedGame) -> dict[int, SearchedTurn]:
@@ -111,59 +111,50 @@ def _decisions(path: Path, record: RecordedGame) -> dict[int, SearchedTurn]:
     found: dict[int, SearchedTurn] = {}
     with path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
-            where = f"{path}:{number}"
             try:
-                fields = json.loads(line)
-            except (ValueError, RecursionError) as error:
-                raise RecordError(f"{where}: expected a JSON object: {error}") from None
-            if not isinstance(fields, dict) or not _is_number(fields.get("game")):
-                raise RecordError(f"{where}: expected a searched decision with the field game")
-            if fields["game"] == record.game:
-                turn, move = _decision(fields, record, where)
-                found[turn] = move
+                fields = parse_object(line)
+                if typed("game", fields.get("game"), int) == record.game:
+                    turn, move = _decision(fields, record)
+                    found[turn] = move
+            except ValueError as error:
+                raise RecordError(f"{path}:{number}: {error}") from None
     return found
 
 
-def _decision(fields: dict[str, Any], record: RecordedGame, where: str) -> tuple[int, SearchedTurn]:
-    turn: Any = fields.get("turn")
-    if not _is_number(turn) or not 0 <= turn < len(record.actions):
-        raise RecordError(
-            f"{where}: turn must be from 0 to {len(record.actions) - 1}, got {turn!r}"
-        )
-    numbers = range(record.config.num_actions)
-    legal = fields.get("actions")
-    if not isinstance(legal, list) or not all(_is_number(a) and a in numbers for a in legal):
-        raise RecordError(f"{where}: actions must be action ids from 0 to {numbers[-1]}")
+def _decision(given: dict[str, Any], record: RecordedGame) -> tuple[int, SearchedTurn]:
+    """Turn and decision of a line. Raises ValueError for what is none of the game."""
+    fields = {name: typed(name, given.get(name), kind) for name, kind in _TYPES.items()}
+    fields |= {
+        name: typed(name, given[name], kind) for name, kind in _OPTIONAL.items() if name in given
+    }
+    turn, legal = fields["turn"], fields["actions"]
+    if not 0 <= turn < len(record.actions):
+        raise ValueError(f"turn must be from 0 to {len(record.actions) - 1}, got {turn}")
+    if not set(legal) <= set(range(record.config.num_actions)):
+        raise ValueError(f"actions must be action ids from 0 to {record.config.num_actions - 1}")
     for name in ("action", "blueprint_action"):
-        if fields.get(name) not in legal:
-            raise RecordError(f"{where}: {name} must be one of actions, got {fields.get(name)!r}")
+        if fields[name] not in legal:
+            raise ValueError(f"{name} must be one of actions, got {fields[name]}")
     if fields["action"] != record.actions[turn]:
-        raise RecordError(
-            f"{where}: expected the move of turn {turn} of the game, action "
-            f"{record.actions[turn]}, got {fields['action']}: the trace is of other games"
+        raise ValueError(
+            f"expected the move of turn {turn} of the game, action {record.actions[turn]}, got "
+            f"{fields['action']}: the trace is of other games"
         )
-    for name, least in (("mean", -math.inf), ("stderr", 0), ("count", 0)):
-        values = fields.get(name)
-        wanted = values if isinstance(values, list) else []
-        if len(wanted) != len(legal) or not all(
-            _is_finite(value, least) or (value is None and name != "count") for value in wanted
-        ):
-            raise RecordError(f"{where}: {name} must be a number for each of actions")
+    for name, least in (("mean", -_LARGEST), ("stderr", 0), ("count", 0)):
+        numbers = [value for value in fields[name] if value is not None]
+        if len(fields[name]) != len(legal) or not all(least <= n < _LARGEST for n in numbers):
+            raise ValueError(f"{name} must be a number for each of actions")
     for name in ("gain", "gain_stderr", "belief_size", "depth"):
-        value = fields.get(name)
-        if value is not None and not _is_finite(value, -math.inf):
-            raise RecordError(f"{where}: {name} must be a number, got {value!r}")
-    for name in ("reason", "note"):
-        if not isinstance(fields.get(name, ""), str):
-            raise RecordError(f"{where}: {name} must be text, got {fields[name]!r}")
+        if abs(fields.get(name) or 0) >= _LARGEST:
+            raise ValueError(f"{name} must be less than {_LARGEST:g}, got {short(fields[name])}")
     return turn, _searched_turn(fields)
 
 
 def _searched_turn(fields: Mapping[str, Any]) -> SearchedTurn:
     others = ("gain", "gain_stderr", "reason", "belief_size", "depth", "note")
     return SearchedTurn(
-        action=int(fields["action"]),
-        blueprint_action=int(fields["blueprint_action"]),
+        action=fields["action"],
+        blueprint_action=fields["blueprint_action"],
         actions=tuple(fields["actions"]),
         mean=tuple(fields["mean"]),
         stderr=tuple(fields["stderr"]),
@@ -173,16 +164,14 @@ def _searched_turn(fields: Mapping[str, Any]) -> SearchedTurn:
 
 
 _LARGEST = 1e15  # what is more is damage, not a score or a count
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_finite(value: object, least: float) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return least <= value and abs(value) < _LARGEST
+_TYPES = {
+    "turn": int, "action": int, "blueprint_action": int, "actions": tuple[int, ...],
+    "mean": tuple[float | None, ...], "stderr": tuple[float | None, ...], "count": tuple[int, ...],
+}  # fmt: skip
+_OPTIONAL = {
+    "gain": float | None, "gain_stderr": float | None, "reason": str, "belief_size": int | None,
+    "depth": float | None, "note": str,
+}  # fmt: skip
 
 
 # ----------------------------------------------------------------------------------------- folders

@@ -14,9 +14,10 @@ from __future__ import annotations
 from typing import Any, TypeGuard
 
 from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.core.plain_json import short
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.text import action_from_dict, action_to_dict
-from hanabi_search_plugin.hanabi.files.records import RecordedGame, require_deck, short
+from hanabi_search_plugin.hanabi.files.records import RecordedGame, require_deck
 
 VARIANTS = {"No Variant": 5, "4 Suits": 4, "3 Suits": 3}  # plain ones, and their colours
 NAMES = ("Alice", "Bob", "Cathy", "Donald", "Emily")  # of players who have none

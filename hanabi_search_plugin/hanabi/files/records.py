@@ -25,6 +25,7 @@ import numpy as np
 from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.html_tables import html_table
+from hanabi_search_plugin.core.plain_json import parse_object, short
 from hanabi_search_plugin.hanabi.engine.config import Bomb, HanabiConfig
 from hanabi_search_plugin.hanabi.engine.layout import INFO, LIVES, PLAYED
 from hanabi_search_plugin.hanabi.engine.text import action_from_dict, action_to_dict, last_move
@@ -105,12 +106,9 @@ def write_games(
 def json_object(text: str, where: str) -> dict[str, Any]:
     """The JSON object that a text is. Raises RecordError beginning with ``where``."""
     try:
-        fields = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise RecordError(f"{where}: expected a JSON object: {error}") from None
-    if not isinstance(fields, dict):
-        raise RecordError(f"{where}: expected a JSON object, got {short(fields)}")
-    return fields
+        return parse_object(text)
+    except ValueError as error:
+        raise RecordError(f"{where}: {error}") from None
 
 
 def recorded_game(fields: dict[str, Any], where: str, index: int) -> RecordedGame:
@@ -249,12 +247,6 @@ def _integer(
     if bounds is not None and not bounds[0] <= value <= bounds[1]:
         raise RecordError(f"{where}: {name} must be from {bounds[0]} to {bounds[1]}, got {value}")
     return value
-
-
-def short(value: Any) -> str:
-    """A JSON value as it is shown in errors."""
-    text = json.dumps(value)
-    return text if len(text) <= 40 else text[:37] + "..."
 
 
 # ------------------------------------------------------------------------------------- writing

@@ -113,7 +113,7 @@ def replay(
     games have been replayed.
     """
     require_choice("bomb", bomb, ("auto", *get_args(Bomb)))
-    require_integer("seed", seed, 0)
+    seed = require_integer("seed", seed, 0)
     report = ReplayReport()
     problems: list[tuple[int, str]] = []  # by place in the file
     first: tuple[int, Disagreement] | None = None

@@ -24,7 +24,7 @@ from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.array_files import read_npz
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.game import PAD
-from hanabi_search_plugin.core.plain_json import parse_json, typed
+from hanabi_search_plugin.core.plain_json import parse_json, parse_object, typed
 from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.evaluation.evaluate import critics
@@ -123,9 +123,9 @@ def record_games(
     for bad numbers, where nobody searches, for a folder of other games and where another process
     records to it.
     """
-    require_integer("games", games, 1)
+    games = require_integer("games", games, 1)
     executor = executor or Threads(threads)
-    require_integer("seed", seed, 0)
+    seed = require_integer("seed", seed, 0)
     if not all(searching_seats(line_up) for line_up in line_ups):
         raise ConfigError("search must be one, got none: there would be nothing to record")
     folder = Path(folder)
@@ -270,7 +270,7 @@ def _log(folder: Path, line: dict[str, Any]) -> None:
     lines = {}
     for text in path.read_bytes().splitlines() if path.exists() else []:
         with contextlib.suppress(ValueError, TypeError, KeyError):  # cut off, or not ours
-            one = json.loads(text)
+            one = parse_object(text)
             lines[int(one["first"])] = one
     lines[line["first"]] = line
     with atomic_write(path) as file:

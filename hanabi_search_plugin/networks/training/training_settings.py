@@ -11,9 +11,8 @@ from typing import Any, Literal, get_args
 
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.require import (
-    LARGEST,
     require_choice,
-    require_integer,
+    require_integers,
     require_positive,
     require_share,
 )
@@ -71,10 +70,7 @@ class Distillation:
     )
 
     def __post_init__(self) -> None:
-        for name in ("iterations", "games", "epochs", "batch"):
-            require_integer(name, getattr(self, name), 1, MOST)
-        require_integer("seed", self.seed, 0)
-        require_parts(self.parts)
+        _require_counts(self, ("iterations", "games", "epochs", "batch"))
         require_choice("architecture", self.architecture, get_args(Learner))
         for name in ("rate", "value_weight"):
             require_positive(name, getattr(self, name))
@@ -117,10 +113,9 @@ class Cloning:
     seed: int = setting(0, SEED)
 
     def __post_init__(self) -> None:
-        for name in ("rounds", "batch"):
-            require_integer(name, getattr(self, name), 1, MOST)
-        for name in ("games", "seed"):
-            require_integer(name, getattr(self, name), 0, LARGEST if name == "seed" else MOST)
+        require_integers(self, ("rounds", "batch"), 1, MOST)
+        require_integers(self, ("games",), 0, MOST)
+        require_integers(self, ("seed",), 0)
         for name in ("rate", "passes"):
             require_positive(name, getattr(self, name))
         require_choice("objective", self.objective, get_args(Objective))
@@ -186,10 +181,7 @@ class SelfPlay:
 
     def __post_init__(self) -> None:
         require_choice("architecture", self.architecture, get_args(Learner))
-        for name in ("iterations", "games", "moves", "epochs", "batch", "evaluate_every"):
-            require_integer(name, getattr(self, name), 1, MOST)
-        require_integer("seed", self.seed, 0)
-        require_parts(self.parts)
+        _require_counts(self, ("iterations", "games", "moves", "epochs", "batch", "evaluate_every"))
         if self.parts is not None and self.parts > self.games:
             raise ConfigError(f"parts must be at most the games, {self.games}, got {self.parts}")
         for name in ("rate", "clip", "value_weight", "sharpen"):
@@ -235,10 +227,7 @@ class CriticSettings:
     parts: int | None = setting(None, _PARTS)
 
     def __post_init__(self) -> None:
-        for name in ("iterations", "games", "epochs", "batch"):
-            require_integer(name, getattr(self, name), 1, MOST)
-        require_integer("seed", self.seed, 0)
-        require_parts(self.parts)
+        _require_counts(self, ("iterations", "games", "epochs", "batch"))
         require_positive("rate", self.rate)
         for name in ("trace", "noise"):
             require_share(name, getattr(self, name))
@@ -262,14 +251,13 @@ class BeliefSettings:
     parts: int | None = setting(None, _PARTS)
 
     def __post_init__(self) -> None:
-        for name in ("iterations", "games", "keep", "steps", "batch"):
-            require_integer(name, getattr(self, name), 1, MOST)
-        require_integer("seed", self.seed, 0)
-        require_parts(self.parts)
+        _require_counts(self, ("iterations", "games", "keep", "steps", "batch"))
         require_positive("rate", self.rate)
 
 
-def require_parts(parts: int | None) -> None:
-    """Raises ConfigError for what is no number of parts."""
-    if parts is not None:
-        require_integer("parts", parts, 1, MOST)
+def _require_counts(settings: Any, names: tuple[str, ...]) -> None:
+    """Raises ConfigError for bad numbers of what is counted, of parts, and for a bad seed."""
+    require_integers(settings, names, 1, MOST)
+    require_integers(settings, ("seed",), 0)
+    if settings.parts is not None:
+        require_integers(settings, ("parts",), 1, MOST)

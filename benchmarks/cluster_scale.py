@@ -225,6 +225,8 @@ def pairs(
     """SPARTA over SmartBot on 2 workers beside 2 threads: wall and processor time, in turn."""
     from hanabi_search_plugin.wrappers.ray import Ray
 
+    # Ray's workers yield to everything else on a machine; beside threads they must not.
+    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  # Ray's own spelling
     seats = (SmartBot(), upgrade(SmartBot(), GAME, Sparta(rollouts=rollouts)))
     rows = []
     with Ray("local", workers=2) as cluster:

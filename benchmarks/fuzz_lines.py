@@ -57,7 +57,7 @@ PATHS = (
     "out.json", "out", "out/a.json", "missing/a.json", ".", "", "-", "out.jsonl.gz", "loop",
     "folder", "[red]x[/].json", "\x1b[31m.json", "\udcff.json", "\u202e.json", "a b.json",
     "a" * 300, "file/inside", "text.txt", "{}.json", "%s", "~", "-x", "readonly/a.json", "dangling",
-    "nowhere/../x.json", "x" * 5000,
+    "nowhere/../x.json", "x" * 5000, "/dev/zero", "/dev/full", "/dev/null",
 )  # fmt: skip
 STDIN = (
     b"", b"\n\n\n", b"0\n" * 60, b"play 0\ndiscard 1\nhint 1 red\n?\nhelp\nundo\nwhy\n",

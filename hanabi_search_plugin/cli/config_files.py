@@ -21,6 +21,7 @@ from hanabi_search_plugin.cli.plain_text import require_plain
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.require import require_writable
+from hanabi_search_plugin.core.whole_files import read_whole
 
 COMMAND = "command"
 _USAGE_ERROR: Any = typer.BadParameter.__base__
@@ -32,8 +33,9 @@ def read(path: Path, context: typer.Context) -> dict[str, Any]:
     Raises ConfigError for what is no TOML, another command's file, an unknown key or a value of
     another type; OSError for a file that cannot be read.
     """
+    written = read_whole(path)
     try:
-        content = tomllib.loads(path.read_bytes().decode())
+        content = tomllib.loads(written.decode())
     except ValueError as error:
         raise ConfigError(f"{path}: expected TOML: {error}") from None
     except RecursionError:

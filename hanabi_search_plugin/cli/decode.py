@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from hanabi_search_plugin.cli.option_groups import Given
 from hanabi_search_plugin.core.array_files import MAGIC, read_npy
 from hanabi_search_plugin.core.errors import RecordError
 from hanabi_search_plugin.core.plain_json import parse_json
+from hanabi_search_plugin.core.whole_files import read_stream, read_whole
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 
@@ -78,8 +78,8 @@ def load_vectors(source: str) -> NDArray[Any]:
 
     Raises RecordError for what is neither, OSError for a file that cannot be read.
     """
-    raw = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
     name = "the standard input" if source == "-" else source
+    raw = read_stream(sys.stdin.buffer, name) if source == "-" else read_whole(source)
     try:
         vectors = read_npy(raw) if raw.startswith(MAGIC) else np.array(parse_json(raw))
     except (ValueError, OverflowError) as error:  # numpy's and json's

@@ -29,6 +29,7 @@ from hanabi_search_plugin.core.errors import ConfigError, RecordError, Unsupport
 from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.plain_json import parse_json, typed
 from hanabi_search_plugin.core.require import require_integer, unknown
+from hanabi_search_plugin.core.whole_files import read_whole
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.journal import difference
 from hanabi_search_plugin.evaluation.provenance import describe, versions
@@ -150,7 +151,7 @@ def _wanted(plan: Plan, only: str) -> set[str]:
 def _before(path: Path, effort: Effort) -> dict[str, dict[str, Any]]:
     """Rows and curves that an earlier command measured with the same effort, by label."""
     try:
-        content = parse_json(path.read_bytes()) if path.exists() else {}
+        content = parse_json(read_whole(path)) if path.exists() else {}
         typed("it", content, dict)
         if (content.get("games"), content.get("seed")) != (effort.games, effort.seed):
             return {}

@@ -12,6 +12,7 @@ import numpy as np
 
 from hanabi_search_plugin.core.errors import RecordError
 from hanabi_search_plugin.core.plain_json import parse_json, typed
+from hanabi_search_plugin.core.whole_files import read_whole
 from hanabi_search_plugin.evaluation.evaluate import RESULTS
 from hanabi_search_plugin.evaluation.journal import FORMAT, difference
 from hanabi_search_plugin.evaluation.match import read_result
@@ -87,7 +88,7 @@ def read_results(path: str | Path) -> list[ResultGames]:
 
     Raises RecordError for a file that is none, OSError for one that cannot be read.
     """
-    name, content = str(path), Path(path).read_bytes()
+    name, content = str(path), read_whole(path)
     try:
         first = parse_json(content.partition(b"\n")[0])
     except ValueError:

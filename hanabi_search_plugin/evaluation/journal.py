@@ -19,14 +19,17 @@ FORMAT = "hanabi-search-plugin evaluation 1"
 class Checkpoint(Closing):
     """Finished games by key, appended and flushed one by one.
 
-    Raises ConfigError where the file was begun with other parameters or another process writes it,
-    RecordError where it is damaged. A last line that was cut off while it was written is dropped.
+    Raises ConfigError for what is no file, where it was begun with other parameters or another
+    process writes it, RecordError where it is damaged. A last line that was cut off while it was
+    written is dropped.
     """
 
     def __init__(self, path: str | Path, parameters: dict[str, Any]) -> None:
         self._path = path = Path(path)
         header = {"format": FORMAT, "parameters": json.loads(json.dumps(parameters))}
         self.lines: list[dict[str, Any]] = []  # what earlier runs finished
+        if path.exists() and not path.is_file():
+            raise ConfigError(f"resume must name a file, got a folder, a pipe or a device: {path}")
         self._file = path.open("ab")
         try:
             lock_file(self._file, path)

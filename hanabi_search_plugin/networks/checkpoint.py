@@ -18,6 +18,7 @@ from safetensors.torch import save
 from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.errors import CheckpointError, HanabiSearchError
 from hanabi_search_plugin.core.plain_json import parse_json
+from hanabi_search_plugin.core.whole_files import read_whole
 from hanabi_search_plugin.evaluation.tensor_files import read_tensors
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.networks.architectures import ARCHITECTURES, name_of
@@ -155,7 +156,7 @@ def write_file(
 def read_file(path: str | Path, form: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Tensors and description of a file that was written as ``form``; raises CheckpointError."""
     try:
-        arrays, metadata = read_tensors(Path(path).read_bytes())
+        arrays, metadata = read_tensors(read_whole(path))
         about = parse_json(metadata.get("about", "null"))
     except ValueError as error:
         raise CheckpointError(f"{path}: expected a safetensors file: {first_line(error)}") from None

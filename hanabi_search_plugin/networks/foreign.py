@@ -26,6 +26,7 @@ import torch
 from torch import nn
 
 from hanabi_search_plugin.core.errors import CheckpointError
+from hanabi_search_plugin.core.whole_files import read_whole
 from hanabi_search_plugin.evaluation.tensor_files import read_tensors
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.encoding import sections
@@ -142,7 +143,7 @@ def _read(path: str | Path) -> dict[str, Tensor]:
         start = file.read(9)
     try:
         if start[8:] == b"{":
-            arrays, _ = read_tensors(Path(path).read_bytes())
+            arrays, _ = read_tensors(read_whole(path))
             return {name: torch.from_numpy(array) for name, array in arrays.items()}
         loaded = torch.load(path, map_location="cpu", weights_only=True)
     except OSError:

@@ -94,6 +94,22 @@ def test_a_device_that_is_full_is_named(tmp_path: Path) -> None:
     assert said == "/dev/full: No space left on device"
 
 
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("evaluate --config /dev/zero", "/dev/zero: expected at most 64 MiB"),
+        ("decode /dev/zero", "/dev/zero: expected at most 64 MiB"),
+        ("compare /dev/zero /dev/zero", "/dev/zero: expected at most 64 MiB"),
+        ("replay /dev/zero", "/dev/zero:1: expected lines of at most"),
+        ("view /dev/zero --out x.html", "/dev/zero:1: expected lines of at most"),
+        ("evaluate --resume /dev/full", "resume must name a file, got a folder, a pipe or"),
+        ("evaluate --policy network:file=/dev/zero", "file must be that of a network"),
+    ],
+)
+def test_a_device_that_never_ends_is_refused(tmp_path: Path, line: str, says: str) -> None:
+    assert refused(run(line, tmp_path)).startswith(says)
+
+
 def test_a_trace_is_gone_on_with_after_the_games_of_the_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

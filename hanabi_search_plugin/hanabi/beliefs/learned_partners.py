@@ -32,6 +32,7 @@ from hanabi_search_plugin.core.plain_json import parse_json, typed
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_positive_or_0
+from hanabi_search_plugin.core.whole_files import read_whole
 from hanabi_search_plugin.hanabi.bots.compiled import is_compiled
 from hanabi_search_plugin.hanabi.bots.evalfn import ValueNetwork, move_features
 from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
@@ -96,7 +97,7 @@ def named_recogniser(name: str, partners: Sequence[str]) -> Recogniser:
     if name == "learned":
         found = shipped_recogniser()
     elif name.endswith(".safetensors"):
-        found = Recogniser.from_bytes(Path(name).read_bytes(), name)
+        found = Recogniser.from_bytes(read_whole(name), name)
     else:
         raise ConfigError(f"likelihoods must be exact, learned or a file, got {name!r}")
     if found.partners != tuple(partners):

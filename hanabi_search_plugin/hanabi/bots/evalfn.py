@@ -23,6 +23,7 @@ from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray, View
 from hanabi_search_plugin.core.policy import EstimatingGuide, Memory
 from hanabi_search_plugin.core.require import unknown
+from hanabi_search_plugin.core.whole_files import read_whole
 from hanabi_search_plugin.evaluation.tensor_files import read_tensors
 from hanabi_search_plugin.hanabi.bots import action_rules as ops
 from hanabi_search_plugin.hanabi.bots import features, value_kernels
@@ -137,7 +138,7 @@ class ValueNetwork:
     @classmethod
     def load(cls, path: str | Path) -> ValueNetwork:
         """From a file of safetensors. Raises RecordError where it is none, or no network."""
-        return cls.from_bytes(Path(path).read_bytes(), str(path))
+        return cls.from_bytes(read_whole(path), str(path))
 
     @classmethod
     def from_bytes(cls, content: bytes, name: str) -> ValueNetwork:

@@ -23,6 +23,7 @@ from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.files.any_games import read_any_games
 from hanabi_search_plugin.hanabi.files.records import RecordedGame
 from hanabi_search_plugin.hanabi.files.searched_games import read_about, read_searched
+from hanabi_search_plugin.hanabi.files.text_lines import LONGEST, text_lines
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +101,7 @@ def _is_trace(path: Path) -> bool:
         return False
     with path.open("rb") as lines:
         try:
-            fields = parse_object(lines.readline())
+            fields = parse_object(lines.readline(LONGEST))
         except ValueError:
             return False
     return "blueprint_action" in fields and "deck" not in fields
@@ -109,15 +110,14 @@ def _is_trace(path: Path) -> bool:
 def _decisions(path: Path, record: RecordedGame) -> dict[int, SearchedTurn]:
     """The decisions of one game of a file that ``evaluate --trace`` wrote."""
     found: dict[int, SearchedTurn] = {}
-    with path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                fields = parse_object(line)
-                if typed("game", fields.get("game"), int) == record.game:
-                    turn, move = _decision(fields, record)
-                    found[turn] = move
-            except ValueError as error:
-                raise RecordError(f"{path}:{number}: {error}") from None
+    for number, line in text_lines(path):
+        try:
+            fields = parse_object(line)
+            if typed("game", fields.get("game"), int) == record.game:
+                turn, move = _decision(fields, record)
+                found[turn] = move
+        except ValueError as error:
+            raise RecordError(f"{path}:{number}: {error}") from None
     return found
 
 

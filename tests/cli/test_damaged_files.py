@@ -271,7 +271,7 @@ def test_networks(trained: Path, tmp_path: Path, says: str) -> None:
 
 STATES: dict[str, Callable[[bytes], bytes]] = {
     "its numbers are not those that were written": lambda content: content[:-1] + b"\x01",
-    "done must be an integer, got '2'": lambda content: _about(content, done="2"),
+    'done must be an integer, got "2"': lambda content: _about(content, done="2"),
     "done must be from 0 to 2": lambda content: _about(content, done=9),
     "seconds must be a finite number": lambda content: _about(content, seconds=[]),
     "parts must be a list of texts": lambda content: _about(content, parts=3),

@@ -66,6 +66,7 @@ class Bench:
         fuzz_samples.make_samples(self.samples)
         self.known = fuzz_lines.commands()
         self.report = Report(seed)
+        _start_no_cluster()
         fuzz_child.freeze()
 
     def run(self, number: int) -> tuple[fuzz_lines.Case, fuzz_child.Verdict]:
@@ -88,6 +89,19 @@ class Bench:
         report.memory = max(report.memory, verdict.memory)
         if verdict.failure is not None:
             report.failures.setdefault(_alike(verdict.failure), []).append(number)
+
+
+def _start_no_cluster() -> None:
+    """``--cluster`` is read and checked, and then nothing answers: a cluster outlives a case."""
+    try:
+        import ray
+    except ImportError:
+        return
+
+    def init(**options: Any) -> None:
+        raise ConnectionError("no cluster is started here")
+
+    ray.init = init
 
 
 def _alike(failure: str) -> str:

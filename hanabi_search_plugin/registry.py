@@ -7,6 +7,7 @@ A name may carry options: ``risky:threshold=0.6:strict`` is ``risky`` with a thr
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -91,7 +92,7 @@ def networks() -> tuple[Entry, ...]:
     return (*shipped, own)
 
 
-def load_policy(name: str, game: Game | None = None) -> Policy:
+def load_policy(name: str | os.PathLike[str], game: Game | None = None) -> Policy:
     """The policy of that name, with its options, for a game (default: 2-player Hanabi).
 
     Names are those of ``policies()``, ``networks()`` and plugins, ``uniform`` for ``random``,
@@ -101,6 +102,9 @@ def load_policy(name: str, game: Game | None = None) -> Policy:
     """
     game = _named(_HANABI_GAME)() if game is None else game
     require_game(game)
+    if not isinstance(name, str | os.PathLike):
+        raise ConfigError(f"policy must be a name or a network's file, got {name!r}")
+    name = os.fspath(name)
     head, *words = name.split(":")
     known = _entries | {entry.name: entry for entry in networks()}
     plugin = plugins.find("policy", head, known)

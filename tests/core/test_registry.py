@@ -202,3 +202,11 @@ def test_a_network_without_a_file_says_how_to_give_one() -> None:
     pytest.importorskip("torch")
     with pytest.raises(ConfigError, match=r"network needs a file: network:file=PATH"):
         load_policy("network")
+
+
+@pytest.mark.parametrize("wrong", [1, None, b"smartbot"])
+def test_a_name_is_a_text_or_a_path(wrong: Any) -> None:
+    with pytest.raises(ConfigError, match="policy must be a name or a network's file, got"):
+        load_policy(wrong)
+    with pytest.raises(ConfigError, match=r"got nowhere\.safetensors, which is no file"):
+        load_policy(Path("nowhere.safetensors"))

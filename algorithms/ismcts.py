@@ -31,6 +31,7 @@ from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.capabilities import Redeterminizes
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import Game, View, Worlds
+from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective, worth
 from hanabi_search_plugin.core.policy import (
     EstimatingGuide,
     Guide,
@@ -104,6 +105,7 @@ class TreeSearch(WrapsBelief):
         "rollouts", "What values a leaf of a tree: rollouts, or the guide's estimates."
     )
     evidence: bool = setting(False, "Take the others' moves as evidence of what they see.")
+    objective: Objective = setting("score", OBJECTIVE)
     by_convention: bool = setting(
         False,
         "Draw what is hidden by the guide's convention, too, not by what has been shown alone.",
@@ -117,6 +119,7 @@ class TreeSearch(WrapsBelief):
         if self.iterations is None and self.seconds is None:
             raise ConfigError("a decision must end by iterations or seconds, got neither")
         require_positive_or_0("exploration", self.exploration)
+        require_objective(self.objective, cut=not self._rolls_out)
         for name, kind in (("nodes", Nodes), ("final", Final), ("leaves", Leaves)):
             require_choice(name, getattr(self, name), get_args(kind))
         if self.guide is not None and not isinstance(self.guide, Guide):
@@ -226,7 +229,7 @@ class TreeSearch(WrapsBelief):
     def _grown_by_game(self, belief: Belief) -> GrownTree | None:
         """The game's compiled tree for this search, if it has one: the same tree in less time."""
         game = belief.game
-        if not isinstance(game, GrowsTrees) or self.nodes != "moves":
+        if not isinstance(game, GrowsTrees) or self.nodes != "moves" or self.objective != "score":
             return None
         settings = TreeSettings(
             redeterminize=self.redeterminizes,
@@ -284,7 +287,8 @@ class TreeSearch(WrapsBelief):
                 guide_memory = self.guide.observe(worlds.view(belief.seat), seen, guide_memory)
             places = tree.after(places, event, worlds)
         if self._rolls_out or worlds.terminal[0]:
-            returns = play_out(worlds, belief.blueprint, memories, rng)[0]
+            played = play_out(worlds, belief.blueprint, memories, rng)[0]
+            returns = worth(self.objective, played, game)
         else:
             returns = np.full(game.num_players, path[-1][0].mean)
         for move, player in path:

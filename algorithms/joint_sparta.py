@@ -25,6 +25,7 @@ from hanabi_search_plugin.beliefs.exact import public_belief
 from hanabi_search_plugin.core.agent import SearchAgent, TeamSearch
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import Event, Game, IntArray, View
+from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective
 from hanabi_search_plugin.core.policy import Blueprint, Memory, moves_of
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.reprs import agent_repr, settings_repr
@@ -58,6 +59,7 @@ class JointSparta(TeamSearch):
         "Worlds between two looks at which moves are behind; a quarter of those before, if more.",
     )
     seed: int = setting(0, "What the players have agreed on.")
+    objective: Objective = setting("score", OBJECTIVE)
     threads: int = setting(1, THREADS)
 
     def __post_init__(self) -> None:
@@ -65,6 +67,7 @@ class JointSparta(TeamSearch):
         require_integers(self, ("rollouts", "min_rollouts", "round_size", "threads"), 1)
         for name in ("threshold", "deviations"):
             require_positive_or_0(name, getattr(self, name))
+        require_objective(self.objective)
 
     def __repr__(self) -> str:
         return settings_repr(self, "rollouts")
@@ -90,6 +93,7 @@ class JointSparta(TeamSearch):
             deviations=self.deviations,
             min_rollouts=self.min_rollouts,
             round_size=self.round_size,
+            objective=self.objective,
             threads=self.threads,
         )
 

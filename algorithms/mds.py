@@ -28,6 +28,7 @@ from hanabi_search_plugin.core.agent import CutsRollouts, SmallSteps
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError
 from hanabi_search_plugin.core.game import FloatArray, IntArray
+from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective, worth
 from hanabi_search_plugin.core.policy import Policy, chances_of
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_integers, require_positive_or_0, require_share
@@ -78,12 +79,14 @@ class Mds(CutsRollouts, SmallSteps):
         None,
         "Moves of a rollout before the blueprint's values stand for the rest; None: to the end.",
     )
+    objective: Objective = setting("score", OBJECTIVE)
     threads: int = setting(1, THREADS)
 
     def __post_init__(self) -> None:
         require_integers(self, ("rollouts", "round_size", "threads"), 1)
         if self.depth is not None:
             require_integers(self, ("depth",), 1)
+        require_objective(self.objective, cut=self.depth is not None)
         if not self.eta >= 0:
             raise ConfigError(f"eta must be a number of at least 0, or inf, got {self.eta!r}")
         for name in ("kl", "magnet"):
@@ -158,7 +161,7 @@ class Mds(CutsRollouts, SmallSteps):
             values = action_values(worlds, actions, belief.blueprint, memories, belief.seat,
                 Streams.spawn(rng, n), depth=self.depth, threads=self.threads,
             )  # fmt: skip
-            tally.add(np.arange(len(actions)), values)
+            tally.add(np.arange(len(actions)), worth(self.objective, values, belief.game))
             left -= n
 
     def step(self, prior: FloatArray, values: FloatArray) -> FloatArray:

@@ -17,6 +17,7 @@ from hanabi_search_plugin.algorithms.ismcts import TreeSearch, span
 from hanabi_search_plugin.algorithms.search_tree import Tree
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.game import Game, Worlds
+from hanabi_search_plugin.core.objective import worth
 from hanabi_search_plugin.core.policy import Memory
 from hanabi_search_plugin.core.rollout import choose, observe_all, play_out
 from hanabi_search_plugin.core.settings import setting
@@ -83,7 +84,8 @@ class Predictor(TreeSearch):
                     worlds.view(seat), event.seen_by(seat, game), guide_memory
                 )
         if self._rolls_out or worlds.terminal[0]:
-            value = float(play_out(worlds, belief.blueprint, memories, rng)[0, seat])
+            played = play_out(worlds, belief.blueprint, memories, rng)[0]
+            value = float(worth(self.objective, played, game)[seat])
         else:
             value = path[-1].mean
         for passed in path:

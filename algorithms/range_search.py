@@ -20,6 +20,7 @@ import numpy as np
 
 from hanabi_search_plugin.algorithms import sums
 from hanabi_search_plugin.core.game import SKIP, BoolArray, FloatArray, IntArray
+from hanabi_search_plugin.core.objective import Objective, worth
 from hanabi_search_plugin.core.policy import moves_of
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.rollout import action_values
@@ -95,6 +96,7 @@ class RangeSearch:
     deviations: float
     min_rollouts: int
     round_size: int
+    objective: Objective
     threads: int
 
     def search(
@@ -211,7 +213,7 @@ class RangeSearch:
             worlds, np.repeat(actions, n, axis=0).T, public.blueprint, memories, player,
             Streams(np.tile(part.policies.state[:n], len(rows))), threads=self.threads,
         )  # fmt: skip
-        values = values.reshape(len(moves), len(rows), n)
+        values = worth(self.objective, values, public.game).reshape(len(moves), len(rows), n)
         at_base = np.searchsorted(moves, base[~known])
         state.returns[rows[~known], worlds_at] = values[at_base, each[~known]]
         row, move = np.nonzero(needed[:, moves])

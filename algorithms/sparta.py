@@ -20,6 +20,7 @@ from hanabi_search_plugin.core.agent import CutsRollouts
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import TooFewWorldsError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
+from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective, worth
 from hanabi_search_plugin.core.policy import moves_of, preferences_of
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import (
@@ -57,10 +58,11 @@ class Sparta(CutsRollouts):
     search after the round in which they are used up; decisions then depend on the machine's speed.
     Without ``seconds`` the same ``rng`` gives the same decision for any number of ``threads``.
 
-    ``depth`` cuts rollouts short, as in LBS: the blueprint's values (``policy.Value``) estimate the
-    rest. ``candidates`` limits the moves tried to those that the blueprint prefers
-    (``Policy.preferences``), its own move among them. If the belief finds fewer worlds than a round
-    needs, the blueprint's move is played for the reason "belief_too_small".
+    ``objective`` is what a move is to gain (``core.objective``): the ``threshold`` and all figures
+    of the result are in its units. ``depth`` cuts rollouts short, as in LBS: the blueprint's values
+    (``policy.Value``) estimate the rest. ``candidates`` limits the moves tried to those that the
+    blueprint prefers (``Policy.preferences``), its own move among them. If the belief finds fewer
+    worlds than a round needs, the blueprint's move is played for the reason "belief_too_small".
 
     Raises ConfigError for settings out of range.
     """
@@ -87,6 +89,7 @@ class Sparta(CutsRollouts):
     candidates: int | None = setting(
         None, "Try only so many moves, those that the blueprint likes best; None: all."
     )
+    objective: Objective = setting("score", OBJECTIVE)
     threads: int = setting(1, THREADS)
 
     def __post_init__(self) -> None:
@@ -100,6 +103,7 @@ class Sparta(CutsRollouts):
         if self.seconds is not None:
             require_positive("seconds", self.seconds)
         require_choice("pruning", self.pruning, get_args(Pruning))
+        require_objective(self.objective, cut=self.depth is not None)
 
     def __repr__(self) -> str:
         return settings_repr(self, "rollouts")
@@ -135,7 +139,7 @@ class Sparta(CutsRollouts):
             values = action_values(worlds, actions[alive], belief.blueprint, memories, belief.seat,
                 Streams.spawn(rng, n), depth=self.depth, threads=self.threads,
             )  # fmt: skip
-            tally.add(np.flatnonzero(alive), values)
+            tally.add(np.flatnonzero(alive), worth(self.objective, values, belief.game))
             alive &= ~self._behind(tally, alive, base)
             if alive.sum() == 1:
                 break

@@ -26,11 +26,11 @@ def clone(
     from hanabi_search_plugin.networks.training.clone_training import CloneRun
     from hanabi_search_plugin.registry import load_policy
 
-    run = training_runs.to_the_end(
-        console, lambda: CloneRun(settings, out, device=device), settings.rounds, _line
-    )
-    game = HanabiGame(run.about.config)
-    with cluster.executor(1) as executor:
+    with cluster.executor(1) as executor:  # whose errors come before the training
+        run = training_runs.to_the_end(
+            console, lambda: CloneRun(settings, out, device=device), settings.rounds, _line
+        )
+        game = HanabiGame(run.about.config)
         training_runs.show_games(
             console, game, run.network, games=evaluation_games, seed=settings.seed, out=out,
             device=device, executor=executor, baseline=load_policy(run.about.policy, game),

@@ -20,9 +20,16 @@ def read_whole(path: str | Path) -> bytes:
 
 def read_stream(stream: IO[bytes], name: str) -> bytes:
     """All bytes of an open file. Raises RecordError for a pipe or device with over ``ENDLESS``."""
-    if stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+    if _is_file(stream):
         return stream.read()
     content = stream.read(ENDLESS + 1)
     if len(content) > ENDLESS:
         raise RecordError(f"{name}: expected at most {ENDLESS >> 20} MiB from a pipe or a device")
     return content
+
+
+def _is_file(stream: IO[bytes]) -> bool:
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except OSError:  # a stream of Python's own
+        return False

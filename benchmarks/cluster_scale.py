@@ -226,7 +226,7 @@ def pairs(
     from hanabi_search_plugin.wrappers.ray import Ray
 
     # Ray's workers yield to everything else on a machine; beside threads they must not.
-    os.environ["RAY_worker_niceness"] = "0"  # noqa: SIM112  # Ray's own spelling
+    os.environ["RAY_worker_niceness"] = str(os.nice(0))  # noqa: SIM112  # Ray's own spelling
     seats = (SmartBot(), upgrade(SmartBot(), GAME, Sparta(rollouts=rollouts)))
     rows = []
     with Ray("local", workers=2) as cluster:

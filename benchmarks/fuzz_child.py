@@ -221,7 +221,9 @@ def _wait(child: int, stack: Path, began: float) -> tuple[int, Any, str, str]:
 
 
 def _stack(child: int, file: Path) -> str:
-    """Where the child is, innermost first."""
+    """Where the child is, innermost first; nothing where it has not begun."""
+    if not file.exists():
+        return ""
     before = file.stat().st_size
     with contextlib.suppress(ProcessLookupError):
         os.kill(child, signal.SIGUSR1)

@@ -19,7 +19,7 @@ from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.layout import HANDS
 from hanabi_search_plugin.networks.architectures import make_network
 from hanabi_search_plugin.networks.encodings import card_beliefs, status
-from hanabi_search_plugin.networks.encodings.belief_kernels import AGE, EVER, SINCE, UNITS
+from hanabi_search_plugin.networks.encodings.belief_parts import AGE, EVER, SINCE, UNITS
 from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.tensors.simulator import EngineGames
 from hanabi_search_plugin.networks.training.distillation import distill

@@ -13,7 +13,7 @@ from hanabi_search_plugin import HanabiConfig
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.engine.layout import LAST_PLAYER
 from hanabi_search_plugin.networks.encodings import card_beliefs, status
-from hanabi_search_plugin.networks.encodings.belief_kernels import UNITS
+from hanabi_search_plugin.networks.encodings.belief_parts import UNITS
 from hanabi_search_plugin.networks.nets import public_belief_on_cpu
 from hanabi_search_plugin.networks.row_layers import linear, packed, padded
 from tests.helpers.hanabi_play import random_legal

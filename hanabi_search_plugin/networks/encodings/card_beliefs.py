@@ -18,7 +18,7 @@ import torch
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.layout import DECK_NEXT, LAST_ACTION, LAST_PLAYER
 from hanabi_search_plugin.networks.encodings import status
-from hanabi_search_plugin.networks.encodings.belief_kernels import (
+from hanabi_search_plugin.networks.encodings.belief_parts import (
     COUNTS,
     HIGHEST,
     LONGEST,

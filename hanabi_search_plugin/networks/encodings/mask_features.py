@@ -142,22 +142,27 @@ def put_counts(out: Any, at: int, size: int, a: int, b: int, c: int, every: int)
 
 
 @inline
+def put_margins_of(out: Any, first: int, to: int, slots: int, each: int) -> None:
+    """Numbers at ``first`` of each slot, less the best of the other slots, to ``to``."""
+    best, second, where = np.float32(-1.0), np.float32(-1.0), 0
+    for i in range(slots):
+        x = out[first + i * each]
+        if x > best:
+            best, second, where = x, best, i
+        elif x > second:
+            second = x
+    for i in range(slots):
+        rival = np.float32(0.0)
+        if slots > 1:
+            rival = second if i == where else best
+        out[to + i * each] = out[first + i * each] - rival
+
+
+@inline
 def put_margins(out: Any, at: int, slots: int, each: int) -> None:
     """After each slot's summary: its shares less the best of the other slots of the hand."""
     for s in range(3):
-        first = at + 2 + s
-        best, second, where = np.float32(-1.0), np.float32(-1.0), 0
-        for i in range(slots):
-            x = out[first + i * each]
-            if x > best:
-                best, second, where = x, best, i
-            elif x > second:
-                second = x
-        for i in range(slots):
-            rival = np.float32(0.0)
-            if slots > 1:
-                rival = second if i == where else best
-            out[at + TOLD + s + i * each] = out[first + i * each] - rival
+        put_margins_of(out, at + 2 + s, at + TOLD + s, slots, each)
 
 
 @inline

@@ -20,7 +20,7 @@ from torch.nn.functional import one_hot
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.layout import LAST_PLAYER, NO_CARD, TURN
 from hanabi_search_plugin.networks.encodings import card_beliefs, seat_table, status
-from hanabi_search_plugin.networks.encodings.belief_kernels import EVER, WORTHS
+from hanabi_search_plugin.networks.encodings.belief_parts import EVER, WORTHS
 from hanabi_search_plugin.networks.encodings.card_beliefs import CardMemory
 from hanabi_search_plugin.networks.encodings.status import STATUSES, PublicTable
 from hanabi_search_plugin.networks.encodings.status_encoding import Status

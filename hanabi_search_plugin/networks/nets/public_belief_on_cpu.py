@@ -18,7 +18,14 @@ from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.layout import dims_of
 from hanabi_search_plugin.networks.encodings import belief_kernels as kernels
 from hanabi_search_plugin.networks.encodings import card_beliefs, status
-from hanabi_search_plugin.networks.encodings.belief_kernels import HIGHEST, LONGEST, LOWEST, UNITS
+from hanabi_search_plugin.networks.encodings.belief_parts import (
+    HIGHEST,
+    LONGEST,
+    LOWEST,
+    RECEIVED,
+    SHOWN,
+    UNITS,
+)
 from hanabi_search_plugin.networks.encodings.card_beliefs import RECENCY, YOUTH
 from hanabi_search_plugin.networks.modules import Network, Output
 from hanabi_search_plugin.networks.row_layers import linear, packed, padded
@@ -245,7 +252,7 @@ class _Look:
         around = _around(weights, linear(change, weights.told[t], *starts, relu=True))
         said = _said(weights, slots.reshape(m * size, each), around, weights.cell_places[t])
         after = _floats(m, size, status.identities(config))
-        shown = _floats(m, size * kernels.SHOWN + 2)
+        shown = _floats(m, size * SHOWN + 2)
         kernels.hint_features(
             self.dims, self.public, self.seats, hints, t, self.before, self.log_weight, self.free,
             self.identities, said.reshape(m, size, -1), after, shown,
@@ -260,7 +267,7 @@ def _decide(look: _Look, private: Any, which: IntArray, shared: bool) -> Output:
     players, size, kinds = config.players - 1, config.hand_size, config.colors + config.ranks
     own = _floats(n, size * network.own_size)
     others = _floats(n, players * size * (network.other_size - network.cell.slot_size))
-    received = _floats(n, players, size * kernels.RECEIVED)
+    received = _floats(n, players, size * RECEIVED)
     touches = np.empty((n, players, kinds), dtype=np.int64)
     heights = np.linspace(0.2, 1, config.ranks).astype(np.float32)
     kernels.private_features(

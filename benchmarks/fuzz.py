@@ -1,7 +1,7 @@
 """Fuzz the command line: generated lines for every command, and damaged files of every kind.
 
     python -m benchmarks.fuzz --minutes 10            # until the time is over
-    python -m benchmarks.fuzz --cases 10000           # so many, whatever they take
+    python -m benchmarks.fuzz --cases 10000 --jobs 4  # so many, four at a time
     python -m benchmarks.fuzz --seed 1 --case 123     # one again, with all it says
 
 A case is a command line with its files. It runs in a forked child of this process, in a folder of
@@ -15,11 +15,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,6 +58,16 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         return vars(self) | {"failed": self.failed}
 
+    def add(self, other: dict[str, Any]) -> None:
+        """Take in the ``to_dict`` of a report of other cases, made at the same time."""
+        self.cases += other["cases"]
+        for name in ("kinds", "commands", "files"):
+            getattr(self, name).update(other[name])
+        for name in ("seconds", "slowest", "memory"):
+            setattr(self, name, max(getattr(self, name), other[name]))
+        for failure, numbers in other["failures"].items():
+            self.failures[failure] = sorted([*self.failures.get(failure, ()), *numbers])
+
 
 class Bench:
     """Runs cases of a seed in ``folder``."""
@@ -76,6 +89,20 @@ class Bench:
         work = fuzz_child.prepare(folder, self.samples, case, rng)
         return case, fuzz_child.run(folder, work, case)
 
+    def run_all(self, numbers: Iterable[int], seconds: float) -> None:
+        """These cases, until the time is over."""
+        began = time.monotonic()
+        for number in numbers:
+            if time.monotonic() - began > seconds:
+                break
+            case, verdict = self.run(number)
+            self.note(number, case, verdict)
+            if self.report.cases % 500 == 0:
+                print(f"{self.report.cases:,} cases, {self.report.failed:,} failed", flush=True)
+            if verdict.failure is not None:
+                print(f"{number}: {_shown(case.words)}\n    {verdict.failure}", flush=True)
+        self.report.seconds = round(time.monotonic() - began, 1)
+
     def note(self, number: int, case: fuzz_lines.Case, verdict: fuzz_child.Verdict) -> None:
         report = self.report
         report.cases += 1
@@ -89,6 +116,30 @@ class Bench:
         report.memory = max(report.memory, verdict.memory)
         if verdict.failure is not None:
             report.failures.setdefault(_alike(verdict.failure), []).append(number)
+
+
+def _side_by_side(bench: Bench, most: int, seconds: float, jobs: int) -> None:
+    """The first ``most`` cases by ``jobs`` forks of this process, since a case mostly waits."""
+    children = []
+    for job in range(jobs):
+        report = bench.folder / f"report-{job}.json"
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                bench.folder = bench.folder / f"job-{job}"
+                bench.folder.mkdir()
+                bench.run_all(range(job, most, jobs), seconds)
+                report.write_text(json.dumps(bench.report.to_dict()))
+                code = 0
+            except BaseException:
+                traceback.print_exc()
+            os._exit(code)
+        children.append((child, report))
+    for child, report in children:
+        if os.waitpid(child, 0)[1]:
+            sys.exit("a job of the bench has failed")
+        bench.report.add(json.loads(report.read_text()))
 
 
 def _start_no_cluster() -> None:
@@ -117,6 +168,7 @@ def main() -> None:
     parser.add_argument("--cases", type=int, help="run so many; default: 1,000")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--case", type=int, help="run this one and show what it says")
+    parser.add_argument("--jobs", type=int, default=1, help="cases at a time")
     parser.add_argument("--json", type=Path, help="write the report")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="fuzz-") as name:
@@ -124,17 +176,11 @@ def main() -> None:
         if given.case is not None:
             sys.exit(_show(bench, given.case))
         most = given.cases or (10**9 if given.minutes else 1000)
-        began = time.monotonic()
-        for number in range(most):
-            if given.minutes and time.monotonic() - began > 60 * given.minutes:
-                break
-            case, verdict = bench.run(number)
-            bench.note(number, case, verdict)
-            if number % 500 == 499:
-                print(f"{number + 1:,} cases, {bench.report.failed:,} failed", flush=True)
-            if verdict.failure is not None:
-                print(f"{number}: {_shown(case.words)}\n    {verdict.failure}", flush=True)
-        bench.report.seconds = round(time.monotonic() - began, 1)
+        seconds = 60 * given.minutes if given.minutes else math.inf
+        if given.jobs == 1:
+            bench.run_all(range(most), seconds)
+        else:
+            _side_by_side(bench, most, seconds, given.jobs)
     _print(bench.report)
     if given.json is not None:
         given.json.write_text(json.dumps(bench.report.to_dict(), indent=1) + "\n")

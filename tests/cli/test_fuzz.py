@@ -24,7 +24,18 @@ CASES = 300
 def test_a_slice_of_cases(tmp_path: Path) -> None:
     """The first cases of seed 0; the others are run by hand (docs/reliability.md)."""
     report = tmp_path / "report.json"
-    line = ["-m", "benchmarks.fuzz", "--seed", "0", "--cases", str(CASES), "--json", str(report)]
+    line = [
+        "-m",
+        "benchmarks.fuzz",
+        "--seed",
+        "0",
+        "--cases",
+        str(CASES),
+        "--jobs",
+        "2",
+        "--json",
+        str(report),
+    ]
     bench = subprocess.run(
         [sys.executable, *line],
         cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True,

@@ -33,7 +33,7 @@ from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.playing import play_game
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.layout import DECK_NEXT
-from hanabi_search_plugin.testing import check_game
+from hanabi_search_plugin.testing import check_game, check_search
 from hanabi_search_plugin.testing.search_checks import Ladder
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 from tests.helpers.ecosystems import by_play_game
@@ -449,6 +449,10 @@ def test_solve_takes_the_plain_way_for_policies_in_python() -> None:
     found = solve(*support_of(belief), belief.blueprint, belief.seat, MUCH, base=base_of(belief))
     assert found.values is not None
     assert (found.values == plain(belief).values).all()
+
+
+def test_the_contract_of_searches_is_kept() -> None:
+    check_search(ONE_COLOR, Sparta(rollouts=40, endgame=2_000), policy="smartbot")
 
 
 @pytest.mark.parametrize("budget", [0, -1, 2.5])

@@ -57,7 +57,8 @@ from hanabi_search_plugin.jit import inline, kernel
 
 COMPILES = "exact endgames"
 
-ROOM = 2048  # rows beyond the budget: all moves and draws of one row, before they are counted
+ROOM = 1 << 18  # rows of one line of play at most, some 120 MB of which few are ever touched
+MARGIN = 2048  # rows left free for all moves and draws of one row
 SLACK = 16  # times the budget that is tried by an estimate: much can be left out
 NEAR = 1e-12  # bounds that differ by less are equal
 OVER = -1  # the budget was too small
@@ -110,7 +111,8 @@ def solve(
     if _estimate(worlds, len(legal)) > SLACK * budget:
         return Solution(None, 0)
     packed = pack_memories(tuple(minds))
-    n, room = len(worlds), len(worlds) + budget + ROOM
+    n = len(worlds)
+    room = n + min(budget, ROOM) + MARGIN
     rows = np.empty((room, worlds.rows.shape[1]), dtype=np.int32)
     rows[:n] = worlds.rows
     mind = np.empty((room, *packed.shape[1:]), dtype=np.int32)
@@ -326,10 +328,11 @@ def solve_rows(
     ``rows`` int32 [R, W], ``minds`` int32 [R, P, words] and ``weights`` [R] are room for the rest;
     so are ``keys`` uint64 [R], ``bounds`` [R], ``order`` int64 [R], ``frames`` int64 [D, FRAME] and
     ``numbers`` [D, NUMBERS]. Returns the states that moves led to, OVER if they are more than
-    ``budget``.
+    ``budget`` or need more room.
     """
     p, actions = players(dims), num_actions(dims)
     nothing = np.zeros(1, np.uint64)  # a stream that is not drawn from
+    limit = len(rows) - MARGIN
     states = depth = 0
     cut = 1 if every else 0  # the depth from which on moves may be left out
     for i in range(count):
@@ -422,9 +425,9 @@ def solve_rows(
                     states += used - before
                     row[TURN] = -1  # it goes on in these
                     k += 1
-                if states > budget:
+                if states > budget or used > limit:
                     return OVER
-            if states > budget:
+            if states > budget or used > limit:
                 return OVER
         frame[USED] = used
         frame[MOVE] = move

@@ -34,20 +34,25 @@ from hanabi_search_plugin.core.game import (
 from hanabi_search_plugin.core.policy import Blueprint, Memory, chances_of, join, observed, take
 from hanabi_search_plugin.core.solving import Solution, SolvesEndgames
 
+SLACK = 16  # times the budget that is tried by a game's estimate: much can be left out
+
 
 def exact_values(belief: Belief, budget: int, *, base: int, every: bool = False) -> Solution | None:
     """The exact return of each legal move of ``belief.seat``, which is to move; see ``solve``.
 
     None where nothing was tried: the belief does not list its worlds or is not exact, the game does
-    not list its chance (``Branches``), or a first move in every world alone would cost more than
-    ``budget`` states.
+    not list its chance (``Branches``), or it would seem to take more than ``budget`` states: by a
+    first move in every world alone, and by the game's own estimate where it ``SolvesEndgames``.
 
     Raises UnsupportedError where another seat's policy is stochastic and gives no probabilities.
     """
     game, moves = belief.game, int(belief.view.legal[0].sum())
     if not (isinstance(belief, ExplicitBelief) and belief.exact and isinstance(game, Branches)):
         return None
-    if belief.size * moves > budget:
+    likely = 0.0
+    if isinstance(game, SolvesEndgames):
+        likely = game.likely_states(belief.view, belief.size)
+    if belief.size * moves > budget or likely > SLACK * budget:
         return None
     worlds, weights = belief.support()
     memories = belief.support_memories()

@@ -9,7 +9,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 from hanabi_search_plugin.core.capabilities import Branches
-from hanabi_search_plugin.core.game import FloatArray, Worlds
+from hanabi_search_plugin.core.game import FloatArray, View, Worlds
 from hanabi_search_plugin.core.policy import Blueprint, Memory
 
 
@@ -29,6 +29,13 @@ class SolvesEndgames(Branches):
     ``algorithms.endgame`` calls it first. The values are the same, to rounding; it counts fewer
     states, since it leaves out moves that cannot be the best.
     """
+
+    @abstractmethod
+    def likely_states(self, view: View, worlds: int) -> float:
+        """Roughly the states of a decision at ``view`` (a batch of one) with so many worlds.
+
+        If nobody prolongs the game, and nothing is left out.
+        """
 
     @abstractmethod
     def compiled_solution(

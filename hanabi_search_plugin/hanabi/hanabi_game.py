@@ -21,6 +21,7 @@ from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, TreeSettings
 from hanabi_search_plugin.hanabi.bots.compiled import table_of
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.layout import DECK_NEXT, DECK_SIZE
 from hanabi_search_plugin.hanabi.search import compiled_rollouts
 
 if TYPE_CHECKING:
@@ -77,6 +78,13 @@ class HanabiGame(HanabiRules, HasBeliefs, CompilesRollouts, SolvesEndgames, Grow
         if table is None or not isinstance(worlds, HanabiWorlds):
             return None
         return compiled_rollouts.play_out(worlds, *table, rng).returns
+
+    def likely_states(self, view: View, worlds: int) -> float:
+        """By the moves that are left to the seat where nobody hints: each draws a card."""
+        row = self._seen(view)[0]
+        left = int(row[DECK_SIZE] - row[DECK_NEXT])
+        own = 1 + (left + self.num_players - 1) // self.num_players if left else 1
+        return float(worlds) * float(view.legal[0].sum()) ** own
 
     def compiled_solution(
         self,

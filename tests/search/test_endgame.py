@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hanabi_search_plugin import HanabiGame, Learned, Particles, SmartBot, Sparta, load_policy
-from hanabi_search_plugin.algorithms.endgame import exact_values, plain_solution, solve
+from hanabi_search_plugin.algorithms.endgame import SLACK, exact_values, plain_solution, solve
 from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.beliefs.belief_model import Grounded
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
@@ -431,6 +431,20 @@ def test_what_exceeds_the_budget_is_searched_as_without() -> None:
             )
             assert with_it.to_dict() == without.to_dict()
             assert not without.exact
+
+
+def test_long_games_are_refused_at_once() -> None:
+    """Before the worlds of the belief are listed."""
+    game = HanabiGame(players=2)
+    worlds = game.deal(np.random.default_rng(0), 1)
+    belief = private_belief(game, as_blueprint(SmartBot(), 2), worlds.view(0))
+    assert belief.size > 10**6
+    assert exact_values(belief, 10**12, base=0) is None
+    for belief in positions(TWO_COLORS, as_blueprint(SmartBot(), 2), 0):
+        likely, moves = TWO_COLORS.likely_states(belief.view, belief.size), belief.view.legal.sum()
+        assert likely >= belief.size * moves
+        if exact_values(belief, 200, base=base_of(belief)) is not None:
+            assert likely <= SLACK * 200
 
 
 def test_beliefs_that_list_no_worlds_are_left_to_rollouts() -> None:

@@ -59,7 +59,6 @@ COMPILES = "exact endgames"
 
 ROOM = 1 << 18  # rows of one line of play at most, some 120 MB of which few are ever touched
 MARGIN = 2048  # rows left free for all moves and draws of one row
-SLACK = 16  # times the budget that is tried by an estimate: much can be left out
 NEAR = 1e-12  # bounds that differ by less are equal
 OVER = -1  # the budget was too small
 
@@ -108,8 +107,6 @@ def solve(
         else:
             scripts[p, KIND], scripts[p, STOCHASTIC], minds[p] = RANDOM, 1, None
     legal = np.flatnonzero(worlds.select(np.array([0])).legal[0])
-    if _estimate(worlds, len(legal)) > SLACK * budget:
-        return Solution(None, 0)
     packed = pack_memories(tuple(minds))
     n = len(worlds)
     room = n + min(budget, ROOM) + MARGIN
@@ -130,14 +127,6 @@ def solve(
     if states < 0:
         return Solution(None, budget)
     return Solution(values[legal], int(states))
-
-
-def _estimate(worlds: HanabiWorlds, moves: int) -> float:
-    """Roughly what it takes if nobody hints, which makes games longer, and nothing is left out."""
-    row, players = worlds.rows[0], worlds.game.num_players
-    left = int(row[DECK_SIZE] - row[DECK_NEXT])
-    own = 1 + (left + players - 1) // players if left else 1  # moves of the seat
-    return float(len(worlds)) * float(moves) ** own
 
 
 @inline

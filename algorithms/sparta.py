@@ -16,6 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from hanabi_search_plugin.algorithms import sums
+from hanabi_search_plugin.algorithms.endgame import exact_values
 from hanabi_search_plugin.core.agent import CutsRollouts
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import TooFewWorldsError
@@ -38,6 +39,7 @@ from hanabi_search_plugin.core.words import counted
 _logger = logging.getLogger("hanabi_search_plugin")
 
 Pruning = Literal["paired", "independent", "off"]
+ROUNDING = 1e-9  # exact values that differ by less are equal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +66,12 @@ class Sparta(CutsRollouts):
     blueprint prefers (``Policy.preferences``), its own move among them. If the belief finds fewer
     worlds than a round needs, the blueprint's move is played for the reason "belief_too_small".
 
+    ``endgame`` solves a decision exactly where that takes no more than so many states, with the
+    seat playing its best to the end and not the blueprint (``algorithms.endgame``). Then any gain
+    counts, whatever the threshold, and the result is ``exact``. With ``pruning="off"`` every move
+    is solved, else mean is nan for those that cannot be better. It needs a belief that lists its
+    worlds and a game that lists its chance; elsewhere all decisions are those of rollouts.
+
     Raises ConfigError for settings out of range.
     """
 
@@ -89,11 +97,16 @@ class Sparta(CutsRollouts):
     candidates: int | None = setting(
         None, "Try only so many moves, those that the blueprint likes best; None: all."
     )
+    endgame: int | None = setting(
+        None, "Solve decisions exactly that take no more than so many states; None: none."
+    )
     objective: Objective = setting("score", OBJECTIVE)
     threads: int = setting(1, THREADS)
 
     def __post_init__(self) -> None:
         require_integers(self, ("rollouts", "min_rollouts", "round_size", "threads"), 1)
+        if self.endgame is not None:
+            require_integers(self, ("endgame",), 1)
         if self.depth is not None:
             require_integers(self, ("depth",), 1)
         if self.candidates is not None:
@@ -125,6 +138,13 @@ class Sparta(CutsRollouts):
         share = self.rollouts // int(alive.sum())
         if len(actions) == 1:
             return _result(belief, actions, base, base, "single_move", tally, notes)
+        if self.endgame is not None:
+            solved = exact_values(
+                belief, self.endgame, base=int(choice[0]), every=self.pruning == "off",
+                objective=self.objective,
+            )  # fmt: skip
+            if solved is not None and solved.values is not None:
+                return _exact_result(belief, actions, base, solved.values, solved.states, notes)
         if share < 1:
             warn_of_budget(self.rollouts, int(alive.sum()))
             return _result(belief, actions, base, base, "budget_too_small", tally, notes)
@@ -285,6 +305,35 @@ def _leader(score: FloatArray, alive: BoolArray, base: int) -> int:
     score = np.where(alive, score, -np.inf)
     best = int(score.argmax())
     return base if score[base] == score[best] else best
+
+
+def _exact_result(
+    belief: Belief,
+    actions: IntArray,
+    base: int,
+    values: FloatArray,
+    states: int,
+    notes: list[str],
+) -> SearchResult:
+    """The best move by exact values [M]; the blueprint's where no other is better."""
+    good = values >= np.nanmax(values) - ROUNDING
+    best = base if good[base] else int(good.argmax())
+    return SearchResult(
+        action=int(actions[best]),
+        blueprint_action=int(actions[base]),
+        reason="blueprint_best" if best == base else "improved",
+        actions=actions,
+        mean=values,
+        stderr=np.where(np.isnan(values), np.nan, 0.0),
+        count=np.zeros(len(actions), dtype=np.int64),
+        gain=float(values[best] - values[base]),
+        gain_stderr=0.0,
+        rollouts=0,
+        belief_size=belief.size,
+        likelihoods=belief.likelihoods,
+        exact=True,
+        note="; ".join([*notes, f"solved exactly, {counted(states, 'state')}"]),
+    )
 
 
 def _result(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     )
     from hanabi_search_plugin.core.belief import Belief, ExplicitBelief, WrappedBelief
     from hanabi_search_plugin.core.capabilities import (
+        Branches,
         CompilesRollouts,
         Enumerable,
         HasBeliefs,
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.core.public_belief import PublicBelief
     from hanabi_search_plugin.core.result import Reason, SearchResult
     from hanabi_search_plugin.core.rollout import PlaysRollouts, action_values, likelihood, play_out
+    from hanabi_search_plugin.core.solving import Solution, SolvesEndgames
     from hanabi_search_plugin.core.streams import Streams
     from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, MoveStats, TreeSettings
 
@@ -82,6 +84,7 @@ __all__ = [
     "Belief",
     "Blueprint",
     "BoolArray",
+    "Branches",
     "CheckpointError",
     "CompilesRollouts",
     "ConfigError",
@@ -118,6 +121,8 @@ __all__ = [
     "SearchAgent",
     "SearchResult",
     "Shared",
+    "Solution",
+    "SolvesEndgames",
     "Streams",
     "TeamSearch",
     "TooFewWorldsError",
@@ -149,6 +154,7 @@ __getattr__, __dir__ = lazily(
         ),
         "belief": ("Belief", "ExplicitBelief", "WrappedBelief"),
         "capabilities": (
+            "Branches",
             "CompilesRollouts",
             "Enumerable",
             "HasBeliefs",
@@ -197,6 +203,7 @@ __getattr__, __dir__ = lazily(
         "public_belief": ("PublicBelief",),
         "result": ("Reason", "SearchResult"),
         "rollout": ("PlaysRollouts", "action_values", "likelihood", "play_out"),
+        "solving": ("Solution", "SolvesEndgames"),
         "streams": ("Streams",),
         "tree": ("GrownTree", "GrowsTrees", "MoveStats", "TreeSettings"),
     },

@@ -1,14 +1,16 @@
 """Optional abilities of games, which a game declares by inheriting from these classes.
 
-A game needs none of them. Three enable whole families of methods:
+A game needs none of them. Four enable whole families of methods:
 
+``Branches``        exact endgames, which list what a move can lead to.
 ``Enumerable``      exact beliefs, by tracking every possible world.
 ``Redeterminizes``  RIS-MCTS, which resamples hidden information inside the tree.
 ``PrivateTokens``   learned beliefs, which draw hidden information token by token.
 
 The rest are advanced, and a small game never needs them: ``Replays`` serves learned beliefs over
-policies with private memory; ``HasBeliefs``, ``CompilesRollouts`` and ``core.tree.GrowsTrees``
-replace generic code by the game's own, with the same meaning and in less time.
+policies with private memory; ``HasBeliefs``, ``CompilesRollouts``, ``core.solving.SolvesEndgames``
+and ``core.tree.GrowsTrees`` replace generic code by the game's own, with the same meaning and in
+less time.
 
 Letters in shapes: B worlds in a batch, A actions, P players, N worlds listed, M actions tried,
 F private factors, L tokens of a factor, K tokens hidden from a player, V vocabulary.
@@ -37,15 +39,8 @@ from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.streams import Streams
 
 
-class Enumerable(Game):
-    """A game that can list the outcomes of its chance with their probabilities."""
-
-    @abstractmethod
-    def deals(self) -> tuple[Worlds, FloatArray]:
-        """Every world at the first decision, and their probabilities [N].
-
-        The worlds' chance streams are arbitrary.
-        """
+class Branches(Game):
+    """A game that can list what may follow a move, with probabilities."""
 
     @abstractmethod
     def branch(self, worlds: Worlds, actions: IntArray) -> tuple[Worlds, IntArray, FloatArray]:
@@ -58,6 +53,17 @@ class Enumerable(Game):
     @abstractmethod
     def concat(self, parts: Sequence[Worlds]) -> Worlds:
         """One batch of all worlds of ``parts`` (at least one), in their order."""
+
+
+class Enumerable(Branches):
+    """A game that can list all its chance, the deal too."""
+
+    @abstractmethod
+    def deals(self) -> tuple[Worlds, FloatArray]:
+        """Every world at the first decision, and their probabilities [N].
+
+        The worlds' chance streams are arbitrary.
+        """
 
     @abstractmethod
     def reseed(self, worlds: Worlds, rng: np.random.Generator) -> Worlds:

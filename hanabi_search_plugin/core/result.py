@@ -48,6 +48,7 @@ class SearchResult:
     belief_size: int  # worlds in the belief's support, or an upper bound
     likelihoods: int | None  # policy evaluations of the belief since the game began; None: unknown
     depth: int | None = None  # moves from the root of a tree to its deepest node; None: no tree
+    exact: bool = False  # True if ``mean`` are exact values, without rollouts
     policy: FloatArray | None = None  # [M] what ``action`` was drawn from; None: it was not drawn
     note: str = ""  # anything unusual: a belief that had to recover, say
 

@@ -1,7 +1,7 @@
-"""The game of Hanabi with beliefs, rollouts and trees of its own: what users make.
+"""The game of Hanabi with beliefs, rollouts, endgames and trees of its own: what users make.
 
-Beliefs, trees and tables are imported when they are asked for, which makes the start of a program
-that needs none of them faster.
+Beliefs, endgames, trees and tables are imported when they are asked for, which makes the start of
+a program that needs none of them faster.
 
 Letters: B worlds, A actions, M actions tried, P players.
 """
@@ -16,17 +16,19 @@ from hanabi_search_plugin.core.capabilities import CompilesRollouts, HasBeliefs
 from hanabi_search_plugin.core.game import FloatArray, IntArray, View, Worlds
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
 from hanabi_search_plugin.core.public_belief import PublicBelief
+from hanabi_search_plugin.core.solving import Solution, SolvesEndgames
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, TreeSettings
 from hanabi_search_plugin.hanabi.bots.compiled import table_of
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.layout import DECK_NEXT, DECK_SIZE
 from hanabi_search_plugin.hanabi.search import compiled_rollouts
 
 if TYPE_CHECKING:
     from hanabi_search_plugin.hanabi.search.seat_tables import Tables
 
 
-class HanabiGame(HanabiRules, HasBeliefs, CompilesRollouts, GrowsTrees):
+class HanabiGame(HanabiRules, HasBeliefs, CompilesRollouts, SolvesEndgames, GrowsTrees):
     """One configuration of Hanabi; equal where the configurations are.
 
     ``HanabiGame(config)``, or ``HanabiGame(players=3, ...)`` with the parameters of HanabiConfig.
@@ -76,6 +78,34 @@ class HanabiGame(HanabiRules, HasBeliefs, CompilesRollouts, GrowsTrees):
         if table is None or not isinstance(worlds, HanabiWorlds):
             return None
         return compiled_rollouts.play_out(worlds, *table, rng).returns
+
+    def likely_states(self, view: View, worlds: int) -> float:
+        """By the moves that are left to the seat where nobody hints: each draws a card."""
+        row = self._seen(view)[0]
+        left = int(row[DECK_SIZE] - row[DECK_NEXT])
+        own = 1 + (left + self.num_players - 1) // self.num_players if left else 1
+        return float(worlds) * float(view.legal[0].sum()) ** own
+
+    def compiled_solution(
+        self,
+        worlds: Worlds,
+        weights: FloatArray,
+        memories: tuple[Memory, ...],
+        blueprint: Blueprint,
+        seat: int,
+        budget: int,
+        *,
+        base: int,
+        every: bool,
+    ) -> Solution | None:
+        """By one compiled loop; None unless every other seat's policy is compiled."""
+        if not isinstance(worlds, HanabiWorlds):
+            return None
+        from hanabi_search_plugin.hanabi.search import compiled_endgame
+
+        return compiled_endgame.solve(
+            worlds, weights, memories, blueprint, seat, budget, base=base, every=every
+        )
 
     def start_tree(
         self, seat: int, blueprint: Blueprint, settings: TreeSettings

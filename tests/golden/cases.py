@@ -79,9 +79,13 @@ class Cases(dict[str, Case]):
 
 
 def decision(result: SearchResult) -> dict[str, Any]:
-    """All numbers of a decision; no note and no depth where it has none."""
+    """All numbers of a decision; no note and no depth where it has none, ``exact`` where it is."""
     content = result.to_dict()
-    return {name: value for name, value in content.items() if value is not None and value != ""}
+    return {
+        name: value
+        for name, value in content.items()
+        if value is not None and value != "" and value is not False
+    }
 
 
 def searched(

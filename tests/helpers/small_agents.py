@@ -1,6 +1,7 @@
 """An agent of every search and every belief that the package has, small enough to play in a moment.
 
-``KINDS`` are the searches of the command line, and the beliefs of the faces under SPARTA.
+``KINDS`` are the searches of the command line, SPARTA with what it may be told to do besides, and
+the beliefs of the faces under SPARTA.
 """
 
 from __future__ import annotations
@@ -40,8 +41,14 @@ ALSO: dict[str, Any] = {"min_rollouts": 2, "threshold": 0.0, "max_range": 40, "d
 """What else is set, where it is not None by default."""
 
 
+VARIANTS: dict[str, dict[str, Any]] = {"sparta with endgames": {"endgame": 3_000}}
+"""SPARTA with options that are off by default."""
+
+
 def search_of(name: str) -> Any:
     """The search of that name with a small budget."""
+    if name in VARIANTS:
+        return dataclasses.replace(search_of("sparta"), **VARIANTS[name])
     settings = SEARCHES[name].settings
     wanted = {key: value for key, value in (BUDGETS | ALSO).items() if key in settings}
     chosen = {key: value for key, value in wanted.items() if settings[key].default is not None}
@@ -86,7 +93,7 @@ BELIEFS: dict[str, Callable[[Game], MakeBelief]] = {
     "UnknownPartners": lambda game: UnknownPartners(CANDIDATES, epsilon=0.01),
     "LearnedPartners": learned_partners,
 }
-KINDS = (*SEARCHES, *BELIEFS)
+KINDS = (*SEARCHES, *VARIANTS, *BELIEFS)
 
 
 def agent_of(kind: str, game: Game, blueprint: Policy | None = None) -> SearchAgent:

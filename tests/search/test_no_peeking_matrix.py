@@ -285,9 +285,8 @@ def test_what_peeks_is_caught_in_every_ecosystem(ecosystem: Ecosystem, players: 
         pytest.skip(f"refused: {error}")
 
 
-BY_VIEWS = [
-    kind for kind in KINDS if kind in BELIEFS or not issubclass(SEARCHES[kind].make, TeamSearch)
-]
+TEAMS = {name for name, search in SEARCHES.items() if issubclass(search.make, TeamSearch)}
+BY_VIEWS = [kind for kind in KINDS if kind not in TEAMS]
 """A team searches by what is public, so a wall that shows a seat its hand may change nothing."""
 
 

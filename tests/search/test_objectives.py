@@ -68,6 +68,7 @@ class Gamble(PlainGame):
 
 SEARCHES = {
     "sparta": Sparta(**PLAYED_OUT, threshold=0.0),
+    "endgame": Sparta(**PLAYED_OUT, endgame=1000),
     "lbs": Lbs(**PLAYED_OUT, threshold=0.0, depth=None),
     "joint": JointSparta(**PLAYED_OUT, threshold=0.0),
     "mds": Mds(rollouts=3000, eta=math.inf, greedy=True),

@@ -15,7 +15,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.core.capabilities import PrivateTokens, Redeterminizes, Replays
+from hanabi_search_plugin.core.capabilities import (
+    Branches,
+    PrivateTokens,
+    Redeterminizes,
+    Replays,
+)
 from hanabi_search_plugin.core.errors import (
     ConfigError,
     IllegalActionError,
@@ -39,8 +44,11 @@ from hanabi_search_plugin.hanabi.engine import row_kernels
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.encoding import ENCODINGS, encode
 from hanabi_search_plugin.hanabi.engine.layout import (
+    DECK_NEXT,
+    DREW,
     HANDS,
     LAST_CARD,
+    LAST_FLAGS,
     LIVES,
     NO_CARD,
     PLAYED,
@@ -55,7 +63,7 @@ from hanabi_search_plugin.hanabi.engine.tokens import lay_out, weigh_tokens
 Rows = NDArray[np.int32]
 
 
-class HanabiRules(PrivateTokens, Redeterminizes, Replays):
+class HanabiRules(Branches, PrivateTokens, Redeterminizes, Replays):
     """The rules of one configuration; equal where the configurations are.
 
     What bots and beliefs need. ``HanabiGame`` adds beliefs, rollouts and trees, and is what users
@@ -177,6 +185,41 @@ class HanabiRules(PrivateTokens, Redeterminizes, Replays):
         """``lives_left`` [B]."""
         return {"lives_left": self._rows(worlds)[:, LIVES].astype(np.int64)}
 
+    def branch(
+        self, worlds: Worlds, actions: IntArray
+    ) -> tuple[HanabiWorlds, IntArray, FloatArray]:
+        """See ``Branches``: one world for each identity that may be drawn, by its copies left.
+
+        The order of the rest of the deck is arbitrary.
+        """
+        rows = self._rows(worlds)
+        after = HanabiWorlds(self, rows.copy())
+        after.step(actions)
+        draws = (after.rows[:, LAST_FLAGS] & DREW) != 0
+        top = rows[:, DECK_NEXT]
+        deck = rows[:, self.deck_start :]
+        undealt = np.arange(deck.shape[1]) >= top[:, None]
+        copies = np.zeros((len(rows), self.vocabulary), dtype=np.int64)
+        place = np.zeros_like(copies)  # where the first of them lies in the deck
+        for card in range(self.vocabulary):
+            left = (deck == card) & undealt & draws[:, None]
+            copies[:, card], place[:, card] = left.sum(axis=1), left.argmax(axis=1)
+        copies[~draws, 0] = 1  # one outcome where nothing is drawn
+        parent, card_drawn = np.nonzero(copies)
+        chance = copies[parent, card_drawn] / copies.sum(axis=1)[parent]
+        found = rows[parent]
+        n = np.flatnonzero(draws[parent])
+        drawn, origin = card_drawn[n], parent[n]
+        found[n, self.deck_start + place[origin, drawn]] = deck[origin, top[origin]]
+        found[n, self.deck_start + top[origin]] = drawn
+        children = HanabiWorlds(self, found)
+        children.step(np.asarray(actions)[parent])
+        return children, parent, chance
+
+    def concat(self, parts: Sequence[Worlds]) -> HanabiWorlds:
+        """See ``Branches``."""
+        return HanabiWorlds(self, np.concatenate([self._rows(part) for part in parts]))
+
     def private_tokens(self, worlds: Worlds, factor: int) -> IntArray:
         cards = self._rows(worlds)[:, self.hand_slots(factor)]
         return np.where(cards == NO_CARD, PAD, cards).astype(np.int64)
@@ -294,6 +337,11 @@ class HanabiRules(PrivateTokens, Redeterminizes, Replays):
         rows = np.repeat(seen, len(hands), axis=0)
         rows[:, self.hand_slots(player)] = hands
         return HanabiWorlds(self, rows)
+
+    @property
+    def deck_start(self) -> int:
+        """Where the deck begins in a row, the cards already dealt first."""
+        return len(self.template) - self.config.deck_size
 
     def hand_slots(self, player: int) -> slice:
         """Where a hand stands in a row."""

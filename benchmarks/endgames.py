@@ -24,7 +24,7 @@ import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
+from rich.table import Column, Table
 
 from hanabi_search_plugin import (
     Belief,
@@ -224,7 +224,7 @@ def table(found: dict[str, Any]) -> Table:
     columns = (
         "states", "score", "gain", "better, worse", "by moves", "perfect", "gain", "solved", "CPU s"
     )  # fmt: skip
-    shown = Table(*columns, box=None)
+    shown = Table(*(Column(name, no_wrap=name == "states") for name in columns), box=None)
     for name, one in found.items():
         more = [""] * 5
         if "gain" in one:

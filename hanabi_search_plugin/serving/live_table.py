@@ -301,7 +301,8 @@ class LiveTable:
         lane: Lane = "moves" if self.plan.searches[seat] is None else "searches"
         job = self._workers.run(lane, self.live.decide)
         self._thinking = seat, since, job
-        self._tell_state()
+        if lane == "searches":  # other policies are done before a page has drawn it
+            self._tell_state()
         try:
             turn = await job.result()
         finally:

@@ -70,8 +70,9 @@ function hear(message) {
     if (following || message.kind === "game") state.turn = lastTurn();
     state.turn = Math.min(state.turn, lastTurn());
     say("");
+    return; // how things stand follows at once, and all is drawn
   }
-  if (table !== null) draw();
+  draw();
 }
 
 // ---------------------------------------------------------------------------------------- moves

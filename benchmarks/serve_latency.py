@@ -12,6 +12,9 @@ that is the dearest for beliefs. What is compiled for the first time is not coun
 * ``page``: headless Chromium, from the click on a button to the drawn answer; needs chromium and
   chromedriver, without them there is no such figure.
 * ``socket``: one table, the same without a browser.
+Beside each figure stand the CPU seconds that the server spent on an answer: unlike the others they
+say the same on a busy machine.
+
 * ``50 tables, a click in 10 seconds`` and ``50 tables, at once``: at every table somebody clicks
   some ten seconds after the last answer, as people do, or with no pause at all.
 """
@@ -21,6 +24,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import os
 import re
 import subprocess
@@ -45,6 +49,8 @@ BOTS: dict[str, dict[str, Any]] = {
     "sparta, 1,000 rollouts": {"search": "sparta", "options": {"rollouts": 1_000}},
 }
 TABLES = 50
+LEAD = 30  # moves
+WARM = 3.0  # seconds of play that are not counted, before the figures of a bot
 PAUSE = 10.0  # seconds between an answer and the next click, at a table of people
 
 
@@ -87,15 +93,22 @@ def chosen(state: dict[str, Any], hand: int, rng: np.random.Generator) -> int:
     return int(rng.choice([a for a in legal if not hand <= a < 2 * hand] or legal))
 
 
-async def play(address: str, seed: int, seconds: float, pause: float) -> list[float]:
-    """Seconds of each answer at one table, game after game; the first game is not counted."""
-    rng, waited, began = np.random.default_rng(seed), list[float](), 0.0
+async def play(
+    address: str, seed: int, start: asyncio.Barrier, seconds: float, pause: float
+) -> list[float]:
+    """Seconds of each answer at one table, game after game, once all are at the start.
+
+    By then it has played up to LEAD moves that are not counted: tables of people are anywhere in
+    their games.
+    """
+    rng, waited = np.random.default_rng(seed), list[float]()
     origin = re.sub(r"(//[^/]*)/.*", r"\1", address)
     socket_address = re.sub("^http", "ws", address) + "live"
     async with websockets.connect(
         socket_address, origin=origin, compression=None, max_size=None
     ) as socket:
-        clicked, turns, warm = None, 0, True
+        clicked, turns, hand, began = None, 0, 0, math.inf
+        lead = int(rng.integers(LEAD))
         async for text in socket:
             message = json.loads(text)
             if message["kind"] == "game":
@@ -106,15 +119,20 @@ async def play(address: str, seed: int, seconds: float, pause: float) -> list[fl
             if not fits or message["readying"] or not (message["moves"] or message["ended"]):
                 continue
             now = time.perf_counter()
-            if clicked is not None and not warm:
+            if clicked is not None and began < math.inf:
                 waited.append(now - clicked)
-            if not warm and now - began > seconds:
-                return waited
-            await asyncio.sleep(pause * rng.uniform(0.5, 1.5) if not warm else 0.0)
-            clicked = None
-            ask = {"kind": "again", "turn": turns - 1}
+            lead -= 1
+            if lead == 0 or (lead < 0 and began == math.inf):
+                clicked = None
+                await start.wait()
+                began = time.perf_counter()
+                await asyncio.sleep(pause * rng.uniform())
+            elif now - began > seconds:
+                break
+            elif began < math.inf:
+                await asyncio.sleep(pause * rng.uniform(0.5, 1.5))
             if message["ended"]:
-                warm, began = False, began or time.perf_counter()
+                clicked, ask = None, {"kind": "again", "turn": turns - 1}
             else:
                 ask = {"kind": "move", "turn": turns - 1, "action": chosen(message, hand, rng)}
                 clicked = time.perf_counter()
@@ -122,10 +140,21 @@ async def play(address: str, seed: int, seconds: float, pause: float) -> list[fl
     return waited
 
 
-async def play_at(form: str, bot: str, tables: int, seconds: float, pause: float) -> list[float]:
+async def play_at(
+    form: str, process: int, bot: str, tables: int, seconds: float, pause: float
+) -> tuple[list[float], float]:
+    """Seconds of each answer, and the server's CPU seconds an answer in the mean."""
     addresses = [open_table(form, BOTS[bot], seed) for seed in range(tables)]
-    games = [play(one, seed, seconds, pause) for seed, one in enumerate(addresses)]
-    return [each for waited in await asyncio.gather(*games) for each in waited]
+    start, seen = asyncio.Barrier(tables + 1), list[float]()
+    games = [
+        asyncio.create_task(play(one, seed, start, seconds, pause))
+        for seed, one in enumerate(addresses)
+    ]
+    await start.wait()
+    before = cpu_seconds(process)
+    for waited in await asyncio.gather(*games):
+        seen += waited
+    return seen, (cpu_seconds(process) - before) / max(len(seen), 1)
 
 
 CLICK = """
@@ -181,6 +210,12 @@ def figures(waited: list[float]) -> dict[str, float]:
     }
 
 
+def cpu_seconds(process: int) -> float:
+    """CPU time of a process so far."""
+    words = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def memory(process: int) -> float:
     """Megabytes that a process has had at most."""
     found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
@@ -200,9 +235,10 @@ def main() -> None:
             runs = {"socket": (1, 0.0), many + "a click in 10 seconds": (TABLES, PAUSE)}
             runs[many + "at once"] = (TABLES, 0.0)
             found[bot] = {}
+            asyncio.run(play_at(form, process, bot, 1, WARM, 0.0))
             for name, (tables, pause) in runs.items():
-                waited = asyncio.run(play_at(form, bot, tables, given.seconds, pause))
-                found[bot][name] = figures(waited)
+                waited, cpu = asyncio.run(play_at(form, process, bot, tables, given.seconds, pause))
+                found[bot][name] = figures(waited) | {"CPU, mean": round(cpu, 4)}
                 print(f"{bot}, {name}: {found[bot][name]}", file=sys.stderr, flush=True)
             if (drawn := clicks(form, bot, given.seconds)) is not None:
                 found[bot]["page"] = figures(drawn)

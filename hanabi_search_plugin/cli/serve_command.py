@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import webbrowser
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -74,7 +75,12 @@ def serve(
     address = require_address(host)
     console = terminal.open_console(None)
     terminal.show_warnings(console)
-    table, game = set_table(given_options(context), table, game)
+    given = given_options(context)
+    if "seats" not in given:  # the first is yours
+        names = table.policy.split(",")
+        bots = names[1:] if len(names) > 1 else names * (game.config.players - 1)
+        table = replace(table, seats=",".join(["human", *bots]))
+    table, game = set_table(given | {"seats"}, table, game)
     plan = plan_of_options(game, table, search, belief)
     terminal.show_warnings(console, plan.policies)
     place = LiveTables(Workers(searches or usual_threads()), plan_of_wish, choices(), tables)

@@ -51,8 +51,8 @@ def game_message(history: History, names: tuple[str, ...]) -> dict[str, Any]:
 
 def turns_message(history: History, first: int) -> dict[str, Any]:
     """Turns from ``first`` on, and all cards: what a page is told that has seen those before."""
-    turns, cards = seen_turns(history)
-    return {"kind": "turns", "from": first, "turns": turns[first:], "cards": cards}
+    turns, cards = seen_turns(history, first)
+    return {"kind": "turns", "from": first, "turns": turns, "cards": cards}
 
 
 def moves_of_seat(history: History) -> list[str | None] | None:

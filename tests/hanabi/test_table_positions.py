@@ -39,3 +39,5 @@ def _compare(game: HanabiGame, deck: tuple[int, ...], live: LiveGame) -> None:
         expected = as_seen_by(whole, seat)
         assert cards == expected["cards"]
         assert [turn | {"beliefs": []} for turn in turns] == expected["turns"]
+        for first in (1, len(turns) // 2, len(turns) - 1):
+            assert seen_turns(live.history(seat), first) == (turns[first:], cards)

@@ -42,6 +42,7 @@ class TablePositions:
         size = rules.config.hand_size
         self.hands = [list(range(p * size, (p + 1) * size)) for p in range(rules.num_players)]
         self.discards: list[int] = []
+        self._copies = rules.config.copies
         self._gone = [0] * rules.config.max_score  # copies discarded, by identity
 
     def position(self, row: Row) -> dict[str, Any]:
@@ -87,7 +88,7 @@ class TablePositions:
         """The height that a firework can still reach."""
         config = self.rules.config
         for rank in range(config.ranks):
-            if self._gone[config.ranks * color + rank] == config.copies[rank]:
+            if self._gone[config.ranks * color + rank] == self._copies[rank]:
                 return rank
         return config.ranks
 
@@ -106,15 +107,15 @@ class TablePositions:
         ]
 
 
-def seen_turns(history: History) -> tuple[list[dict[str, Any]], list[int | None]]:
-    """The ``turns`` and ``cards`` of a document that one seat of native Hanabi has seen so far.
+def seen_turns(history: History, first: int = 0) -> tuple[list[dict[str, Any]], list[int | None]]:
+    """The ``turns``, from ``first`` on, and all ``cards`` of a document that one seat has seen.
 
-    Made of the seat's views alone: a card has an identity where the seat sees it in another's hand,
-    or where it has left a hand. Beliefs and searches are None.
+    Made of the seat's views alone, of native Hanabi: a card has an identity where the seat sees it
+    in another's hand, or where it has left a hand. Beliefs and searches are None.
     """
-    first = history.views[0]
-    assert isinstance(first, HanabiView)
-    rules = first.game
+    view = history.views[0]
+    assert isinstance(view, HanabiView)
+    rules = view.game
     table = TablePositions(rules)
     turns: list[dict[str, Any]] = []
     cards: list[int | None] = []
@@ -125,14 +126,16 @@ def seen_turns(history: History) -> tuple[list[dict[str, Any]], list[int | None]
         if number > 0:
             event = history.events[number - 1]
             move = table.moved(row, int(event.player[0]), int(event.action[0]))
-            turns[-1]["move"] = move
+            if number > first:
+                turns[-1]["move"] = move
             if move["card"] is not None:
                 cards[move["card"]] = int(row[LAST_CARD])
         cards += [None] * (int(row[DECK_NEXT]) - len(cards))
-        for seat, hand in enumerate(table.hands):
-            shown = row[rules.hand_slots(seat)].tolist()
-            for order, card in zip(hand, shown, strict=False):  # NO_CARD past the end of the hand
-                if card not in (HIDDEN_CARD, NO_CARD):
-                    cards[order] = card
-        turns.append(table.position(row) | nothing)
+        if number >= first:
+            turns.append(table.position(row) | nothing)
+    for seat, hand in enumerate(table.hands):
+        shown = row[rules.hand_slots(seat)].tolist()
+        for order, card in zip(hand, shown, strict=False):  # NO_CARD past the end of the hand
+            if card not in (HIDDEN_CARD, NO_CARD):
+                cards[order] = card
     return turns, cards

@@ -26,7 +26,7 @@ from hanabi_search_plugin.cli.option_names import known_policies
 from hanabi_search_plugin.cli.searches import NONE, SEARCHES, ChosenSearch, make_search
 from hanabi_search_plugin.cli.table_options import BeliefChoice, GameChoice, Seating
 from hanabi_search_plugin.core.errors import ConfigError
-from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.core.policy import Blueprint, Policy, Value
 from hanabi_search_plugin.core.require import require_choice, require_integer
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.evaluate import without_search
@@ -83,6 +83,8 @@ def plan_of_wish(wish: TableWish) -> TablePlan:
     blueprint = blueprint_of([seat.policy for seat in wish.seats], game)
     seated, names = list(blueprint), [seat.policy for seat in wish.seats]
     for p, one in chosen.items():
+        if one.name == "lbs":
+            _require_values(blueprint, wish)
         belief = named_belief(game, wish.seats[p].policy, one.name, BeliefChoice())
         sure = belief is not None or not ({*people, *chosen} - {p})
         doubt = 0.0 if sure else ADVISERS_DOUBT
@@ -142,6 +144,16 @@ def _search_of(seat: SeatWish) -> ChosenSearch:
         usual = named.settings["min_rollouts"].default
         options["min_rollouts"] = min(usual, max(1, options["rollouts"] // SHARES))
     return make_search(seat.search, options, 1)
+
+
+def _require_values(blueprint: Blueprint, wish: TableWish) -> None:
+    """LBS cuts rollouts by the values of all seats. Raises ConfigError where one has none."""
+    for policy, seat in zip(blueprint, wish.seats, strict=True):
+        if not isinstance(policy, Value):
+            raise ConfigError(
+                "policy must be a network with values at every seat where lbs searches, also where "
+                f"people are taken for it, got {seat.policy}"
+            )
 
 
 # ---------------------------------------------------------------------------------------- of both

@@ -99,6 +99,7 @@ def likelihood(
 
     ``memory`` [B] is the policy's. Raises UnsupportedError where it gives no probabilities.
     """
+    tell(0)
     chance = chances_of(policy, worlds.view(seat), memory)
     return np.asarray(chance[np.arange(len(worlds)), actions], dtype=np.float64)
 

@@ -336,12 +336,14 @@ class LiveTable:
         self._tell_state()
         try:
             await self._readying.result()
-            self._workers.ready.add(self._kind)
         except Abandoned:
-            pass
+            return
+        except Exception as error:  # it is told where it is met in the game itself
+            _logger.warning("a table may have to stop: %s: %s", type(error).__name__, error)
         finally:
             self._readying = None
             self._tell_state()
+        self._workers.ready.add(self._kind)
 
     # ------------------------------------------------------------------------------------ advice
 
@@ -521,11 +523,8 @@ class LiveTable:
 
 
 def _play_in(plan: TablePlan) -> None:
-    """Some moves of a game that nobody sees, and advice where a person would move."""
-    live = LiveGame(plan.game, plan.policies, plan.people, 0, plan.adviser)
+    """Some moves of a game that nobody sees; people's are those of the policies in their place."""
+    live = LiveGame(plan.game, plan.policies, (), 0)
     while not live.over and live.number < 2 * plan.game.num_players:
-        if live.mover in live.people:
-            live.play(live.advise(live.history(live.mover))[0].action)
-        else:
-            turn = live.decide()
-            live.play(turn.action, turn.result)
+        turn = live.decide()
+        live.play(turn.action, turn.result)

@@ -11,6 +11,7 @@ from hanabi_search_plugin import HanabiGame, Sparta, UniformPolicy, upgrade
 from hanabi_search_plugin.algorithms import MoIsmcts
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.result import SearchResult
+from hanabi_search_plugin.core.rollout import likelihood
 from hanabi_search_plugin.core.watching import Abandoned, Watch, tell, watched
 
 GAME = HanabiGame(players=2, colors=2, ranks=2, hand_size=2)
@@ -57,3 +58,14 @@ def test_a_watch_is_of_one_thread() -> None:
         tell(2)
     tell(3)
     assert watch.rollouts == 2
+
+
+def test_a_belief_that_asks_a_policy_about_many_worlds_ends_between_two_batches() -> None:
+    watch, policy = Watch(), UniformPolicy()
+    worlds = GAME.deal(np.random.default_rng(1), 3)
+    moves = np.full(3, GAME.config.hand_size)  # plays, which are always legal
+    with watched(watch):
+        assert likelihood(worlds, policy, 0, None, moves).shape == (3,)
+        watch.stop()
+        with pytest.raises(Abandoned):
+            likelihood(worlds, policy, 0, None, moves)

@@ -157,6 +157,7 @@ def test_any_form_is_a_table_or_refused(text: str) -> None:
         (beside(policy="pyproject.toml"), "policy must be one of"),
         (beside(policy="openspiel:uniform_random"), "policy must be one of"),
         (beside(search="joint-sparta"), "search must be one of"),
+        (beside(search="lbs"), "policy must be a network with values at every seat"),
         (
             beside(search="sparta", options={"rollouts": 10**7}),
             "rollouts must be an integer from 1 to 100000",

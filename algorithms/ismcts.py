@@ -52,6 +52,7 @@ from hanabi_search_plugin.core.rollout import observe_all, play_out
 from hanabi_search_plugin.core.settings import setting
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, MoveStats, TreeSettings
+from hanabi_search_plugin.core.watching import tell
 
 Final = Literal["visits", "value"]
 Leaves = Literal["rollouts", "estimates"]
@@ -224,6 +225,7 @@ class TreeSearch(WrapsBelief):
                         minds = tuple(take(memory, row) for memory in memories)
                         world, stream = worlds.select(row), streams.select(row)
                         self._iterate(tree, belief, world, minds, guide_memory, stream)
+                tell(len(rows))
                 yield tree
 
     def _grown_by_game(self, belief: Belief) -> GrownTree | None:

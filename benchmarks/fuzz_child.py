@@ -31,7 +31,7 @@ PLAYS = (
     "match.py", "playing.py", "shown_game.py", "bench.py", "compile_kernels.py", "fit.py",
     "tree_examples.py", "evalfn_training.py", "partner_training.py", "tensor_rollout.py",
     "measure.py", "measured_beliefs.py", "distillation_games.py", "belief_games.py",
-    "selfplay_games.py", "exploration_games.py", "self_play.py", "rollout.py",
+    "selfplay_games.py", "exploration_games.py", "self_play.py", "rollout.py", "web_server.py",
 )  # fmt: skip
 """Files of the package in which time is spent on what was asked for."""
 LEARNS = ("in iterate", "in measured", "in learn")  # functions of trainings

@@ -241,6 +241,14 @@ def play() -> Command:
 
 
 @app.command()
+def serve() -> Command:
+    """Tables in your browser: you and others at any seats, policies and searches at the rest."""
+    from hanabi_search_plugin.cli.serve_command import serve
+
+    return serve
+
+
+@app.command()
 def evaluate() -> Command:
     """Many games: mean score, and what a search gains on the same decks."""
     from hanabi_search_plugin.cli.commands import evaluate

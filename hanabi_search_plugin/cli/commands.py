@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import sys
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +21,9 @@ from hanabi_search_plugin.cli.table_options import (
     GameChoice,
     Seating,
     beliefs,
+    given_options,
     seating,
+    set_table,
     the_game,
 )
 from hanabi_search_plugin.core.errors import ConfigError
@@ -92,30 +93,14 @@ def play(
 def _set_table(
     context: typer.Context, table: Seating, game: GameChoice
 ) -> tuple[Seating, GameChoice]:
-    """Who plays where nobody is named, and how many players where only the names say so.
-
-    Raises ConfigError where a person should play by default and there is no terminal.
-    """
-    given = {name for name in context.params if not _is_default(context, name)}
-    if not given & {"seats", "policy"}:
-        if not sys.stdin.isatty():
-            raise ConfigError(
-                "play seats you at seat 0, which needs a terminal: name who plays, as in "
-                "--seats smartbot,smartbot"
-            )
-        bots = ["smartbot"] * (game.config.players - 1)
-        table = replace(table, seats=",".join(["human", *bots]))
-    named = len((table.seats or table.policy).split(","))
-    if named > 1 and "players" not in given:
-        hand_size = game.config.hand_size if "hand_size" in given else 0  # the rule book's
-        config = replace(game.config, players=named, hand_size=hand_size)
-        game = replace(game, config=config)
-    return table, game
-
-
-def _is_default(context: typer.Context, name: str) -> bool:
-    source = context.get_parameter_source(name)
-    return source is not None and source.name == "DEFAULT"
+    """As ``set_table``. Raises ConfigError where a person should play without a terminal."""
+    given = given_options(context)
+    if not given & {"seats", "policy"} and not sys.stdin.isatty():
+        raise ConfigError(
+            "play seats you at seat 0, which needs a terminal: name who plays, as in "
+            "--seats smartbot,smartbot"
+        )
+    return set_table(given, table, game)
 
 
 def _show(

@@ -1,4 +1,4 @@
-"""A person at a seat: a policy that asks on the terminal."""
+"""A person at a seat, who is asked on the terminal."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from rich.console import Console
 from hanabi_search_plugin.cli.line_input import LineReader
 from hanabi_search_plugin.cli.typed_moves import parse_move, spelled
 from hanabi_search_plugin.core.errors import HanabiSearchError, UnsupportedError
-from hanabi_search_plugin.core.game import BoolArray, Event, History, IntArray, View
-from hanabi_search_plugin.core.policy import Memory, Policy
+from hanabi_search_plugin.core.game import BoolArray, History
 from hanabi_search_plugin.core.result import SearchResult
-from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView
 from hanabi_search_plugin.hanabi.engine.layout import LAST_PLAYER
 from hanabi_search_plugin.hanabi.engine.text import last_move, why_illegal
@@ -68,30 +66,24 @@ class Screen:
         return True
 
 
-class HumanPolicy(Policy):
-    """Shows what the seat sees, then asks for a move until it is a legal one.
+class Asked:
+    """Shows what a person's seat sees, then asks for a move until it is a legal one.
 
-    Its memory is the seat's History. ``advise`` makes a search's decision from one. "quit" raises
-    Left, "undo" TakenBack; the end of the input is a KeyboardInterrupt.
+    ``advise`` makes a search's decision from a history. "quit" raises Left, "undo" TakenBack; the
+    end of the input is a KeyboardInterrupt.
     """
-
-    deterministic = False
 
     def __init__(self, screen: Screen, advise: Callable[[History], SearchResult]) -> None:
         self._screen = screen
         self._advise = advise
 
-    def start(self, view: View) -> Memory:
-        return History(view.player, (view.select(np.array([0])),))
-
-    def observe(self, view: View, event: Event, memory: Memory) -> Memory:
-        return memory.append(event, view.select(np.array([0])))
-
-    def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
-        if not isinstance(view, HanabiView) or len(view) != 1:
-            raise UnsupportedError("a person plays one game of native Hanabi at a time")
+    def move(self, history: History) -> int:
+        """The move of the seat whose history this is, and who is to move."""
+        view = history.views[-1]
+        if not isinstance(view, HanabiView):
+            raise UnsupportedError("a person plays native Hanabi")
         try:
-            return np.array([self._ask(view, legal[0], memory)])
+            return self._ask(view, view.legal[0], history)
         except EOFError:
             raise KeyboardInterrupt from None
 

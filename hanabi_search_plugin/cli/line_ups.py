@@ -81,7 +81,7 @@ def _agent(
     """What a searching seat plays: it knows the others' policies, or learns them (--partners)."""
     search, names = chosen.search, beliefs.partners
     assert search is not None
-    belief = _belief(game, policy, chosen.name, beliefs)
+    belief = named_belief(game, policy, chosen.name, beliefs)
     epsilon = 0.0 if isinstance(belief, Particles) else beliefs.epsilon  # which have their own
     if names is None:
         for name, usual in (("likelihoods", EXACT), ("favourite", None)):
@@ -150,7 +150,7 @@ def partners_of(beliefs: BeliefChoice, game: Game) -> MakeBelief:
     return LearnedPartners(candidates, named_recogniser(beliefs.likelihoods, names), prior)
 
 
-def _belief(game: Game, policy: str, search: str, beliefs: BeliefChoice) -> MakeBelief | None:
+def named_belief(game: Game, policy: str, search: str, beliefs: BeliefChoice) -> MakeBelief | None:
     """What --belief names; None: the game's own."""
     name = beliefs.belief
     head, *words = (name or "").split(":")

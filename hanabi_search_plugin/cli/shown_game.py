@@ -8,23 +8,19 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 
-from hanabi_search_plugin.cli.human import HumanPolicy, Left, Screen, TakenBack
+from hanabi_search_plugin.cli.human import Asked, Left, Screen, TakenBack
 from hanabi_search_plugin.cli.line_ups import HUMAN, LineUp
 from hanabi_search_plugin.core.agent import SearchAgent
-from hanabi_search_plugin.core.game import History
-from hanabi_search_plugin.core.policy import Blueprint
-from hanabi_search_plugin.core.result import SearchResult
+from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.evaluate import without_search
-from hanabi_search_plugin.evaluation.match import SEARCHES, GameResult, deal_game, finished_game
-from hanabi_search_plugin.evaluation.playing import RunningGame, Turn, self_play
+from hanabi_search_plugin.evaluation.live_game import LiveGame
+from hanabi_search_plugin.evaluation.match import GameResult, deal_game
+from hanabi_search_plugin.evaluation.playing import Turn, self_play
 from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb, versions
-from hanabi_search_plugin.evaluation.seat import SeatedPolicy
 from hanabi_search_plugin.hanabi.engine.layout import PLAYED
 from hanabi_search_plugin.jit import compile_seconds
 from hanabi_search_plugin.rendering import colored_text
-
-ADVICE = 4  # what a SeedSequence([seed, use, ...]) is for, beside those of ``evaluation.match``
 
 
 @dataclass(frozen=True)
@@ -69,40 +65,26 @@ def show_game(
     With a person at a seat only what that seat sees is shown, and nothing of a search but what
     the person asks the ``adviser``, which they need.
     """
-    worlds, stream = deal_game(who.game, seed, 0)
     reference = None
     if who.searching and not who.people:
-        alone = np.array([0])
-        played = self_play(worlds.select(alone), without_search(who.policies), stream.select(alone))
+        worlds, stream = deal_game(who.game, seed, 0)
+        played = self_play(worlds, without_search(who.policies), stream)
         reference = float(played.returns[0, 0])
-    policies = _at_the_table(console, who, seed, adviser)
-    game = RunningGame.begin(worlds, policies, stream, (seed, SEARCHES, 0))
-    actions: list[int] = []
-    decisions: list[tuple[int, int, SearchResult]] = []
-    own_turns: list[RunningGame] = []  # copies: where a person can go back to
-    taken_back, interrupted = 0, False
+    game = LiveGame(who.game, who.policies, who.people, seed, adviser)
+    asked = Asked(Screen(console, who.short_names), lambda history: game.advise(history)[0])
+    interrupted = False
     try:
         while not game.over:
-            before = game.copy() if game.mover in who.people else None
             try:
-                turn = game.decide()
+                turn = _next_turn(game, asked)
             except TakenBack:
-                earlier = [n for n, one in enumerate(own_turns) if one.mover == game.mover]
-                if not earlier:
-                    console.print("there is nothing to take back: this is your first move")
-                    continue
-                game = own_turns[earlier[-1]]
-                del own_turns[earlier[-1] :], actions[game.number :]
-                decisions = [one for one in decisions if one[0] < game.number]
-                taken_back += 1
+                try:
+                    game.take_back(game.mover)
+                except ConfigError as error:
+                    console.print(str(error))
                 continue
             show_turn(console, who, turn)
-            actions.append(turn.action)
-            if turn.result is not None:
-                decisions.append((turn.number, turn.seat, turn.result))
-            if before is not None:
-                own_turns.append(before)
-            game.play(turn.action)
+            game.play(turn.action, turn.result)
     except Left:
         pass
     except KeyboardInterrupt:
@@ -111,31 +93,15 @@ def show_game(
         console.rule("The end")
         row = game.worlds.rows[0]  # type: ignore[attr-defined]  # native Hanabi
         console.print(colored_text.board(who.hanabi().config, row, who.short_names), end="")
-    result = finished_game(game.worlds, "policies", 0, 0, actions, decisions)
-    return Shown(result, game.over, interrupted, reference, taken_back)
+    return Shown(game.result(), game.over, interrupted, reference, game.taken_back)
 
 
-def _at_the_table(
-    console: Console, who: LineUp, seed: int, adviser: SearchAgent | None
-) -> Blueprint:
-    """The policies, with people where people sit."""
-    if not who.people:
-        return who.policies
-    assert adviser is not None
-
-    def advise(history: History) -> SearchResult:
-        seated = SeatedPolicy(adviser)
-        seated.follow(history)
-        turn = np.random.SeedSequence([seed, ADVICE, len(history.events)])
-        seated.act(history.views[-1], np.random.default_rng(turn))
-        assert seated.last_result is not None
-        return seated.last_result
-
-    screen = Screen(console, who.short_names)
-    return tuple(
-        HumanPolicy(screen, advise) if seat in who.people else policy
-        for seat, policy in enumerate(who.policies)
-    )
+def _next_turn(game: LiveGame, asked: Asked) -> Turn:
+    """The next move, a policy's or a person's; it is not played yet."""
+    mover = game.mover
+    if mover not in game.people:
+        return game.decide()
+    return Turn(game.number, mover, asked.move(game.history(mover)), None, game.worlds)
 
 
 def show_again(console: Console, who: LineUp, seed: int, shown: Shown) -> None:

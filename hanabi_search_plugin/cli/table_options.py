@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+
+import typer
 
 from hanabi_search_plugin.cli.games import HANABI, load_game
 from hanabi_search_plugin.cli.option_groups import Fields
@@ -55,8 +57,8 @@ class Seating:
     )
     seats: str | None = setting(
         None,
-        "Who sits where: human or a policy's name, one a seat. Default: --policy "
-        "where it is given, else you at seat 0 and bots.",
+        "Who sits where: human or a policy's name, one a seat. Default: you at seat 0 and bots; "
+        "for `play` --policy everywhere where it is given.",
         metavar="NAME,NAME...",
     )
     search_seats: str | None = setting(
@@ -124,3 +126,29 @@ def beliefs(*without: str) -> Fields:
 def the_game(*without: str) -> Fields:
     """The options of ``GameChoice``."""
     return Fields(GameChoice, panel="Game", without=without)
+
+
+def given_options(context: typer.Context) -> set[str]:
+    """The names of the options that are not left at their defaults."""
+
+    def is_default(name: str) -> bool:
+        source = context.get_parameter_source(name)
+        return source is not None and source.name == "DEFAULT"
+
+    return {name for name in context.params if not is_default(name)}
+
+
+def set_table(given: set[str], table: Seating, game: GameChoice) -> tuple[Seating, GameChoice]:
+    """Who plays where nobody is named, and how many players where only the names say so.
+
+    ``given`` are the options that are not at their defaults.
+    """
+    if not given & {"seats", "policy"}:
+        bots = ["smartbot"] * (game.config.players - 1)
+        table = replace(table, seats=",".join(["human", *bots]))
+    named = len((table.seats or table.policy).split(","))
+    if named > 1 and "players" not in given:
+        hand_size = game.config.hand_size if "hand_size" in given else 0  # the rule book's
+        config = replace(game.config, players=named, hand_size=hand_size)
+        game = replace(game, config=config)
+    return table, game

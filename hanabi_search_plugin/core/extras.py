@@ -12,6 +12,7 @@ _PROJECTS = {  # by extra
     "plots": "Matplotlib",
     "render": "Pillow",
     "torch": "PyTorch",
+    "web": "Starlette, uvicorn and websockets",
 }
 
 

@@ -40,6 +40,7 @@ from hanabi_search_plugin.core.policy import (
     values_of,
 )
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.watching import tell
 
 LOCKSTEP = 1_000  # worlds stepped together; more where the worlds of one action are more
 
@@ -60,19 +61,20 @@ def action_values(
     ``actions`` are [M], or [M, B] where they differ by world; SKIP is not tried, its value nan.
     ``memories[p]`` are those of seat p before the action. All actions meet the same chance and the
     same policy randomness (``rng``, one stream per world, left unchanged): common random numbers.
-    ``threads`` never changes the numbers.
+    ``threads`` never changes the numbers. Who watches (``core.watching``) is told of the rollouts.
 
     With a ``depth``, rollouts end after that many moves, the action among them, and the blueprint's
     values estimate the rest. Raises UnsupportedError where its policies have none (``Value``).
     """
-    game = worlds.game
+    game, values = worlds.game, None
     if depth is None and isinstance(game, CompilesRollouts):
         values = game.compiled_action_values(
             worlds, actions, blueprint, memories, seat, rng, threads=threads
         )
-        if values is not None:
-            return values
-    return plain_action_values(worlds, actions, blueprint, memories, seat, rng, depth=depth)
+    if values is None:
+        values = plain_action_values(worlds, actions, blueprint, memories, seat, rng, depth=depth)
+    tell(int(np.isfinite(values).sum()))
+    return values
 
 
 def play_out(
@@ -97,6 +99,7 @@ def likelihood(
 
     ``memory`` [B] is the policy's. Raises UnsupportedError where it gives no probabilities.
     """
+    tell(0)
     chance = chances_of(policy, worlds.view(seat), memory)
     return np.asarray(chance[np.arange(len(worlds)), actions], dtype=np.float64)
 
@@ -249,6 +252,7 @@ def rollout(
     memories = tuple(take(memory, alive) for memory in memories)
     moves = 0
     while len(alive) and (depth is None or moves < depth):
+        tell(0)
         actors = worlds.current_player
         actions = choose(worlds, blueprint, memories, rng)
         worlds.step(actions)

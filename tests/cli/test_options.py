@@ -52,6 +52,7 @@ _TABLE = [*_SEARCHES, HanabiConfig, Seating, BeliefChoice]
 SETTINGS: dict[str, list[Any]] = {
     "demo": [Sparta, Seating],
     "play": _TABLE,
+    "serve": _TABLE,
     "evaluate": [*_TABLE, GameChoice, ClusterChoice],
     "record": [*_TABLE, ClusterChoice],
     "reproduce": [ClusterChoice],
@@ -70,6 +71,7 @@ NOT_OFFERED = {
     "reproduce": set(),
     "demo": {*(f.name for f in fields(Sparta))} - {"rollouts", "threads"} | {"policy", "seats"},
     "play": {"guide"},
+    "serve": {"guide", "observation_type"},
     "evaluate": {"guide", "seats", "config"},
     "record": {"guide", "seats", "random_start_player", "observation_type"}
     | {"partners", "likelihoods", "favourite"},

@@ -22,7 +22,7 @@ PACKAGE = "hanabi_search_plugin"
 OUTSIDE = ("algorithms", "wrappers")
 """Packages that live at the top level of the repository and are installed inside the package."""
 
-COMMAND_LINE = ("__main__", "cli", "learning", "rendering", "reproduce")
+COMMAND_LINE = ("__main__", "cli", "learning", "rendering", "reproduce", "serving")
 """Modules for the command line and for people's eyes: they may load what draws on a terminal."""
 
 FRAMEWORKS = (
@@ -36,8 +36,10 @@ FRAMEWORKS = (
     "safetensors",
     "shimmy",
     "stable_baselines3",
+    "starlette",
     "tianshou",
     "torch",
+    "uvicorn",
     "websockets",
 )
 
@@ -191,6 +193,7 @@ RANKS = {
     "wrappers": 13,
     "": 14,  # the names that most programs need
     "reproduce": 14,
+    "serving": 14,
     "cli": 15,
     "__main__": 16,
 }

@@ -23,7 +23,8 @@ from hanabi_search_plugin.rendering.game_page import GamePage, page_of, write_pa
 from tests.helpers.game_pages import HOSTILE, document_of, random_game
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("page.html", "page.css", "table.js", "page.js")
+SOURCES = ("page.html", "page.css", "table.js", "moves.js", "page.js")
+LIVE = ("live.html", "live.css", "live.js", "start.html", "start.js")  # of a server's pages
 
 
 @pytest.fixture
@@ -95,7 +96,7 @@ def test_the_files_of_the_page_are_installed() -> None:
     setuptools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     assert setuptools["package-data"]["hanabi_search_plugin.rendering"] == ["web/*"]
     web = ROOT / "hanabi_search_plugin" / "rendering" / "web"
-    assert sorted(path.name for path in web.iterdir()) == sorted(SOURCES)
+    assert sorted(path.name for path in web.iterdir()) == sorted((*SOURCES, *LIVE))
 
 
 def test_a_page_is_written_and_framed_in_a_notebook(tmp_path: Path) -> None:

@@ -48,25 +48,13 @@ import numpy as np
 from hanabi_search_plugin.core.errors import RecordError
 from hanabi_search_plugin.core.policy import Blueprint, UniformPolicy
 from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
-from hanabi_search_plugin.hanabi.engine.layout import (
-    DECK_NEXT,
-    DECK_SIZE,
-    INFO,
-    LAST_CARD,
-    LAST_FLAGS,
-    LAST_TOUCHED,
-    LIVES,
-    NO_CARD,
-    PLAYED,
-    SCORED,
-    TOLD_COLOR,
-    TOLD_RANK,
-    TURN,
-)
+from hanabi_search_plugin.hanabi.engine.layout import DECK_NEXT, LIVES
 from hanabi_search_plugin.hanabi.engine.text import action_in_words, action_to_dict, why_illegal
 from hanabi_search_plugin.hanabi.files.annotated_games import AnnotatedGame, SearchedTurn
 from hanabi_search_plugin.hanabi.files.records import RecordedGame
+from hanabi_search_plugin.hanabi.files.table_positions import TablePositions
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 
 FORMAT = "hanabi-search-plugin game 1"
@@ -93,20 +81,20 @@ def game_document(
     rules, worlds = first_position(record)
     config = rules.config
     searched = _searching(game) if beliefs is None else [False] * config.players
-    table = _Table(rules, worlds)
+    table = TablePositions(rules)
     minds = None if beliefs is not None else _Minds(rules, worlds, blueprint, searched)
     turns = []
     for number, action in enumerate([*record.actions, None]):
         seen = minds.beliefs() if minds is not None else beliefs[number] if beliefs else []
-        turn = table.position() | {"beliefs": seen, "move": None, "search": None}
+        turn = table.position(worlds.rows[0]) | {"beliefs": seen, "move": None, "search": None}
         turns.append(turn)
         if action is None:
             break
         require_legal(record, worlds, number, action)
         event = worlds.step(np.array([action]))
-        turn["move"] = table.moved(turn["mover"], action)
+        turn["move"] = table.moved(worlds.rows[0], turn["mover"], action)
         if number in game.decisions:
-            turn["search"] = _search(game.decisions[number])
+            turn["search"] = describe_search(game.decisions[number])
         if minds is not None:
             minds.observe(event)
         if on_turn is not None:
@@ -114,7 +102,7 @@ def game_document(
     finished = turns[-1]["mover"] is None
     return {
         "format": FORMAT,
-        "config": _sizes(record),
+        "config": sizes_of(config),
         "game": record.game,
         "seed": record.seed,
         "players": list(record.policies or [""] * config.players),
@@ -176,77 +164,6 @@ def describe_beliefs(minds: Sequence[HandBelief]) -> list[dict[str, Any]]:
     ]
 
 
-class _Table:
-    """What is public, with the cards followed by their orders."""
-
-    def __init__(self, rules: HanabiGame, worlds: HanabiWorlds) -> None:
-        self.rules, self.worlds = rules, worlds
-        size = rules.config.hand_size
-        self.hands = [list(range(p * size, (p + 1) * size)) for p in range(rules.num_players)]
-        self.discards: list[int] = []
-        self.gone = [0] * rules.config.max_score  # copies discarded, by identity
-
-    def position(self) -> dict[str, Any]:
-        config, row = self.rules.config, self.worlds.rows[0]
-        every = (1 << config.ranks) - 1
-        fireworks = [
-            (int(row[PLAYED]) >> config.ranks * color & every).bit_count()
-            for color in range(config.colors)
-        ]
-        return {
-            "mover": int(row[TURN]) if row[TURN] >= 0 else None,
-            "points": sum(fireworks),
-            "possible": sum(self._reachable(color) for color in range(config.colors)),
-            "information": int(row[INFO]),
-            "lives": int(row[LIVES]),
-            "deck": int(row[DECK_SIZE] - row[DECK_NEXT]),
-            "fireworks": fireworks,
-            "discards": list(self.discards),
-            "hands": [list(hand) for hand in self.hands],
-            "hints": [self._hints(seat) for seat in range(config.players)],
-        }
-
-    def moved(self, mover: int, action: int) -> dict[str, Any]:
-        """The move that has just been played."""
-        row, what = self.worlds.rows[0], action_to_dict(self.rules.config, action)
-        move: dict[str, Any] = {"action": action, "card": None, "scored": None, "touched": []}
-        if "target" in what:
-            hand = self.hands[(mover + what["target"]) % self.rules.num_players]
-            touched = [card for i, card in enumerate(hand) if int(row[LAST_TOUCHED]) >> i & 1]
-            return move | {"touched": touched}
-        hand = self.hands[mover]
-        card = hand.pop(what["slot"])
-        if len(hand) < int((row[self.rules.hand_slots(mover)] != NO_CARD).sum()):
-            hand.append(int(row[DECK_NEXT]) - 1)
-        scored = bool(row[LAST_FLAGS] & SCORED)
-        if not scored:
-            self.discards.append(card)
-            self.gone[int(row[LAST_CARD])] += 1
-        return move | {"card": card, "scored": scored if what["type"] == "play" else None}
-
-    def _reachable(self, color: int) -> int:
-        """The height that a firework can still reach."""
-        config = self.rules.config
-        for rank in range(config.ranks):
-            if self.gone[config.ranks * color + rank] == config.copies[rank]:
-                return rank
-        return config.ranks
-
-    def _hints(self, seat: int) -> list[list[int]]:
-        config = self.rules.config
-        slots = self.rules.hand_slots(seat)
-        start = slots.start + config.players * config.hand_size
-        words = self.worlds.rows[0, start : start + len(self.hands[seat])].tolist()
-        return [
-            [
-                word & 31,
-                word >> 5 & 31,
-                int(bool(word & TOLD_COLOR)) + 2 * int(bool(word & TOLD_RANK)),
-            ]
-            for word in words
-        ]
-
-
 class _Minds:
     """The belief of every seat over its own hand."""
 
@@ -284,7 +201,8 @@ def _searching(game: AnnotatedGame) -> list[bool]:
     return [seat in seats or "+" in named[seat] for seat in range(players)]
 
 
-def _search(move: SearchedTurn) -> dict[str, Any]:
+def describe_search(move: SearchedTurn) -> dict[str, Any]:
+    """The ``search`` of a turn, of a searched decision."""
     most = max(move.count)
     given_up = [move.depth is None and count < most for count in move.count]
     return {
@@ -321,8 +239,8 @@ def _score(record: RecordedGame, worlds: HanabiWorlds, finished: bool) -> int | 
     return None if lost and record.bomb is None else int(worlds.returns[0, 0])
 
 
-def _sizes(record: RecordedGame) -> dict[str, Any]:
-    config = record.config
+def sizes_of(config: HanabiConfig) -> dict[str, Any]:
+    """The ``config`` of a document."""
     names = ("players", "colors", "ranks", "hand_size", "information_tokens", "life_tokens")
     return {name: getattr(config, name) for name in names} | {"copies": list(config.copies)}
 

@@ -15,8 +15,15 @@ function make(element, attributes, children) {
   }
   return element;
 }
+const at = (id) => document.getElementById(id);
 const html = (tag, attributes, ...children) => make(document.createElement(tag), attributes, children);
 const svg = (tag, attributes, ...children) => make(document.createElementNS(SVG, tag), attributes, children);
+
+function toggleTheme() {
+  const root = document.documentElement;
+  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  root.dataset.theme = dark ? "light" : "dark";
+}
 
 const COLORS = [
   { name: "red", letter: "R" },
@@ -142,7 +149,7 @@ function marksOf(game, turn) {
 
 function drawHand(game, turn, seat, view) {
   const { eyes, selected, onCard } = view;
-  const marks = marksOf(game, turn);
+  const marks = view.marks || marksOf(game, turn);
   const rows = game.config.players > 2 ? 4 : 5; // bars of a card
   const mind = eyes === null || eyes === seat ? turn.beliefs[seat] : null;
   const knows = mind && html("span", { class: "knows" + (mind.recovered ? " broken" : "") },
@@ -168,13 +175,15 @@ function drawHand(game, turn, seat, view) {
         class: "slot" + (marks.has(order) ? " marked" : ""),
         "aria-label": label,
         "aria-pressed": String(selected === order),
+        "data-order": order,
         onclick: () => onCard(seat, order),
       }, html("div", { class: "inside" },
         html("div", { class: "card" }, cardPicture(game, identity, hint),
           marks.has(order) && html("span", { class: "ribbon", "aria-hidden": "true" }, marks.get(order))),
         toldMarks(game, hint),
         mind && beliefBars(game, mind.slots[slot], identity, rows)));
-    })));
+    })),
+    view.below && view.below(seat));
 }
 
 function drawMiddle(game, turn, before) {
@@ -225,7 +234,8 @@ function drawMiddle(game, turn, before) {
       html("dd", {}, String(turn.deck))));
 }
 
-// view: eyes (a seat or null), selected (order of a card or null), onCard(seat, order).
+// view: eyes (a seat or null), selected (order of a card or null), onCard(seat, order); and where
+// they are given marks (see `marksOf`) and below(seat), what stands under a hand.
 function drawTable(game, index, view) {
   const turn = game.turns[index];
   return [

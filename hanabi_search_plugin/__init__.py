@@ -4,7 +4,7 @@ Everything most programs need, by what it is for:
 
 * upgrade a policy: ``upgrade``, ``SearchAgent``, ``SearchResult``
 * measure it: ``evaluate``, ``Evaluation``, on ``Processes``, or on a cluster by
-  ``hanabi_search_plugin.wrappers.ray``; ``read_results``, ``compare`` files of results
+  ``hanabi_search_plugin.wrappers.ray``; ``compare`` two results, or files of them
 * searches (all of ``hanabi_search_plugin.algorithms``): ``Sparta``, ``JointSparta``, ``Lbs``,
   ``Mds``, ``SoIsmcts``, ``MoIsmcts``, ``RisMcts``, ``Predictor``
 * Hanabi: ``HanabiGame``, ``HanabiConfig``, ``SmartBot``, ``RuleAgent``
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.core.policy import Policy, UniformPolicy
     from hanabi_search_plugin.core.result import SearchResult
     from hanabi_search_plugin.core.streams import Streams
-    from hanabi_search_plugin.evaluation.comparison import Comparison, compare, read_results
+    from hanabi_search_plugin.evaluation.comparison import compare
     from hanabi_search_plugin.evaluation.evaluate import Evaluation, evaluate
     from hanabi_search_plugin.evaluation.processes import Processes
     from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
@@ -64,7 +64,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Belief",
     "BeliefModel",
-    "Comparison",
     "ConfigError",
     "Evaluation",
     "Event",
@@ -106,7 +105,6 @@ __all__ = [
     "load_policy",
     "private_belief",
     "public_belief",
-    "read_results",
     "register_policy",
     "upgrade",
 ]
@@ -133,7 +131,7 @@ __getattr__, __dir__ = lazily(
         "core.policy": ("Policy", "UniformPolicy"),
         "core.result": ("SearchResult",),
         "core.streams": ("Streams",),
-        "evaluation.comparison": ("Comparison", "compare", "read_results"),
+        "evaluation.comparison": ("compare",),
         "evaluation.evaluate": ("Evaluation", "evaluate"),
         "evaluation.processes": ("Processes",),
         "hanabi.bots.compiled": ("SmartBot",),

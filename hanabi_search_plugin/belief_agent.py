@@ -17,7 +17,7 @@ from hanabi_search_plugin.core.agent import (
     WrapsBelief,
 )
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import Event, Game, View, require_game
 from hanabi_search_plugin.core.policy import Blueprint, Memory
 from hanabi_search_plugin.core.reprs import agent_repr
@@ -102,6 +102,17 @@ class BeliefAgent(SearchAgent):
         return after
 
     def decide(self, memory: Belief, rng: np.random.Generator) -> SearchResult:
+        """One decision from one belief: an entry of what ``start`` and ``observe`` give.
+
+        Raises UnsupportedError for what is no belief, IllegalActionError where the seat is not to
+        move, ContractError for a search that returns what is no result. Randomness is the search's.
+        """
+        if not isinstance(memory, Belief):
+            raise UnsupportedError(
+                f"expected one belief, an entry of the agent's memory, got {type(memory).__name__}"
+            )
+        if not memory.view.legal.any():
+            raise IllegalActionError(f"seat {memory.seat} is not to move, so there is no decision")
         return require_result(self.search, self.search(rng, memory), memory.view.legal[0])
 
 

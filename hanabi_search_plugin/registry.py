@@ -19,7 +19,7 @@ from hanabi_search_plugin.core.agent import require_same_game
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.game import Game, require_game
-from hanabi_search_plugin.core.policy import Blueprint, Policy, as_blueprint
+from hanabi_search_plugin.core.policy import Blueprint, Policy, as_blueprint, require_policy
 from hanabi_search_plugin.core.require import unknown
 
 
@@ -130,7 +130,9 @@ def load_policy(name: str | os.PathLike[str], game: Game | None = None) -> Polic
         raise ConfigError(
             f"policy {head} plays native Hanabi, got {game!r}: policy uniform plays any game"
         )
-    return entry.load(game, **options)
+    policy = entry.load(game, **options)
+    require_policy(policy, f"a Policy of {head!r}")
+    return policy
 
 
 NETWORK_FILES = (".safetensors", ".pt", ".pth", ".pthw", ".npz")

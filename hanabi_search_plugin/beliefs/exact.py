@@ -6,14 +6,15 @@ from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.beliefs.public_enumerated import EnumeratedPublicBelief
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.capabilities import HasBeliefs
+from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import Game, View
-from hanabi_search_plugin.core.policy import Blueprint
+from hanabi_search_plugin.core.policy import Blueprint, Policy, as_blueprint
 from hanabi_search_plugin.core.public_belief import PublicBelief
 
 
 def private_belief(
     game: Game,
-    blueprint: Blueprint,
+    blueprint: Policy | Blueprint,
     view: View,
     *,
     epsilon: float = 0.0,
@@ -21,26 +22,39 @@ def private_belief(
 ) -> Belief:
     """The private belief of ``view.player`` at the start of a game, before any event.
 
-    ``view`` is that seat's first view, a batch of one. ``epsilon`` is the probability with which
-    the others are assumed to move uniformly at random instead of by their policies. ``uncertainty``
-    u is SPARTA's remedy against beliefs that rule out every world: a world in which the mover makes
-    its move with probability p is weighted by p + u (1 - p) in place of p.
+    ``blueprint`` is one policy for all seats, or one a seat (``load_policy`` makes one of a name).
+    ``view`` is that seat's first view, a batch of one, as ``worlds.view(seat)`` gives it.
+    ``epsilon`` is the probability with which the others are assumed to move uniformly at random
+    instead of by their policies. ``uncertainty`` u is SPARTA's remedy against beliefs that rule out
+    every world: a world in which the mover makes its move with probability p is weighted by
+    p + u (1 - p) in place of p.
 
-    Raises UnsupportedError if the game has no beliefs of its own and is not ``Enumerable``, or has
-    too many worlds to list; ConfigError for numbers outside 0 to 1.
+    Raises UnsupportedError for what is no policy or no view, if the game has no beliefs of its own
+    and is not ``Enumerable``, or has too many worlds to list; ConfigError for numbers outside 0
+    to 1.
     """
+    blueprint = _blueprint(game, blueprint, view)
     if isinstance(game, HasBeliefs):
         return game.private_belief(blueprint, view, epsilon=epsilon, uncertainty=uncertainty)
     return EnumeratedBelief.start(game, blueprint, view, epsilon=epsilon, uncertainty=uncertainty)
 
 
 def public_belief(
-    game: Game, blueprint: Blueprint, view: View, *, epsilon: float = 0.0
+    game: Game, blueprint: Policy | Blueprint, view: View, *, epsilon: float = 0.0
 ) -> PublicBelief:
     """The public belief at the start of a game, kept by ``view.player``.
 
-    ``epsilon`` and errors are as in ``private_belief``.
+    Parameters and errors are as in ``private_belief``.
     """
+    blueprint = _blueprint(game, blueprint, view)
     if isinstance(game, HasBeliefs):
         return game.public_belief(blueprint, view, epsilon=epsilon)
     return EnumeratedPublicBelief.start(game, blueprint, view, epsilon=epsilon)
+
+
+def _blueprint(game: Game, blueprint: Policy | Blueprint, view: object) -> Blueprint:
+    if not isinstance(view, View):
+        raise UnsupportedError(
+            f"expected the view of a seat, as worlds.view(seat) gives it, got {view!r}"
+        )
+    return as_blueprint(blueprint, game.num_players)

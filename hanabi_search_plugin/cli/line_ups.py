@@ -25,7 +25,7 @@ from hanabi_search_plugin.plugins import read_options
 from hanabi_search_plugin.registry import blueprint_of, load_policies, policy_names
 
 HUMAN = "human"
-ADVISERS_DOUBT = 0.1
+PEOPLES_DOUBT = 0.1  # that a person plays the policy that stands in for it
 EVERYBODY = "all"
 
 
@@ -48,7 +48,11 @@ class LineUp:
 
 
 def line_up(game: Game, seating: Seating, chosen: ChosenSearch, beliefs: BeliefChoice) -> LineUp:
-    """The policies at the table, by the options of a command. Raises ConfigError."""
+    """The policies at the table, by the options of a command. Raises ConfigError.
+
+    People leave the policy that beliefs take them for. So where one sits there and no option of
+    beliefs is set, exact beliefs of searching seats doubt it.
+    """
     names = per_seat(seating.policy, game.num_players, "policy")
     people: list[int] = []
     if seating.seats is not None:
@@ -58,7 +62,8 @@ def line_up(game: Game, seating: Seating, chosen: ChosenSearch, beliefs: BeliefC
     policies = list(blueprint_of(names, game))
     searching: list[int] = []
     if chosen.search is not None:
-        agent = _agent(tuple(policies), game, seating.policy, chosen, beliefs)
+        doubt = PEOPLES_DOUBT if people and beliefs == BeliefChoice() else 0.0
+        agent = _agent(tuple(policies), game, seating.policy, chosen, beliefs, doubt)
         searching = _searching(
             seating.search_seats, game.num_players, people, together=agent.searches_jointly
         )
@@ -76,7 +81,12 @@ def line_up(game: Game, seating: Seating, chosen: ChosenSearch, beliefs: BeliefC
 
 
 def _agent(
-    policies: Blueprint, game: Game, policy: str, chosen: ChosenSearch, beliefs: BeliefChoice
+    policies: Blueprint,
+    game: Game,
+    policy: str,
+    chosen: ChosenSearch,
+    beliefs: BeliefChoice,
+    doubt: float,
 ) -> SearchAgent:
     """What a searching seat plays: it knows the others' policies, or learns them (--partners)."""
     search, names = chosen.search, beliefs.partners
@@ -87,9 +97,11 @@ def _agent(
         for name, usual in (("likelihoods", EXACT), ("favourite", None)):
             if getattr(beliefs, name) != usual:
                 raise ConfigError(f"{name} needs partners, got {getattr(beliefs, name)!r}")
+        if belief is not None or isinstance(search, TeamSearch):  # which have their own
+            doubt = 0.0
         return upgrade(
             policies, game, search, belief=belief,
-            epsilon=epsilon, uncertainty=beliefs.uncertainty,
+            epsilon=epsilon, uncertainty=beliefs.uncertainty or doubt,
         )  # fmt: skip
     if belief is not None:
         raise ConfigError(
@@ -109,7 +121,7 @@ def adviser(who: LineUp, chosen: ChosenSearch) -> SearchAgent:
     """
     search = chosen.search if isinstance(chosen.search, Sparta) else Sparta()
     leave = len(who.people) > 1 or bool(who.searching)
-    doubt = ADVISERS_DOUBT if leave else 0.0
+    doubt = PEOPLES_DOUBT if leave else 0.0
     return upgrade(without_search(who.policies), who.game, search, uncertainty=doubt)
 
 

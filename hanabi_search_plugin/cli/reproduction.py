@@ -134,8 +134,10 @@ def names() -> str:
 def _plan(name: str | None) -> Plan:
     """Raises ConfigError where nothing has that name."""
     known = {plan.name: plan for plan in PLANS}
+    if name is None:
+        raise ConfigError(f"say what to reproduce: {names()}")
     if name not in known:
-        raise unknown("what to reproduce", "nothing" if name is None else name, known)
+        raise unknown("what to reproduce", name, known)
     return known[name]
 
 

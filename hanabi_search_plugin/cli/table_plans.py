@@ -15,8 +15,8 @@ from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.cli.analyse_command import PARTNERS, SLIPS
 from hanabi_search_plugin.cli.line_ups import (
-    ADVISERS_DOUBT,
     HUMAN,
+    PEOPLES_DOUBT,
     LineUp,
     adviser,
     line_up,
@@ -51,15 +51,11 @@ VARIANTS = (
 def plan_of_options(
     game: GameChoice, table: Seating, chosen: ChosenSearch, beliefs: BeliefChoice
 ) -> TablePlan:
-    """The table of a command's options.
+    """The table of a command's options; see ``line_up``.
 
-    People leave the policy that beliefs take them for. So where no option of beliefs is set, those
-    of searching seats doubt it. Raises ConfigError, also for a table without a person.
+    Raises ConfigError, also for a table without a person.
     """
-    loaded = game.load()
-    who = line_up(loaded, table, chosen, beliefs)
-    if who.people and who.searching and beliefs == BeliefChoice():
-        who = line_up(loaded, table, chosen, replace(beliefs, uncertainty=ADVISERS_DOUBT))
+    who = line_up(game.load(), table, chosen, beliefs)
     searches = {seat: chosen for seat in who.searching}
     search = chosen.search if isinstance(chosen.search, Sparta) else Sparta()
     return _plan(who, searches, replace(search, threads=1))
@@ -87,7 +83,7 @@ def plan_of_wish(wish: TableWish) -> TablePlan:
             _require_values(blueprint, wish)
         belief = named_belief(game, wish.seats[p].policy, one.name, BeliefChoice())
         sure = belief is not None or not ({*people, *chosen} - {p})
-        doubt = 0.0 if sure else ADVISERS_DOUBT
+        doubt = 0.0 if sure else PEOPLES_DOUBT
         seated[p] = upgrade(blueprint, game, one.search, belief=belief, uncertainty=doubt)
         names[p] += f"+{one.name}"
     for p in people:

@@ -33,24 +33,42 @@ REASONS: tuple[str, ...] = get_args(Reason)
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """One decision of a search. Means and gains are returns of the searching seat, score points."""
+    """One decision of a search, over M legal moves.
 
-    action: int  # the move to play
+    Means and gains are returns of the searching seat in score points, or in the units of the
+    search's objective.
+
+    * ``action``, ``blueprint_action``: the move to play, and what the blueprint would play
+    * ``reason``: why this move; the words are those of ``Reason``
+    * ``actions`` [M]: the legal moves; ``mean``, ``stderr``, ``count`` [M]: estimated return of
+      each, its standard error, the rollouts spent on it; nan where never tried
+    * ``gain``, ``gain_stderr``: estimated return of ``action`` less that of ``blueprint_action``,
+      and the standard error, paired where both met the same worlds
+    * ``rollouts``: spent at this decision; the iterations of a tree
+    * ``belief_size``: worlds in the belief's support, or an upper bound
+    * ``likelihoods``: policy evaluations of the belief since the game began; None: unknown
+    * ``depth``: moves from the root of a tree to its deepest node; None: no tree
+    * ``exact``: True if ``mean`` are exact values, without rollouts
+    * ``policy`` [M]: what ``action`` was drawn from; None: it was not drawn
+    * ``note``: anything unusual, such as a belief that had to recover
+    """
+
+    action: int
     blueprint_action: int
     reason: Reason
-    actions: IntArray  # [M] the legal moves
-    mean: FloatArray  # [M] estimated return of each, nan where never tried
-    stderr: FloatArray  # [M] standard error of mean
-    count: IntArray  # [M] rollouts spent
-    gain: float  # estimated return of ``action`` minus that of ``blueprint_action``
-    gain_stderr: float  # standard error of ``gain``, paired where both met the same worlds
-    rollouts: int  # spent at this decision; the iterations of a tree
-    belief_size: int  # worlds in the belief's support, or an upper bound
-    likelihoods: int | None  # policy evaluations of the belief since the game began; None: unknown
-    depth: int | None = None  # moves from the root of a tree to its deepest node; None: no tree
-    exact: bool = False  # True if ``mean`` are exact values, without rollouts
-    policy: FloatArray | None = None  # [M] what ``action`` was drawn from; None: it was not drawn
-    note: str = ""  # anything unusual: a belief that had to recover, say
+    actions: IntArray
+    mean: FloatArray
+    stderr: FloatArray
+    count: IntArray
+    gain: float
+    gain_stderr: float
+    rollouts: int
+    belief_size: int
+    likelihoods: int | None
+    depth: int | None = None
+    exact: bool = False
+    policy: FloatArray | None = None
+    note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain JSON types, with None in place of nan."""

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.core.errors import ConfigError, RecordError, UnsupportedError
 from hanabi_search_plugin.core.plain_json import parse_json, typed
 from hanabi_search_plugin.core.whole_files import read_whole
-from hanabi_search_plugin.evaluation.evaluate import RESULTS
+from hanabi_search_plugin.evaluation.evaluate import RESULTS, Evaluation
 from hanabi_search_plugin.evaluation.journal import FORMAT, difference
 from hanabi_search_plugin.evaluation.match import read_result
 
@@ -106,8 +106,17 @@ def read_results(path: str | Path) -> list[ResultGames]:
         raise RecordError(f"{path}: {_EXPECTED}: {reason}") from None
 
 
-def compare(base: ResultGames, other: ResultGames) -> Comparison:
-    """``other`` beside ``base``: by the games that both have, if they are of the same decks."""
+Comparable = Evaluation | ResultGames | str | Path
+"""What ``evaluate`` gave, a result file with one line-up, or a line-up of ``read_results``."""
+
+
+def compare(base: Comparable, other: Comparable) -> Comparison:
+    """``other`` beside ``base``: by the games that both have, if they are of the same decks.
+
+    Raises UnsupportedError for what is none of these, RecordError and OSError as ``read_results``,
+    and ConfigError for a file of several line-ups.
+    """
+    base, other = _games_of(base, "the first"), _games_of(other, "the second")
     why, note = _apart(base, other)
     common = sorted((base.scores or {}).keys() & (other.scores or {}).keys()) if not why else []
     if not (why or common):
@@ -178,6 +187,23 @@ def _journal(path: str, parameters: dict[str, Any], lines: list[dict[str, Any]])
         game=parameters["game"],
         scores=scores,
     )
+
+
+def _games_of(given: Comparable, name: str) -> ResultGames:
+    if isinstance(given, ResultGames):
+        return given
+    if isinstance(given, Evaluation):
+        return _evaluated(name, given.to_dict())
+    if not isinstance(given, str | Path):
+        raise UnsupportedError(
+            f"expected a result of evaluate, or a file of one, got a {type(given).__name__}"
+        )
+    found = read_results(given)
+    if len(found) != 1:
+        raise ConfigError(
+            f"{given}: expected one line-up, got {len(found)}: read_results gives each"
+        )
+    return found[0]
 
 
 def _evaluated(path: str, results: dict[str, Any]) -> ResultGames:

@@ -14,6 +14,7 @@ from hanabi_search_plugin.evaluation.interrupts import uninterrupted
 from hanabi_search_plugin.evaluation.locks import lock_file
 
 FORMAT = "hanabi-search-plugin evaluation 1"
+_BEFORE = {"objective": "score"}  # options that came later, and what was played without them
 
 
 class Checkpoint(Closing):
@@ -78,8 +79,9 @@ def _read(content: bytes, path: Path, header: dict[str, Any]) -> list[dict[str, 
 def difference(there: Any, here: Any, name: str = "") -> tuple[str, Any, Any] | None:
     """The first place where two JSON values differ: its name and both values.
 
-    An option that only one of them knows makes no difference while it is None or off. Nor does what
-    version 0.1 recorded beside settings: private fields, and the docstrings of compiled code.
+    An option that only one of them knows makes no difference while it is None, off, or at what was
+    played before there was a choice (``_BEFORE``). Nor does what version 0.1 recorded beside
+    settings: private fields, and the docstrings of compiled code.
     """
     if isinstance(there, dict) and isinstance(here, dict):
         pairs = [
@@ -90,7 +92,8 @@ def difference(there: Any, here: Any, name: str = "") -> tuple[str, Any, Any] | 
     elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
         pairs = [(f"{name}[{i}]", a, b) for i, (a, b) in enumerate(zip(there, here, strict=True))]
     else:
-        off = all(value is None or value is False for value in (there, here))
+        before = _BEFORE.get(name.rpartition(".")[2])
+        off = all(one is None or one is False or one == before for one in (there, here))
         return None if there == here or off else (name, there, here)
     found = (difference(a, b, key) for key, a, b in pairs)
     return next((one for one in found if one is not None), None)

@@ -122,7 +122,10 @@ def test_whoever_lets_others_in_is_warned(
 
 
 def test_it_serves_until_it_is_interrupted() -> None:
-    code = "from hanabi_search_plugin.cli import main; main()"
+    code = (  # where the tests run, interrupts may be ignored
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "from hanabi_search_plugin.cli import main; main()"
+    )
     process = subprocess.Popen(
         [sys.executable, "-c", code, "serve", "--port", "0", *SMALL, "--seed", "1"],
         env=os.environ | {"PYTHONPATH": str(ROOT)},

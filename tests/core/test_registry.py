@@ -210,3 +210,14 @@ def test_a_name_is_a_text_or_a_path(wrong: Any) -> None:
         load_policy(wrong)
     with pytest.raises(ConfigError, match=r"got nowhere\.safetensors, which is no file"):
         load_policy(Path("nowhere.safetensors"))
+
+
+def test_what_is_registered_must_be_a_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+
+    def five(game: Any) -> Any:
+        return 5
+
+    registry.register_policy("five", five, description="none", source="here", any_game=True)
+    with pytest.raises(UnsupportedError, match="expected a Policy of 'five', got a int"):
+        load_policy("five", HanabiGame(players=2))

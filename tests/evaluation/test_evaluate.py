@@ -21,6 +21,7 @@ from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief_agent import BeliefAgent, upgrade
+from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.beliefs.particles import Particles
 from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners
 from hanabi_search_plugin.cli.commands import evaluation_table
@@ -37,6 +38,7 @@ from hanabi_search_plugin.core.plain_game import PlainGame
 from hanabi_search_plugin.core.policy import Memory, Policy, UniformPolicy
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.comparison import compare
 from hanabi_search_plugin.evaluation.evaluate import evaluate, without_search
 from hanabi_search_plugin.evaluation.match import GameResult, deal_block, deal_game
 from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb
@@ -562,6 +564,32 @@ def test_what_upgrade_and_evaluate_do_not_take_is_named() -> None:
     for wrong in (agent, (policy, agent)):
         with pytest.raises(ConfigError, match="policy must be one that does not search, got Sp"):
             upgrade(wrong, GAME, search)
+
+
+def test_what_decides_alone_says_what_it_takes() -> None:
+    view = GAME.deal(np.random.default_rng(0), 1).view(1)
+    agent = upgrade("random", GAME, Sparta(rollouts=10))
+    memory, rng = agent.start(view), np.random.default_rng(0)
+    with pytest.raises(UnsupportedError, match="expected one belief, an entry of the agent's mem"):
+        agent.decide(memory, rng)
+    with pytest.raises(IllegalActionError, match="seat 1 is not to move"):
+        agent.decide(memory[0], rng)
+    assert private_belief(GAME, UniformPolicy(), view).size > 1
+    with pytest.raises(UnsupportedError, match=r"expected a Policy, or 2 .*, got a str"):
+        private_belief(GAME, "random", view)  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedError, match="expected the view of a seat"):
+        private_belief(GAME, UniformPolicy(), "view")  # type: ignore[arg-type]
+
+
+def test_results_are_compared_as_they_are_and_as_files(tmp_path: Path) -> None:
+    file = tmp_path / "few.jsonl"
+    few = evaluate(GAME, "random", games=3, seed=1, resume=file)
+    more = evaluate(GAME, "random", games=5, seed=1)
+    for base in (few, file, str(file)):
+        found = compare(base, more)
+        assert (found.pairs, found.difference) == (3, 0.0)
+    with pytest.raises(UnsupportedError, match="expected a result of evaluate, or a file of one"):
+        compare(3, more)  # type: ignore[arg-type]
 
 
 def test_integers_of_numpy_are_integers() -> None:

@@ -8,14 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hanabi_search_plugin import HanabiConfig, HanabiGame, UniformPolicy, load_policy, upgrade
+from hanabi_search_plugin import (
+    HanabiConfig,
+    HanabiGame,
+    Particles,
+    UniformPolicy,
+    load_policy,
+    upgrade,
+)
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.beliefs.particles import ParticleBelief
 from hanabi_search_plugin.core import rollout as rollouts
 from hanabi_search_plugin.core.rollout import action_values, rollout, start_memories
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.testing import check_agent, check_game
+from hanabi_search_plugin.testing import check_agent, check_belief, check_game
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 benchmarks = pytest.importorskip("benchmarks.other_games")
@@ -135,3 +142,13 @@ def test_a_belief_over_backgammon_stays_small():
         event = worlds.step(np.array([rng.choice(np.flatnonzero(worlds.legal[0]))]))
         belief = belief.update(event, worlds.view(0))
         assert belief.size == 1
+
+
+@pytest.mark.parametrize("name", ["phantom_ttt", "dark_hex(num_rows=2,num_cols=2)"])
+@pytest.mark.parametrize("belief", [None, Particles(200)], ids=str)
+def test_games_whose_mover_follows_from_what_is_hidden(name: str, belief: Particles | None) -> None:
+    """A move onto a taken cell fails, and is made again: only the mover sees that it may."""
+    game = OpenSpielGame(name)
+    check_agent(game, upgrade("uniform", game, Sparta(rollouts=20, min_rollouts=1), belief=belief))
+    if belief is None and name != "phantom_ttt":  # there are some thousand worlds
+        check_belief(game, "uniform", games=1)

@@ -52,19 +52,12 @@ class OpenSpielView(StateView):
         ).reshape(len(self), *self.game.tensor_shape)
 
     def keys(self) -> Sequence[Hashable]:
-        """[B] who is to move, what this player may do, and its information state.
-
-        Where the game has none, all encodings of the observation. The first two are needed where
-        they follow from what is hidden: in phantom games a move may fail, and is made again.
-        """
-        seen: list[list[Hashable]] = [
-            self.current_player.tolist(),
-            [legal.tobytes() for legal in self.legal],
-            [self.game.string(s, self.player) for s in self._states],
-        ]
-        if not self.game.remembers and "tensor" in self.game.encodings:
-            seen.append([self.game.tensor(s, self.player).tobytes() for s in self._states])
-        return list(zip(*seen, strict=True))
+        """[B] the information state if the game has one, else all encodings of the observation."""
+        strings = [self.game.string(s, self.player) for s in self._states]
+        if self.game.remembers or "tensor" not in self.game.encodings:
+            return strings
+        tensors = [self.game.tensor(s, self.player).tobytes() for s in self._states]
+        return list(zip(strings, tensors, strict=True))
 
 
 class OpenSpielWorlds(StateWorlds):

@@ -219,9 +219,15 @@ class TrackedBelief(Belief):
 
 
 def showing(worlds: Worlds, view: View) -> BoolArray:
-    """[B] True where the seat of ``view`` (a batch of one) sees the same in ``worlds``."""
-    key, keys = view.keys()[0], worlds.view(view.player).keys()
-    return np.fromiter((k == key for k in keys), dtype=np.bool_, count=len(keys))
+    """[B] True where the seat of ``view`` (a batch of one) sees the same in ``worlds``.
+
+    And may do the same: where a move can fail and is made again (phantom games), that tells whose
+    turn it is.
+    """
+    seen = worlds.view(view.player)
+    key, keys = view.keys()[0], seen.keys()
+    shown = np.fromiter((k == key for k in keys), dtype=np.bool_, count=len(keys))
+    return np.asarray(shown & (seen.legal == view.legal[0]).all(axis=1))
 
 
 def one_view(view: View) -> View:

@@ -54,7 +54,7 @@ def test_messages_of_pages() -> None:
         ('{"kind": "cheat", "turn": 0}', "kind must be one of move, advise"),
         ('{"kind": "move", "turn": 0}', "a move must have an action"),
         ('{"kind": "stop", "turn": 0, "action": 1}', "and nothing else may"),
-        ('{"kind": "move", "turn": true, "action": 1}', "turn must be an integer, got True"),
+        ('{"kind": "move", "turn": true, "action": 1}', "turn must be an integer, got true"),
         ('{"kind": "move", "turn": -1, "action": 1}', "turn must be from 0"),
         ('{"kind": "move", "turn": 0, "action": 1e3}', "action must be an integer"),
         ('{"kind": "move", "turn": 0, "action": -1}', "action must be the id of one"),

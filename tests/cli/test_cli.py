@@ -453,7 +453,7 @@ def test_narrow_terminals_lose_nothing(width: int) -> None:
         ("replay /no/such/file.jsonl", "/no/such/file.jsonl: No such file or directory"),
         ("replay .", ".: expected searched games, got no about.json in it"),
         ("replay", "Missing argument 'FILE'"),
-        ("reproduce", "what to reproduce must be one of sparta-table-1, "),
+        ("reproduce", "say what to reproduce: sparta-table-1, "),
         ("reproduce sparta-tabel-1", "did you mean sparta-table-1 or "),
         ("compile sparat", "did you mean sparta?"),
         ("evaluate --game leduc", "did you mean openspiel:leduc_poker?"),

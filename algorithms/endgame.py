@@ -96,7 +96,7 @@ def solve(
     is nan. It tries ``base``, a legal action, first and never leaves it out.
     """
     game = worlds.game
-    if isinstance(game, SolvesEndgames):
+    if isinstance(game, SolvesEndgames) and objective == "score":
         found = game.compiled_solution(
             worlds, weights, memories, blueprint, seat, budget, base=base, every=every
         )

@@ -24,11 +24,15 @@ from hanabi_search_plugin import (
     Sparta,
     UniformPolicy,
     evaluate,
+    load_policy,
     upgrade,
 )
+from hanabi_search_plugin.algorithms.endgame import solve
 from hanabi_search_plugin.core.errors import ContractError
 from hanabi_search_plugin.core.game import FloatArray
 from hanabi_search_plugin.core.objective import BONUS, worth
+from hanabi_search_plugin.core.rollout import start_memories
+from hanabi_search_plugin.hanabi.engine.layout import DECK_NEXT, DECK_SIZE
 
 PLAYED_OUT = {"rollouts": 3000, "min_rollouts": 500}
 
@@ -120,6 +124,27 @@ def test_figures_are_in_units_of_the_objective() -> None:
     for score, three in zip(*seen, strict=True):
         assert score.action == three.action
         assert np.allclose(3.0 * score.mean, three.mean, equal_nan=True)
+
+
+def test_exact_endgames_are_in_its_units_too() -> None:
+    """The compiled solver, which knows the score alone, stands aside."""
+    game = HanabiGame(players=2, colors=2, ranks=2, hand_size=2)
+    for seed in range(20):
+        worlds = game.deal(np.random.default_rng(seed), 1)
+        while not worlds.terminal[0] and worlds.rows[0][DECK_NEXT] < worlds.rows[0][DECK_SIZE]:
+            worlds.step(np.flatnonzero(worlds.legal[0])[-1:])
+        if not worlds.terminal[0]:
+            break
+    seat, blueprint = int(worlds.current_player[0]), (load_policy("smartbot", game),) * 2
+    memories = start_memories(worlds, blueprint)
+    known = {"base": int(np.flatnonzero(worlds.legal[0])[0]), "every": True}
+    found = [
+        solve(worlds, np.ones(1), memories, blueprint, seat, 10**5, objective=objective, **known)
+        for objective in ("score", lambda score: 3.0 * score)
+    ]
+    score, three = (one.values for one in found)
+    assert score is not None and three is not None and np.allclose(3.0 * score, three)
+    assert score.max() > 0
 
 
 def test_a_compiled_tree_stands_aside() -> None:

@@ -25,18 +25,27 @@ from hanabi_search_plugin.serving.workers import Workers
 SMALL = {"colors": 2, "ranks": 3, "hand_size": 2, "information_tokens": 3, "bomb": "keep"}
 
 
+def budget_of(search: str) -> str:
+    """What a search of the form counts: rollouts or iterations."""
+    return next(one["budget"]["name"] for one in choices()["searches"] if one["name"] == search)
+
+
 def wish(*seats: str, seed: int | None = 1, advice: int = 100, **config: Any) -> TableWish:
-    """The wish of a form: seats are "person", a policy, or "policy+search=budget"."""
+    """The wish of a form.
+
+    Seats are "person", "person:policy" that they are taken for, a policy, or "policy+search=budget".
+    """
     found = []
     for seat in seats:
         policy, _, search = seat.partition("+")
         name, _, budget = search.partition("=")
-        person = policy == "person"
-        options = {"rollouts" if name == "sparta" else "iterations": int(budget)} if budget else {}
+        who, _, taken = policy.partition(":")
+        person = who == "person"
+        options = {budget_of(name): int(budget)} if budget else {}
         found.append(
             {
                 "who": "person" if person else "policy",
-                "policy": "smartbot" if person else policy,
+                "policy": (taken or "smartbot") if person else policy,
                 "search": name or "none",
                 "options": options,
             }

@@ -19,7 +19,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from hanabi_search_plugin import UniformPolicy
 from hanabi_search_plugin.belief_agent import upgrade
-from hanabi_search_plugin.cli.table_plans import plan_of_wish
+from hanabi_search_plugin.cli.table_plans import offered_searches, plan_of_wish
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import BoolArray, IntArray, View
@@ -215,6 +215,24 @@ def test_a_whole_game_and_what_is_to_be_had_after_it(site: Site) -> None:
         player.hear_until(lambda one: one["kind"] == "game")
         assert len(player.game["turns"]) == 1 and player.to_move() is not None
         assert site.ask("GET", path + "analysis")[0] == 409
+
+
+@pytest.mark.parametrize("search", offered_searches())
+def test_every_search_plays_beside_a_person(site: Site, search: str) -> None:
+    learned = search == "lbs"  # over a network, of whole games
+    if learned:
+        pytest.importorskip("torch", reason="lbs needs a network: the extra torch")
+    seats = ("person:rlnet", "rlnet+lbs=40") if learned else ("person", f"vdb+{search}=40")
+    path = site.open(wish(*seats, **({} if learned else SMALL)))[0]
+    with site.sit(path) as socket:
+        player, rng = Player(socket), np.random.default_rng(3)
+        moves = 0
+        while moves < (3 if learned else 100) and (legal := player.to_move()) is not None:
+            player.play(int(rng.choice(legal)))
+            moves += 1
+        player.to_move()
+        assert not player.state["broken"] and not player.state["stopped"]
+        assert len(player.game["turns"]) > 6  # three of the search's at least
 
 
 def _refused(message: dict[str, Any]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -53,6 +55,17 @@ def random_game(names: tuple[str, ...] | None = None, seed: int = 1) -> Annotate
 @cache
 def random_document() -> dict[str, Any]:
     return game_document(random_game())
+
+
+def analysed_document(mistakes: Collection[int]) -> dict[str, Any]:
+    """A whole game of which seat 1's moves were analysed: these turns, from 0, were mistakes."""
+    annotated, decisions = random_game(), {}
+    for index, turn in annotated.decisions.items():
+        wrong = index in mistakes
+        best = next(a for a in turn.actions if a != turn.action) if wrong else turn.action
+        lost = 1.25 if wrong else 0.0
+        decisions[index] = replace(turn, action=best, lost=lost, lost_stderr=0.25, mistake=wrong)
+    return game_document(AnnotatedGame(annotated.record, decisions))
 
 
 def document_of(*names: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pytest
 from hanabi_search_plugin.hanabi.files.game_document import as_seen_by
 from hanabi_search_plugin.rendering.game_page import GamePage, write_page
 from tests.helpers.browser import chromium, complaints, requests, resize
-from tests.helpers.game_pages import HOSTILE, document_of, random_game
+from tests.helpers.game_pages import HOSTILE, analysed_document, document_of, random_game
 
 LEFT, RIGHT, HOME, END = "\ue012", "\ue014", "\ue011", "\ue010"  # WebDriver's names of keys
 
@@ -155,6 +155,24 @@ def test_a_searched_move_shows_every_legal_move(open_page: Any, document: dict[s
     assert count(driver, ".value.dropped") == sum(move["dropped"] for move in best)
     assert count(driver, ".value.chosen") == 1
     assert f"+{search['gain']:.2f} ± {search['gain_stderr']:.2f}" in text(driver, "#decision")
+
+
+def test_the_mistakes_of_an_analysed_game_are_stepped_through(open_page: Any) -> None:
+    driver = open_page(analysed_document(mistakes=(5, 9)))
+    assert text(driver, "#changed") == "Next mistake"
+    driver.execute_script("document.getElementById('changed').click()")
+    assert text(driver, "#at").startswith("Turn 6 ")
+    press(driver, "n")
+    assert text(driver, "#at").startswith("Turn 10 ")
+    body = text(driver, "body")
+    assert "A mistake: it gave away" in body and "1.25" in body
+    press(driver, "p")
+    assert text(driver, "#at").startswith("Turn 6 ")
+    press(driver, RIGHT, RIGHT)
+    body = text(driver, "body")
+    assert "A mistake" not in body and "No other move was worth more." in body
+    press(driver, END)
+    assert "moves were mistakes, which gave away 2.50 points in all." in text(driver, "body")
 
 
 def test_a_seat_sees_its_own_cards_face_down(open_page: Any, document: dict[str, Any]) -> None:

@@ -305,6 +305,11 @@ function begin() {
   at("next").onclick = KEYS.ArrowRight;
   at("last").onclick = KEYS.End;
   at("changed").hidden = !game.turns.some(isChange);
+  if (analysed) {
+    at("changed").title = "Next mistake (n)";
+    at("changed").ariaLabel = "Next mistake";
+    at("changed").querySelector("span").textContent = "Next mistake";
+  }
   at("changed").onclick = KEYS.n;
   at("theme").onclick = toggleTheme;
   at("help").onclick = KEYS["?"];

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -15,6 +15,7 @@ from hanabi_search_plugin.cli.plain_text import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from hanabi_search_plugin.core.objective import Named
     from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
     from hanabi_search_plugin.hanabi.files.analysis import AnalysedTurn, Analysis
     from hanabi_search_plugin.hanabi.files.recorded_positions import Candidates
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 PARTNERS = "smartbot,vdb,piers,iggi"
 SLIPS = 0.1
+OBJECTIVES = ("score", "perfect")
 
 
 def analyse(
@@ -60,6 +62,15 @@ def analyse(
     rollouts: Annotated[
         int, typer.Option(help="Games played on after each legal move; fewer after a hopeless one.")
     ] = 1_000,
+    objective: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(OBJECTIVES),
+            autocompletion=lambda: list(OBJECTIVES),
+            help="What points are: the score, or the score with 0.4 times the best one added to a "
+            "perfect game, as searches have it.",
+        ),
+    ] = "score",
     threads: option.Threads = 1,
     seed: option.Seed = 0,
     out: Annotated[
@@ -71,7 +82,7 @@ def analyse(
     """Read a game, value its moves, and print what was found."""
     from hanabi_search_plugin.cli import result_files, terminal
     from hanabi_search_plugin.cli.line_ups import per_seat
-    from hanabi_search_plugin.core.require import require_integer
+    from hanabi_search_plugin.core.require import require_choice, require_integer
     from hanabi_search_plugin.evaluation.provenance import versions
     from hanabi_search_plugin.hanabi.files.analysis import analyse_game
     from hanabi_search_plugin.hanabi.files.annotated_games import read_annotated_game
@@ -82,6 +93,7 @@ def analyse(
 
     console = terminal.open_console(json_file)
     require_integer("threads", threads, 1)
+    require_choice("objective", objective, OBJECTIVES)
     result_files.check_files(json=json_file, out=out)
     terminal.show_warnings(console)
     record = read_annotated_game(games, game).record
@@ -96,8 +108,8 @@ def analyse(
     with terminal.progress_bar(console, "moves", total) as show, terminal.compile_progress(console):
         analysis = analyse_game(
             record, candidates, blueprint, names,
-            rollouts=rollouts, threads=threads, seed=seed, with_beliefs=out is not None,
-            on_turn=show,
+            rollouts=rollouts, objective=cast('Named', objective), threads=threads, seed=seed,
+            with_beliefs=out is not None, on_turn=show,
         )  # fmt: skip
     _print(console, analysis)
     content = {"command": "analyse", "parameters": result_files.parameters(context)}
@@ -143,7 +155,9 @@ def _print(console: Console, analysis: Analysis) -> None:
     console.print(_players(analysis))
     console.print()
     gain, players = sum(turn.gain for turn in analysis.turns), analysis.players()
-    ended = "final score" if analysis.finished else "worth where the record stops"
+    ended = "worth where the record stops"
+    if analysis.finished:
+        ended = "final score" if analysis.objective == "score" else "final score's worth"
     lines = [
         f"{analysis.before:.2f} before the first move {gain:+.2f} by skill {analysis.luck:+.2f} by "
         f"luck = {analysis.end:.2f}, the {ended}",
@@ -178,9 +192,15 @@ def _moves(analysis: Analysis) -> FittedTable:
     return FittedTable(
         ("move", "worth", "gain", "luck", "lost", "+-", "better"),
         rows,
-        title=f"game {analysis.record.game}, in points of the final score",
+        title=f"game {analysis.record.game}, in points of {_points(analysis)}",
         strong=frozenset(n for n, turn in enumerate(analysis.turns) if turn.mistake),
     )
+
+
+def _points(analysis: Analysis) -> str:
+    if analysis.objective == "score":
+        return "the final score"
+    return "the final score and a bonus for a perfect game"
 
 
 def _words(config: HanabiConfig, turn: AnalysedTurn, action: int) -> str:

@@ -51,6 +51,14 @@ def test_one_blueprint(saved: Path) -> None:
     assert "P0 is taken for piers:" in done.stdout and "P1 is taken for vdb:" in done.stdout
 
 
+def test_an_objective(saved: Path) -> None:
+    line = ["--objective", "perfect", "--rollouts", 20, "--json", "-"]
+    done = run("analyse", saved, *line)
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert json.loads(done.stdout)["objective"] == "perfect"
+    assert "and a bonus for a perfect game" in done.stderr
+
+
 def test_partners_beside_a_blueprint(saved: Path) -> None:
     line = ["--policy", "piers", "--partners", "smartbot,iggi", "--rollouts", 20, "--json", "-"]
     done = run("analyse", saved, *line)
@@ -65,6 +73,7 @@ def test_partners_beside_a_blueprint(saved: Path) -> None:
     [
         ("--game 9", "expected the number of one of its 2 games, 0 to 1, got 9"),
         ("--rollouts 1", "rollouts must be an integer of at least 4, got 1"),
+        ("--objective win", "objective must be one of score, perfect, got 'win'"),
         ("--epsilon 2", "epsilon must be from 0 to 1, got 2.0"),
         ("--threads 0", "threads must be an integer of at least 1, got 0"),
         ("--seed -1", "seed must be an integer of at least 0, got -1"),

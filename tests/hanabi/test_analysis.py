@@ -12,6 +12,7 @@ from hanabi_search_plugin import HanabiGame, SmartBot, Sparta, UniformPolicy, lo
 from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.beliefs.mixture import Mixture
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
+from hanabi_search_plugin.core.objective import BONUS
 from hanabi_search_plugin.core.rollout import action_values
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.match import deal_game
@@ -58,6 +59,21 @@ def test_the_parts_add_up_to_the_final_score(candidates: Candidates) -> None:
         if turn.action == turn.blueprint_action:
             assert turn.gain == 0.0
     assert any(turn.gain for turn in found.turns if turn.seat == 1)
+
+
+def test_an_objective_changes_what_points_are() -> None:
+    record, most = played(3, (BOT, PIERS)), GAME.config.max_score
+    plain = analyse_game(record, SURE, rollouts=60)
+    found = analyse_game(record, SURE, rollouts=60, objective="perfect")
+    bonus = BONUS * most * (record.score == most)
+    assert found.end == plain.end + bonus
+    gains = sum(turn.gain for turn in found.turns)
+    assert found.before + gains + found.luck == pytest.approx(found.end, abs=1e-9)
+    sure = analyse_game(record, SURE, rollouts=60, objective=lambda score: score >= 1)
+    assert all(0 <= mean <= 1 for turn in sure.turns for mean in turn.mean)
+    assert sure.end == float(plain.end >= 1)
+    more = [a.before - b.before for a, b in zip(found.turns, plain.turns, strict=True)]
+    assert min(more) >= 0 and max(more) > 0
 
 
 def test_a_record_that_stops_early_ends_at_what_it_was_worth() -> None:

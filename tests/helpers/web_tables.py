@@ -33,7 +33,7 @@ def budget_of(search: str) -> str:
 def wish(*seats: str, seed: int | None = 1, advice: int = 100, **config: Any) -> TableWish:
     """The wish of a form.
 
-    Seats are "person", "person:policy" that they are taken for, a policy, or "policy+search=budget".
+    Seats are "person", "person:" and whom they are taken for, a policy, or "policy+search=budget".
     """
     found = []
     for seat in seats:

@@ -10,6 +10,8 @@ revealed, and what the next player sees. So, exactly,
 
     final score = worth before the first move + all gains + all luck
 
+With another objective than the score, points are what scores are worth by it (``core.objective``).
+
 Letters: P players, M legal moves, n worlds.
 """
 
@@ -24,6 +26,7 @@ import numpy as np
 
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.game import FloatArray, IntArray
+from hanabi_search_plugin.core.objective import Objective, require_objective, worth
 from hanabi_search_plugin.core.policy import Blueprint, moves_of
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.rollout import action_values
@@ -50,7 +53,7 @@ class MoveValues:
     """What each legal move was worth, by shared worlds."""
 
     actions: IntArray  # [M]
-    values: FloatArray  # [M, n] the final score in each world; nan from where a move was dropped
+    values: FloatArray  # [M, n] the final score's worth in each world; nan once a move was dropped
     blueprint_action: int
 
     def worth(self, action: int) -> tuple[float, float]:
@@ -156,6 +159,7 @@ class Analysis:
     end: float  # the final score; where the record stops early, what the game was worth there
     finished: bool
     beliefs: tuple[list[dict[str, Any]], ...] = ()  # of each turn, and of the end
+    objective: Objective = "score"
 
     @property
     def luck(self) -> float:
@@ -180,13 +184,17 @@ class Analysis:
 
     def annotated(self) -> AnnotatedGame:
         """The game with the value of every move, to look at."""
-        return AnnotatedGame(self.record, {turn.turn: _searched(turn) for turn in self.turns})
+        decisions = {turn.turn: _searched(turn) for turn in self.turns}
+        return AnnotatedGame(self.record, decisions, worth=self.end if self.finished else None)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""
         return {
             "game": self.record.game,
             "seed": self.record.seed,
+            "objective": self.objective
+            if isinstance(self.objective, str)
+            else repr(self.objective),
             "before": self.before,
             "before_stderr": self.before_stderr,
             "gain": sum(turn.gain for turn in self.turns),
@@ -212,6 +220,7 @@ def analyse_game(
     blueprint_names: Sequence[str] = (),
     *,
     rollouts: int = 1_000,
+    objective: Objective = "score",
     threads: int = 1,
     seed: int = 0,
     with_beliefs: bool = False,
@@ -228,6 +237,7 @@ def analyse_game(
     """
     rollouts = require_integer("rollouts", rollouts, 4)
     seed = require_integer("seed", seed, 0)
+    require_objective(objective)
     explained = explain_moves(record, candidates)
     if blueprint is None:
         chosen = [seen.likeliest for seen in explained]
@@ -240,12 +250,13 @@ def analyse_game(
         if with_beliefs:
             beliefs.append(describe_beliefs(position.beliefs))
         if position.score is not None:
-            end, finished = position.score, True
+            score = np.array([position.score], dtype=np.float64)
+            end, finished = float(worth(objective, score, position.beliefs[0].game)[0]), True
             break
         belief = position.belief
         rng = np.random.default_rng([seed, position.turn])
         keep = [] if position.action is None else [position.action]
-        values = move_values(rng, belief, rollouts, keep=keep, threads=threads)
+        values = move_values(rng, belief, rollouts, objective=objective, keep=keep, threads=threads)
         before, error = values.worth(values.blueprint_action)
         if not turns:
             first_error = error
@@ -269,6 +280,7 @@ def analyse_game(
         end=end,
         finished=finished,
         beliefs=tuple(beliefs),
+        objective=objective,
     )
 
 
@@ -277,6 +289,7 @@ def move_values(
     belief: Belief,
     rollouts: int,
     *,
+    objective: Objective = "score",
     keep: Sequence[int] = (),
     threads: int = 1,
 ) -> MoveValues:
@@ -297,10 +310,11 @@ def move_values(
     while done < rollouts:
         n = min(max(done, FEWEST), rollouts - done)
         worlds, memories = belief.sample(rng, n)
-        values[alive, done : done + n] = action_values(
+        returns = action_values(
             worlds, actions[alive], belief.blueprint, memories, seat,
             Streams.spawn(rng, n), threads=threads,
         )  # fmt: skip
+        values[alive, done : done + n] = worth(objective, returns, belief.game)
         done += n
         if done < rollouts:
             tried = values[:, :done]

@@ -53,6 +53,7 @@ class AnnotatedGame:
 
     record: RecordedGame
     decisions: Mapping[int, SearchedTurn] = field(default_factory=dict)
+    worth: float | None = None  # of the final score, by the objective of an analysis
 
 
 def searched_turn(result: SearchResult) -> SearchedTurn:

@@ -13,6 +13,7 @@ rank; slots, seats and turns count from 0, the oldest card first. Keys of the do
   are by hints and copies alone;
 * ``seat``: whose eyes the document is for; None: everybody's, and nothing is left out;
 * ``score``, ``finished``: at the end; the score is None where it is neither recorded nor certain;
+* ``worth``: what the score is worth by the objective of an analysis; None: not analysed;
 * ``actions``: what each action id does, as ``text.action_to_dict`` says it;
 * ``cards``: the identity of each card dealt, by order; None: ``seat`` never saw it;
 * ``turns``: the position before each move, and the last one. Of each:
@@ -111,6 +112,7 @@ def game_document(
         "seat": None,
         "score": _score(record, worlds, finished),
         "finished": finished,
+        "worth": game.worth,
         "actions": [action_to_dict(config, action) for action in range(config.num_actions)],
         "cards": list(record.deck[: int(worlds.rows[0, DECK_NEXT])]),
         "turns": turns,

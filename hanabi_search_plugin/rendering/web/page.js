@@ -149,12 +149,13 @@ function drawCurve() {
   });
   const last = game.turns[END];
   // Where moves were searched, the scale begins below what was expected: that is where points go.
-  const most = game.config.colors * game.config.ranks;
+  // By some objectives a perfect game is worth more than its points.
+  const most = Math.ceil(Math.max(game.config.colors * game.config.ranks, game.worth ?? 0, ...values.map((value) => value.mean)));
   const least = values.length
     ? Math.max(0, Math.floor(Math.min(...values.map((value) => value.mean - value.error), last.points)) - 1) : 0;
   const y = (points) => height - 8 - (height - 22) * Math.min(Math.max((points - least) / (most - least), -1), 1);
   const points = values.map((value) => [value.index, value.mean]);
-  if (values.length && game.finished) points.push([END, game.score === null ? last.points : game.score]);
+  if (values.length && game.finished) points.push([END, game.worth ?? game.score ?? last.points]);
   const path = points.map(([index, mean], n) => (n ? "L" : "M") + `${x(index)} ${y(mean)}`).join("");
   const band = values.map((value, n) => (n ? "L" : "M") + `${x(value.index)} ${y(value.mean + value.error)}`).join("") +
     [...values].reverse().map((value) => `L${x(value.index)} ${y(value.mean - value.error)}`).join("") + "Z";

@@ -279,14 +279,19 @@ def test_what_follows_a_move_taken_back_is_the_game_of_that_seed() -> None:
     assert back["actions"] == plain["actions"] and len(plain["actions"]) == 2
 
 
+def test_human_alone_is_one_person_at_seat_0() -> None:
+    out = run("play", *SMALL, "--seats", "human", "--seed", 1, typed="quit\n").output
+    assert "P0 you" in out and "P1 smartbot" in out
+
+
 def test_two_people_do_not_see_each_others_view() -> None:
     typed = "p0\n\np1\n\nquit\n"
     result = run("play", *SMALL, "--seats", "human,human", "--seed", 1, typed=typed)
     text = result.stdout
-    assert text.index("Player 2 (P1), press Enter when only you look:") > text.index("P0 you")
+    assert text.index("P1, press Enter when only you look:") > text.index("P0 you")
     boards = re.findall(r"^P(\d) you", text, re.MULTILINE)
     assert boards == ["0", "1", "0"]
-    told = text.partition("Player 1 (P0), press Enter when only you look:")[2]
+    told = text.partition("P0, press Enter when only you look:")[2]
     assert "P0 plays slot 0, " in told and "P1 plays slot 1, " in told  # since the last own move
 
 

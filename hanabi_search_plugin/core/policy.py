@@ -29,7 +29,7 @@ from hanabi_search_plugin.core.game import (
     Worlds,
 )
 from hanabi_search_plugin.core.require import class_given
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.streams import Streams, require_streams
 from hanabi_search_plugin.core.words import counted
 
 # None, an array with one row per world, a list with one entry per world, or a tuple or dict of
@@ -158,6 +158,7 @@ def sample_actions(chance: FloatArray, rng: Streams) -> IntArray:
             f"probabilities must be numbers [B, A], got {np.asarray(chance).dtype} of shape "
             f"{np.shape(chance)}"
         )
+    require_streams(rng, len(chance))
     cumulative = np.cumsum(chance, axis=1)
     right = (abs(cumulative[:, -1] - 1.0) <= TOLERANCE) & (chance >= 0.0).all(axis=1)
     if not right.all():
@@ -175,6 +176,7 @@ class UniformPolicy(Policy):
     deterministic = False
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
+        require_streams(rng, len(legal))
         # The k-th legal action, k = floor(u * legal count): as compiled loops choose it, too.
         count = legal.sum(axis=1)
         k = (rng.uniform() * count).astype(np.int64)

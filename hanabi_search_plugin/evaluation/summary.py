@@ -49,7 +49,7 @@ def _shares(figures: Mapping[str, Any]) -> list[str]:
 
 
 def rows(figures: Mapping[str, Any]) -> list[SummaryRow]:
-    """Scores of both sides, or the returns of a seat where others differ, the gain, what it cost."""
+    """Scores of both sides, or one seat's returns where others differ, the gain, what it cost."""
     compared, searched = "gain" in figures, "searched_share" in figures
     table, seat = [], figures["return_of"]
     whose = "" if seat is None else f", return of P{seat}"

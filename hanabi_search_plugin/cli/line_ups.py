@@ -140,6 +140,8 @@ def _of_everybody(agent: SearchAgent, chosen: ChosenSearch) -> tuple[SearchAgent
         say_seated(agent, seated)
         if isinstance(seated, JointAgent):
             chosen = ChosenSearch("joint-sparta", seated.search)
+        else:  # so that results show it, as where settings like seconds rule joint search out
+            chosen = ChosenSearch(f"{chosen.name}, in doubt", chosen.search)
     return seated, chosen
 
 

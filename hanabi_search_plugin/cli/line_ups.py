@@ -141,7 +141,7 @@ def _of_everybody(agent: SearchAgent, chosen: ChosenSearch) -> tuple[SearchAgent
         if isinstance(seated, JointAgent):
             chosen = ChosenSearch("joint-sparta", seated.search)
         else:  # so that results show it, as where settings like seconds rule joint search out
-            chosen = ChosenSearch(f"{chosen.name}, in doubt", chosen.search)
+            chosen = ChosenSearch(f"{chosen.name} in doubt", chosen.search)
     return seated, chosen
 
 

@@ -584,3 +584,9 @@ def test_help_crops_no_names(command: str, columns: int, monkeypatch: pytest.Mon
 def test_the_list_of_commands_says_all_of_what_each_is_for() -> None:
     text = " ".join(run("--help").stdout.split())
     assert "turn by turn." in text and "game by game on the same decks." in text
+
+
+def test_seats_that_search_in_doubt_are_named_so() -> None:
+    everywhere = ("--search", "sparta", "--search-seats", "all", "--seconds", 60)
+    result = run("evaluate", *QUICK, *everywhere, "--games", 1)
+    assert "sparta in doubt" in result.stdout

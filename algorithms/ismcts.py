@@ -25,7 +25,7 @@ import numpy as np
 
 from hanabi_search_plugin.algorithms.guided import Guided
 from hanabi_search_plugin.algorithms.search_tree import Node, Nodes, Tree
-from hanabi_search_plugin.core.agent import WrapsBelief
+from hanabi_search_plugin.core.agent import WrapsBelief, require_asked
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.capabilities import Redeterminizes
@@ -180,6 +180,7 @@ class TreeSearch(WrapsBelief):
 
         Takes one draw from ``rng`` for the blueprint's own move, then what ``grow`` takes.
         """
+        require_asked(rng, belief)
         if not self._rolls_out and belief.game.rewards != "identical":
             raise UnsupportedError(
                 f"leaves must be rollouts where rewards are not identical, as in "

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hanabi_search_plugin.algorithms.sparta import Tally, warn_of_budget
-from hanabi_search_plugin.core.agent import CutsRollouts, SmallSteps
+from hanabi_search_plugin.core.agent import CutsRollouts, SmallSteps, require_asked
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError
 from hanabi_search_plugin.core.game import FloatArray, IntArray
@@ -108,6 +108,7 @@ class Mds(CutsRollouts, SmallSteps):
 
         Takes from ``rng`` what the worlds take, then one draw for the move unless ``greedy``.
         """
+        require_asked(rng, belief)
         legal = belief.view.legal
         actions = np.flatnonzero(legal[0])
         policy = belief.blueprint[belief.seat]

@@ -17,7 +17,7 @@ import numpy as np
 
 from hanabi_search_plugin.algorithms import sums
 from hanabi_search_plugin.algorithms.endgame import exact_values
-from hanabi_search_plugin.core.agent import CutsRollouts
+from hanabi_search_plugin.core.agent import CutsRollouts, require_asked
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import TooFewWorldsError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
@@ -126,6 +126,7 @@ class Sparta(CutsRollouts):
 
         Takes one draw from ``rng`` for the blueprint's own move, then what the rounds take.
         """
+        require_asked(rng, belief)
         started = time.monotonic()
         legal = belief.view.legal
         actions = np.flatnonzero(legal[0])

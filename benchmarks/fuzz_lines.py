@@ -71,7 +71,7 @@ STDIN = (
 SHORT = {
     "games": ("1", "2"), "iterations": ("1", "2"), "rollouts": ("10", "30"), "min_rollouts": ("2",),
     "colors": ("1", "2"), "ranks": ("2", "3"), "hand_size": ("1", "2"),
-    "evaluation_games": ("0", "1"), "rounds": ("1",), "moves": ("2",), "batch": ("2", "4"),
+    "evaluation_games": ("0", "1"), "moves": ("2",), "batch": ("2", "4"),
     "steps": ("1",), "players": ("2", "3"),
     "options": ("hidden=8",), "policy": ("random", "smartbot", "vdb"), "passes": ("1",),
 }  # fmt: skip

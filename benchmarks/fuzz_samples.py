@@ -34,7 +34,7 @@ RUNS = {
     "--set decoder=4 --set embedding=2 --evaluation-games 2",
     "critic": f"train critic {TRAIN} --policy {{network}} --set hidden=8 --evaluation-games 2",
     "clone": "train clone --data {searched} --architecture masks --start {network} "
-    "--set hidden=8 --rounds 2 --batch 4 --evaluation-games 0",
+    "--set hidden=8 --iterations 2 --batch 4 --evaluation-games 0",
 }
 """Trainings, without their folder."""
 EVALFN = "train evalfn --games 2 --iterations 120 --exploration 0.1 --players 2"
@@ -81,7 +81,7 @@ READERS = {
         f"train distill {TRAIN} --set hidden=8 --evaluation-games 0 --start {{in}} --out new",
         f"train critic {TRAIN} --policy {{in}} --set hidden=8 --evaluation-games 2 --out new",
         "train clone --data {searched} --architecture masks --start {in} --set hidden=8 "
-        "--rounds 1 --batch 4 --evaluation-games 0 --out new",
+        "--iterations 1 --batch 4 --evaluation-games 0 --out new",
         f"evaluate {TINY} --games 1 --policy {{in}} --search sparta --rollouts 20 --min-rollouts 2",
     ],
     "critic.safetensors": [
@@ -107,9 +107,9 @@ READERS = {
         "convert {in} out.jsonl --to jsonl",
         f"record {SEARCH} --games 4 --out {{in}}",
         "train clone --data {in} --architecture masks --start {network} --set hidden=8 "
-        "--rounds 1 --batch 4 --evaluation-games 0 --out new",
+        "--iterations 1 --batch 4 --evaluation-games 0 --out new",
         "train clone --data {searched} --held-out {in} --architecture masks --start {network} "
-        "--set hidden=8 --rounds 1 --batch 4 --evaluation-games 0 --out new",
+        "--set hidden=8 --iterations 1 --batch 4 --evaluation-games 0 --out new",
     ],
     "reproduction": [
         "reproduce sparta-table-1 --games 1 --only 'SmartBot, single-agent' --out {in}",

@@ -76,7 +76,7 @@ CASES = (
     ),
     Case(
         "train clone",
-        f"--out run --data {MADE}/searched --architecture advised-masks --rounds 3 --batch 8 "
+        f"--out run --data {MADE}/searched --architecture advised-masks --iterations 3 --batch 8 "
         "--evaluation-games 4",
     ),
     Case(

@@ -23,9 +23,9 @@ needs no framework.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
+from hanabi_search_plugin import _gymnasium_registration
 from hanabi_search_plugin._version import __version__
 from hanabi_search_plugin.core.lazy import lazily
 
@@ -145,5 +145,4 @@ __getattr__, __dir__ = lazily(
     },
 )
 
-if "gymnasium" in sys.modules:  # whose users ask for environments by name
-    from hanabi_search_plugin.wrappers import _gymnasium_names  # noqa: F401
+_gymnasium_registration.register()

@@ -1,7 +1,6 @@
 """Gymnasium: one seat of native Hanabi as an environment; any policies play the other seats.
 
-Importing this module registers ``ID``, "HanabiSearch/Hanabi-v0", and so does importing the package
-after Gymnasium:
+Importing the package registers ``ID``, "HanabiSearch/Hanabi-v0", once Gymnasium is there, too:
 
 * ``HanabiEnv`` is what ``gymnasium.make(ID)`` makes: one game
 * ``HanabiVectorEnv`` is what ``gymnasium.make_vec(ID)`` makes: thousands of games at a time

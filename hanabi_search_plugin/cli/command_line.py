@@ -6,7 +6,9 @@ what a search or a training is set to is slow to import.
 
 from __future__ import annotations
 
+import itertools
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
@@ -94,8 +96,31 @@ class _Program(_Group):
             if every_command.debug():
                 raise
             code, message = _told(error)
+            message = _of_numbers(message, given)
         print(f"hanabi-search: {one_line(message)}", file=sys.stderr)
         return code
+
+
+_NUMBERS = {
+    "Input should be a valid integer": "an integer",
+    "is not a valid integer": "an integer",
+    "Input should be a valid number": "a number",
+    "is not a valid float": "a number",
+}
+"""What Typer says of text that is no number, by its version, and what was expected."""
+
+
+def _of_numbers(message: str, given: Sequence[str]) -> str:
+    """``message`` in this package's words where it is of an option that takes a number."""
+    found = re.match(r"Invalid value for '(--[\w-]+)': (.*)", message)
+    kind = next((k for words, k in _NUMBERS.items() if found and words in found[2]), None)
+    if found is None or kind is None:
+        return message
+    option = found[1]
+    values = [b for a, b in itertools.pairwise(given) if a == option]
+    values += [word.partition("=")[2] for word in given if word.startswith(f"{option}=")]
+    got = f", got {values[-1]!r}" if values else ""
+    return f"{option.removeprefix('--')} must be {kind}{got}"
 
 
 def _told(error: Exception) -> tuple[int, str]:

@@ -229,7 +229,7 @@ def evaluation_table(evaluation: Evaluation, names: tuple[str, ...]) -> FittedTa
     figures = evaluation.to_dict()
     rows = summary.rows(figures)
     return FittedTable(
-        summary.HEADINGS,
+        summary.headings(figures),
         [(row.title, *row.cells) for row in rows],
         title=summary.title(figures, names),
         strong=frozenset(number for number, row in enumerate(rows) if row.strong),

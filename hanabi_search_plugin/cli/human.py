@@ -62,7 +62,7 @@ class Screen:
         if self.console.is_terminal:
             self.console.clear()
             self.console.file.write("\x1b[3J")  # and what can be scrolled back to
-        self.reader.read(f"Player {player + 1} (P{player}), press Enter when only you look: ")
+        self.reader.read(f"P{player}, press Enter when only you look: ")
         return True
 
 

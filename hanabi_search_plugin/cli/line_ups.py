@@ -57,6 +57,8 @@ def line_up(game: Game, seating: Seating, chosen: ChosenSearch, beliefs: BeliefC
     people: list[int] = []
     if seating.seats is not None:
         sitting = per_seat(seating.seats, game.num_players, "seats")
+        if seating.seats.strip() == HUMAN:  # one person, and not one everywhere
+            sitting = [HUMAN, *names[1:]]
         people = [seat for seat, name in enumerate(sitting) if name == HUMAN]
         names = [names[s] if name == HUMAN else name for s, name in enumerate(sitting)]
     policies = list(blueprint_of(names, game))
@@ -138,6 +140,8 @@ def _of_everybody(agent: SearchAgent, chosen: ChosenSearch) -> tuple[SearchAgent
         say_seated(agent, seated)
         if isinstance(seated, JointAgent):
             chosen = ChosenSearch("joint-sparta", seated.search)
+        else:  # so that results show it, as where settings like seconds rule joint search out
+            chosen = ChosenSearch(f"{chosen.name} in doubt", chosen.search)
     return seated, chosen
 
 

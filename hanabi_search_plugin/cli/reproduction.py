@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -46,7 +47,7 @@ from hanabi_search_plugin.reproduce.plan import Curve, Figure, Plan, Table
 from hanabi_search_plugin.reproduce.plot import plot
 
 PLANS: tuple[Plan, ...] = (*sparta_paper.PLANS, *ris_mcts_paper.PLANS, *lbs_paper.PLANS)
-_WIDE = 1_000  # columns where the output is no terminal
+_WIDE = 1_000  # columns where the output is no terminal and nobody says how wide it is
 
 
 def reproduce(
@@ -85,7 +86,7 @@ def reproduce(
     effort = Effort(games, seed, Threads(threads), out / "games")
     parts = parts_of(plan, wanted, effort)
     console = terminal.open_console(None)
-    if not console.is_terminal:
+    if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _WIDE
     if dry_run:
         console.print(table_of(parts, threads))

@@ -57,7 +57,8 @@ class Seating:
     )
     seats: str | None = setting(
         None,
-        "Who sits where: human or a policy's name, one a seat. Default: you at seat 0 and bots; "
+        "Who sits where: human or a policy's name, one a seat; human alone is you at seat 0 beside "
+        "--policy. Default: you at seat 0 and bots; "
         "for `play` --policy everywhere where it is given.",
         metavar="NAME,NAME...",
     )

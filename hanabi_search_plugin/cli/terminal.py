@@ -47,7 +47,9 @@ def show_warnings(console: Console, policies: Blueprint | None = None) -> None:
         def emit(self, entry: logging.LogRecord) -> None:
             if str(entry.msg) not in shown:
                 shown.add(str(entry.msg))
-                errors.print(f"warning: {printable(entry.getMessage())}", markup=False)
+                text = printable(entry.getMessage())
+                notice = text.startswith("compiling ")  # as ``compile_progress`` writes it
+                errors.print(text if notice else f"warning: {text}", markup=False)
 
     errors = notes(console if console.stderr else Console(stderr=True, highlight=False))
     logger = logging.getLogger("hanabi_search_plugin")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import typer
+
 from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli import training_runs
 from hanabi_search_plugin.cli.cluster_options import ClusterChoice, the_cluster
 from hanabi_search_plugin.cli.option_groups import Fields
+from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.networks.training.training_settings import Cloning
 
 
@@ -16,11 +19,14 @@ def clone(
     out: option.Out,
     settings: Annotated[Cloning, Fields(Cloning)],
     evaluation_games: training_runs.EvaluationGames = 1000,
+    rounds: Annotated[int | None, typer.Option("--rounds", hidden=True)] = None,
     device: training_runs.Device = "cpu",
     threads: training_runs.Threads = 1,
     cluster: Annotated[ClusterChoice, the_cluster("chunk_size")],
 ) -> None:
     """Train to the end, and show the network's own games beside the blueprint's."""
+    if rounds is not None:  # as it was once called
+        raise ConfigError(f"--rounds is --iterations, as in every training, got --rounds {rounds}")
     console = training_runs.begin(threads, evaluation_games, device)
     from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
     from hanabi_search_plugin.networks.training.clone_training import CloneRun
@@ -28,7 +34,7 @@ def clone(
 
     with cluster.executor(1) as executor:  # whose errors come before the training
         run = training_runs.to_the_end(
-            console, lambda: CloneRun(settings, out, device=device), settings.rounds, _line
+            console, lambda: CloneRun(settings, out, device=device), settings.iterations, _line
         )
         game = HanabiGame(run.about.config)
         training_runs.show_games(

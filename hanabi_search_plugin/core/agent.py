@@ -20,7 +20,7 @@ from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import BoolArray, Game, IntArray, View, same_game
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
 from hanabi_search_plugin.core.result import SearchResult
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.streams import Streams, require_streams
 
 _logger = logging.getLogger("hanabi_search_plugin")
 
@@ -29,6 +29,15 @@ class Search(Protocol):
     """A function of (rng, belief) that makes one decision; the object is its configuration."""
 
     def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult: ...
+
+
+def require_asked(rng: object, belief: object) -> None:
+    """Raises UnsupportedError unless a search is given a generator and a belief, in this order."""
+    if not (isinstance(rng, np.random.Generator) and isinstance(belief, Belief)):
+        raise UnsupportedError(
+            "a search is called with (rng, belief), a np.random.Generator and a Belief, got "
+            f"({type(rng).__name__}, {type(belief).__name__})"
+        )
 
 
 class TeamSearch(ABC):
@@ -153,6 +162,7 @@ class SearchAgent(Policy):
 
     def decide_all(self, memory: Memory, rng: Streams) -> list[SearchResult]:
         """[B] one decision per world. One draw of each world's stream seeds its search."""
+        require_streams(rng, len(memory))
         rng.uniform()
         return [
             self.decide(entry, np.random.default_rng(int(seed)))

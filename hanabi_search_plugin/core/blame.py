@@ -25,8 +25,8 @@ def at(place: Literal["turn", "seat"], number: int) -> Iterator[None]:
 
 
 @contextmanager
-def asking(policy: object, seat: int) -> Iterator[None]:
-    """``policy`` at ``seat`` is asked within; see ``at``.
+def asking(policy: object, seat: int, method: str = "") -> Iterator[None]:
+    """``policy`` at ``seat`` is asked within, by ``method``; see ``at``.
 
     Raises ContractError for what it raises by itself; errors of this package and those of the
     operating system pass.
@@ -38,4 +38,5 @@ def asking(policy: object, seat: int) -> Iterator[None]:
             raise
         except Exception as error:  # whatever another's code may raise
             came = f"{type(error).__name__}: {error}".partition("\n")[0]
-            raise ContractError(f"{policy!r} must answer, got {came}") from error
+            asked = f"{method} of {policy!r}" if method else repr(policy)
+            raise ContractError(f"{asked} must answer, got {came}") from error

@@ -8,7 +8,7 @@ A actions, K numbers that a player sees.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from numbers import Real
 from typing import Any, Literal
 
@@ -84,7 +84,10 @@ class PlainGame(StateGame, Enumerable):
         return f"{type(self).__name__}({self.name!r})"
 
     def legal_mask(self, state: State) -> BoolArray:
-        moves = list(self.legal_actions(state))
+        given = self.legal_actions(state)
+        if not isinstance(given, Iterable):
+            raise ContractError(f"{self.name}: legal_actions must list moves, got {given!r}")
+        moves = list(given)
         if not all(move in range(self.num_actions) for move in moves):
             raise ContractError(
                 f"{self.name} must have moves from 0 to {self.num_actions - 1}, got {moves}"
@@ -133,22 +136,38 @@ class PlainView(StateView):
 
     def shown(self, encoding: str) -> NDArray[Any]:
         """[B, K]"""
-        seen = [tuple(self.game.observation(state, self.player)) for state in self._states]
+        seen = [self._seen(state) for state in self._states]
         lengths = {len(each) for each in seen}
         if len(lengths) > 1:
             raise ContractError(
                 f"{self.game.name} must show a player as many numbers in every state, got "
                 f"{sorted(lengths)}"
             )
-        return np.array(seen)
+        rows = np.array(seen)
+        if rows.dtype.kind not in "fiub":
+            raise ContractError(
+                f"{self.game.name}: observation must list numbers, got {list(seen[0])!r} for "
+                f"player {self.player}"
+            )
+        return rows
 
     def keys(self) -> Sequence[Hashable]:
         return [
-            (mover, legal.tobytes(), tuple(self.game.observation(state, self.player)))
+            (mover, legal.tobytes(), self._seen(state))
             for mover, legal, state in zip(
                 self.current_player.tolist(), self.legal, self._states, strict=True
             )
         ]
+
+    def _seen(self, state: State) -> tuple[float, ...]:
+        """[K]"""
+        seen = self.game.observation(state, self.player)
+        if isinstance(seen, str) or not isinstance(seen, Iterable):
+            raise ContractError(
+                f"{self.game.name}: observation must list numbers, got {seen!r} for player "
+                f"{self.player}"
+            )
+        return tuple(seen)
 
 
 class PlainWorlds(StateWorlds):

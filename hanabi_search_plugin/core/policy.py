@@ -29,7 +29,7 @@ from hanabi_search_plugin.core.game import (
     Worlds,
 )
 from hanabi_search_plugin.core.require import class_given
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.streams import Streams, require_streams
 from hanabi_search_plugin.core.words import counted
 
 # None, an array with one row per world, a list with one entry per world, or a tuple or dict of
@@ -158,6 +158,7 @@ def sample_actions(chance: FloatArray, rng: Streams) -> IntArray:
             f"probabilities must be numbers [B, A], got {np.asarray(chance).dtype} of shape "
             f"{np.shape(chance)}"
         )
+    require_streams(rng, len(chance))
     cumulative = np.cumsum(chance, axis=1)
     right = (abs(cumulative[:, -1] - 1.0) <= TOLERANCE) & (chance >= 0.0).all(axis=1)
     if not right.all():
@@ -175,13 +176,15 @@ class UniformPolicy(Policy):
     deterministic = False
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
+        require_streams(rng, len(legal))
         # The k-th legal action, k = floor(u * legal count): as compiled loops choose it, too.
         count = legal.sum(axis=1)
         k = (rng.uniform() * count).astype(np.int64)
         return np.asarray((np.cumsum(legal, axis=1) > k[:, None]).argmax(axis=1), dtype=np.int64)
 
     def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
-        return np.asarray(legal / legal.sum(axis=1, keepdims=True), dtype=np.float64)
+        count = legal.sum(axis=1, keepdims=True)  # 0 where the seat is not to move
+        return np.asarray(legal / np.maximum(count, 1), dtype=np.float64)
 
 
 # What policies answer comes in here, and is checked before anything is made of it.
@@ -189,20 +192,20 @@ class UniformPolicy(Policy):
 
 def started(policy: Policy, view: View) -> Memory:
     """[B] the memory of ``policy`` at its first view. Raises as ``asking``."""
-    with asking(policy, view.player):
+    with asking(policy, view.player, "start"):
         return policy.start(view)
 
 
 def observed(policy: Policy, view: View, event: Event, memory: Memory) -> Memory:
     """[B] the memory of ``policy`` after an event. Raises as ``asking``."""
-    with asking(policy, view.player):
+    with asking(policy, view.player, "observe"):
         return policy.observe(view, event, memory)
 
 
 def moves_of(policy: Policy, view: View, memory: Memory, rng: Streams) -> IntArray:
     """[B] what ``policy``, which is to move, plays. Raises as ``require_moves`` and ``asking``."""
     legal = view.legal
-    with asking(policy, view.player):
+    with asking(policy, view.player, "act"):
         return require_moves(policy, policy.act(view, legal, memory, rng), legal)
 
 
@@ -213,7 +216,7 @@ def chances_of(policy: Policy, view: View, memory: Memory) -> FloatArray:
     illegal action, and as ``asking``; UnsupportedError where it does not give any.
     """
     legal = view.legal
-    with asking(policy, view.player):
+    with asking(policy, view.player, "probabilities"):
         given = policy.probabilities(view, legal, memory)
         chance = _numbers(policy, "give probabilities as", given, legal.shape)
         right = (chance >= 0).all(axis=1) & (abs(chance.sum(axis=1) - 1.0) <= TOLERANCE)
@@ -235,7 +238,7 @@ def preferences_of(policy: Policy, view: View, memory: Memory) -> FloatArray:
     UnsupportedError where it ranks no moves.
     """
     legal = view.legal
-    with asking(policy, view.player):
+    with asking(policy, view.player, "preferences"):
         given = policy.preferences(view, legal, memory)
         liked = _numbers(policy, "prefer actions by", given, legal.shape)
         if np.isnan(liked, where=legal, out=np.zeros(liked.shape, dtype=np.bool_)).any():
@@ -315,7 +318,7 @@ def require_policy(given: object, expected: str) -> None:
 
 def values_of(policy: Value, view: View, memory: Memory) -> FloatArray:
     """[B] what ``policy`` says is still to come. Raises ContractError unless that is finite."""
-    with asking(policy, view.player):
+    with asking(policy, view.player, "value"):
         return require_values(policy, policy.value(view, memory), len(view))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -66,8 +67,14 @@ class StateList(list[State]):
     def movers(self) -> IntArray:
         """[B] whose turn it is, as the game says. Not to be changed."""
         if self._movers is None:
-            movers = (self._game.current_player(state) for state in self)
-            self._movers = np.fromiter(movers, dtype=np.int64, count=len(self))
+            movers = [self._game.current_player(state) for state in self]
+            try:
+                self._movers = np.fromiter(movers, dtype=np.int64, count=len(movers))
+            except (TypeError, ValueError, OverflowError) as error:
+                raise ContractError(
+                    f"{self._game.name}: current_player must give a player's number, or NOBODY, "
+                    f"got {_first_wrong(movers)!r}"
+                ) from error
         return self._movers
 
     @property
@@ -192,6 +199,10 @@ class StateWorlds(Worlds):
     @abstractmethod
     def play(self, actions: IntArray) -> None:
         """Replace the states by those after legal actions [B] and the chance that follows."""
+
+
+def _first_wrong(movers: Sequence[object]) -> object:
+    return next((each for each in movers if not isinstance(each, Integral)), movers[0])
 
 
 def rows_at(index: IntArray | BoolArray) -> IntArray:

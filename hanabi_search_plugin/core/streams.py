@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hanabi_search_plugin.core.errors import UnsupportedError
+
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
@@ -32,6 +34,15 @@ class Streams:
         """Make n new streams; takes n 64-bit draws from ``rng``."""
         return cls(rng.integers(0, 2**64, size=n, dtype=np.uint64))
 
+    def __getattr__(self, name: str) -> object:
+        """Raises UnsupportedError for a method of NumPy's generators, which draw for no world."""
+        if not name.startswith("_") and hasattr(np.random.Generator, name):
+            raise UnsupportedError(
+                f"a policy draws by rng.uniform(), a number in [0, 1) for each world, got "
+                f"rng.{name}, a method of NumPy's generators"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
     def __len__(self) -> int:
         return len(self.state)
 
@@ -53,3 +64,14 @@ class Streams:
         z = (z ^ (z >> np.uint64(30))) * _MIX1
         z = (z ^ (z >> np.uint64(27))) * _MIX2
         return z ^ (z >> np.uint64(31))
+
+
+def require_streams(rng: object, worlds: int) -> None:
+    """Raises UnsupportedError unless ``rng`` is Streams, one for each of ``worlds``."""
+    if isinstance(rng, Streams) and len(rng) == worlds:
+        return
+    got = f"{len(rng)} of them" if isinstance(rng, Streams) else f"a {type(rng).__name__}"
+    raise UnsupportedError(
+        f"rng must be Streams, one a world, as Streams.spawn(np.random.default_rng(0), {worlds}) "
+        f"makes them, got {got}"
+    )

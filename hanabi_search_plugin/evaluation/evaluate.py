@@ -37,7 +37,7 @@ from hanabi_search_plugin.evaluation.match import (
 )
 from hanabi_search_plugin.evaluation.progress import progress_bar
 from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb, versions
-from hanabi_search_plugin.evaluation.summary import HEADINGS, as_text, rows, title
+from hanabi_search_plugin.evaluation.summary import as_text, headings, rows, title
 from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.jit import compile_seconds
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
@@ -65,6 +65,7 @@ class Evaluation:
     games: Sequence[GameResult]
     baseline: Sequence[GameResult] | None  # the same games, in the same order
     best: float  # the highest possible return
+    return_of: int | None  # the seat whose returns the scores are; None: all are paid the same
     searched: bool
     threads: int
     requested: int  # games asked for; more than len(games) where interrupted or skipped
@@ -147,7 +148,7 @@ class Evaluation:
         lines = rows(figures)
         return html_table(
             title(figures, self.names),
-            HEADINGS,
+            headings(figures),
             [(line.title, *line.cells) for line in lines],
             strong=[number for number, line in enumerate(lines) if line.strong],
         )
@@ -195,6 +196,7 @@ class Evaluation:
                 {"side": one.side, "games": list(one.games), "error": str(one)}
                 for one in self.skipped
             ]
+        out["return_of"] = self.return_of
         out |= _summary(self.games, self.best)
         if self.baseline is not None:
             reference = _summary(self.baseline, self.best)
@@ -334,6 +336,7 @@ def evaluate(
         games=tables["policies"].select(done),
         baseline=tables["baseline"].select(done) if reference is not None else None,
         best=game.return_range[1],
+        return_of=None if game.rewards == "identical" else seat,
         searched=bool(searching),
         threads=executor.workers,
         requested=games,

@@ -8,7 +8,6 @@ from typing import Any
 
 from hanabi_search_plugin.core.words import counted
 
-HEADINGS = ("", "mean", "perfect", "bombs")
 GAP = "  "  # between columns
 
 _COSTS = (
@@ -38,13 +37,27 @@ def title(figures: Mapping[str, Any], names: Sequence[str]) -> str:
     return f"{', '.join(names)}: {counted(games, 'game')}{asked}, seed {figures['seed']}"
 
 
+def headings(figures: Mapping[str, Any]) -> tuple[str, ...]:
+    """Of the columns: "perfect" where all are paid the same, "bombs" where games can be lost."""
+    return ("", "mean", *_shares(figures))
+
+
+def _shares(figures: Mapping[str, Any]) -> list[str]:
+    """Names of the shares of games that mean something in this game."""
+    shares = ["perfect"] if figures["return_of"] is None else []
+    return shares if figures["bombs"] is None else [*shares, "bombs"]
+
+
 def rows(figures: Mapping[str, Any]) -> list[SummaryRow]:
-    """Scores of both sides, the gain, and what it cost."""
+    """Scores of both sides, or one seat's returns where others differ, the gain, what it cost."""
     compared, searched = "gain" in figures, "searched_share" in figures
-    table = []
+    table, seat = [], figures["return_of"]
+    whose = "" if seat is None else f", return of P{seat}"
     if compared:
-        table.append(_scores("blueprint", figures, "blueprint_"))
-    table.append(_scores("with search" if compared and searched else "score", figures, ""))
+        table.append(_scores(f"blueprint{whose}", figures, "blueprint_"))
+    alone = "score" if seat is None else f"return of P{seat}"
+    told = f"with search{whose}" if compared and searched else alone
+    table.append(_scores(told, figures, ""))
     if compared:
         gain = with_error(figures["gain"], figures["gain_sem"], "+")
         table.append(SummaryRow("gain", (gain,), strong=True))
@@ -64,10 +77,10 @@ def rows(figures: Mapping[str, Any]) -> list[SummaryRow]:
 
 def as_text(figures: Mapping[str, Any], names: Sequence[str]) -> str:
     """Title, headings and rows, in columns."""
-    lines = [HEADINGS, *((row.title, *row.cells) for row in rows(figures))]
+    lines = [headings(figures), *((row.title, *row.cells) for row in rows(figures))]
     widths = [
         max(len(line[column]) for line in lines if column < len(line))
-        for column in range(len(HEADINGS))
+        for column in range(len(lines[0]))
     ]
     laid_out = [title(figures, names)]
     for first, *cells in lines:
@@ -78,7 +91,7 @@ def as_text(figures: Mapping[str, Any], names: Sequence[str]) -> str:
 
 def _scores(what: str, figures: Mapping[str, Any], prefix: str) -> SummaryRow:
     mean = with_error(figures[f"{prefix}mean"], figures[f"{prefix}sem"])
-    shares = [_percent(figures[f"{prefix}{name}"]) for name in ("perfect", "bombs")]
+    shares = [_percent(figures[f"{prefix}{name}"]) for name in _shares(figures)]
     return SummaryRow(what, (mean, *shares))
 
 

@@ -153,6 +153,16 @@ def write_file(
         file.write(memoryview(content)[8 + size :])
 
 
+def format_of(path: str | Path) -> str:
+    """The format that a file names; "" where it names none, or is no safetensors file."""
+    content = read_whole(path)
+    try:
+        header = parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        return str(header["__metadata__"]["format"])
+    except (KeyError, TypeError, ValueError):
+        return ""
+
+
 def read_file(path: str | Path, form: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Tensors and description of a file that was written as ``form``; raises CheckpointError."""
     try:

@@ -57,7 +57,10 @@ def network_from(option: str, start: str, config: HanabiConfig, *, device: str =
     if Path(start).is_file():
         return load_named(None, config, file=start, device=device)
     if start in network_models():
-        return load_named(start, config, device=device)
+        try:
+            return load_named(start, config, device=device)
+        except ConfigError as error:
+            raise ConfigError(f"{option} must be a network for the same game: {error}") from None
     raise unknown(option, start, network_models(), "or a file")
 
 

@@ -11,7 +11,7 @@ from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.core.belief import Belief, ExplicitBelief
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.game import Event, FloatArray, Game, View, Worlds, require_game
-from hanabi_search_plugin.core.policy import Blueprint, Memory, take
+from hanabi_search_plugin.core.policy import Blueprint, Memory, chances_of, moves_of, take
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
@@ -21,12 +21,19 @@ from hanabi_search_plugin.testing.check_tools import (
     TOLERANCE,
     close_to,
     joint,
+    observed,
     random_legal,
     require,
     require_frequencies,
+    seen_in,
+    started,
 )
+from hanabi_search_plugin.testing.failures import naming_failures
+
+MEMORY_SAMPLES = 20  # sampled worlds whose memories are compared
 
 
+@naming_failures
 def check_belief(
     game: Game,
     blueprint: AnyBlueprint,
@@ -53,7 +60,7 @@ def check_belief(
         worlds = game.deal(rng, 1)
         view = worlds.view(seat).select(ONE)
         belief = private_belief(game, policies, view, epsilon=epsilon, uncertainty=uncertainty)
-        memories = [policy.start(worlds.view(p)) for p, policy in enumerate(policies)]
+        memories = [started(policy, worlds.view(p)) for p, policy in enumerate(policies)]
         bayes = None
         if isinstance(game, Enumerable):
             bayes = Bayes(game, policies, view, epsilon, uncertainty)
@@ -65,10 +72,10 @@ def check_belief(
             action = random_legal(worlds.legal, rng)
             if mover != seat and rng.random() >= epsilon + uncertainty:
                 at = worlds.view(mover)
-                action = policies[mover].act(at, at.legal, memories[mover], Streams.spawn(rng, 1))
+                action = moves_of(policies[mover], at, memories[mover], Streams.spawn(rng, 1))
             event = worlds.step(action)
             for p, policy in enumerate(policies):
-                memories[p] = policy.observe(worlds.view(p), event.seen_by(p, game), memories[p])
+                memories[p] = observed(policy, worlds.view(p), event.seen_by(p, game), memories[p])
             seen, view = event.seen_by(seat, game), worlds.view(seat).select(ONE)
             before = distribution(belief)
             after = belief.update(seen, view)
@@ -98,7 +105,7 @@ def _check_support(
         )
         weights = exact
     worlds, memories = belief.sample(rng, FREQUENCY_SAMPLES)
-    see, seen = truth.view(seat).keys()[0], worlds.view(seat).keys()
+    see, seen = seen_in(truth.view(seat))[0], seen_in(worlds.view(seat))
     require(
         all(key == see for key in seen),
         "a belief samples worlds in which its seat sees something else",
@@ -110,14 +117,29 @@ def _check_support(
         often = np.bincount([index[key] for key in keys], minlength=len(names)) / len(keys)
         chance = np.array([weights.get(key, 0.0) for key in names])
         require_frequencies(often, chance, len(keys), "a belief's samples differ from its weights")
-    mover = int(truth.current_player[0])
-    if bayes is not None and mover >= 0:
-        few = np.arange(20)
-        view = worlds.view(mover).select(few)
-        played = belief.blueprint[mover].probabilities(view, view.legal, take(memories[mover], few))
-        for key, chance in zip(keys, played, strict=False):
+    if bayes is not None:
+        _check_memories(belief, bayes, worlds, memories, keys)
+
+
+def _check_memories(
+    belief: Belief,
+    bayes: Bayes,
+    worlds: Worlds,
+    memories: tuple[Memory, ...],
+    keys: list[tuple[Hashable, ...]],
+) -> None:
+    """Some of the sampled ``worlds``: who is to move there moves as in a case of Bayes' rule.
+
+    Whose turn it is may differ from world to world.
+    """
+    movers = worlds.current_player[:MEMORY_SAMPLES]
+    for mover in sorted(set(movers[movers >= 0].tolist())):
+        rows = np.flatnonzero(movers == mover)
+        view = worlds.view(mover).select(rows)
+        policy, held = belief.blueprint[mover], take(memories[mover], rows)
+        for row, chance in zip(rows, chances_of(policy, view, held), strict=True):
             require(
-                any(np.allclose(chance, expected) for expected in bayes.next_moves(mover, key)),
+                any(np.allclose(chance, right) for right in bayes.next_moves(mover, keys[row])),
                 f"a belief samples wrong memories for seat {mover}",
             )
 
@@ -136,7 +158,7 @@ class Bayes:
         self.game, self.blueprint = game, blueprint
         self.epsilon, self.uncertainty = epsilon, uncertainty
         worlds, chance = game.deals()
-        keys, see = worlds.view(view.player).keys(), view.keys()[0]
+        keys, see = seen_in(worlds.view(view.player)), seen_in(view)[0]
         self.cases: list[tuple[Worlds, float, list[Memory]]] = []
         for b in (b for b, key in enumerate(keys) if key == see):
             world = worlds.select(np.array([b]))
@@ -145,7 +167,7 @@ class Bayes:
 
     def update(self, event: Event, view: View) -> None:
         actor, action, seat = int(event.player[0]), int(event.action[0]), view.player
-        see, cases = view.keys()[0], []
+        see, cases = seen_in(view)[0], []
         for world, weight, memories in self.cases:
             if world.current_player[0] != actor:
                 continue
@@ -159,7 +181,7 @@ class Bayes:
                 children, _, chance = self.game.branch(world, played)
                 for c in range(len(children)):
                     child = children.select(np.array([c]))
-                    if child.view(seat).keys()[0] != see:
+                    if seen_in(child.view(seat))[0] != see:
                         continue
                     grown = [
                         policy.observe(
@@ -186,12 +208,12 @@ class Bayes:
             if joint(world)[0] == key:
                 view = world.view(mover)
                 policy = self.blueprint[mover]
-                out.append(policy.probabilities(view, view.legal, memories[mover])[0])
+                out.append(chances_of(policy, view, memories[mover])[0])
         return out
 
     def _chance(self, world: Worlds, memories: list[Memory], actor: int) -> FloatArray:
         view = world.view(actor)
-        chance = self.blueprint[actor].probabilities(view, view.legal, memories[actor])[0]
+        chance = chances_of(self.blueprint[actor], view, memories[actor])[0]
         uniform = view.legal[0] / view.legal[0].sum()
         mixed = (1 - self.epsilon) * chance + self.epsilon * uniform
         return np.asarray(mixed + self.uncertainty * (1 - mixed), dtype=np.float64)

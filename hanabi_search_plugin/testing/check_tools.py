@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import reprlib
+from collections import deque
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
 
 from hanabi_search_plugin.core.errors import ContractError
-from hanabi_search_plugin.core.game import FloatArray, IntArray, Worlds
+from hanabi_search_plugin.core.game import Event, FloatArray, IntArray, View, Worlds
 from hanabi_search_plugin.core.policy import Memory, Policy, Shared
+from hanabi_search_plugin.core.words import counted
 
 TOLERANCE = 1e-9  # of exact probabilities
 SIGMAS = 5.0  # standard deviations that a frequency may be off
@@ -36,10 +39,15 @@ def require_frequencies(often: FloatArray, chance: FloatArray, n: int, otherwise
     )
 
 
+def seen_in(view: View) -> list[Hashable]:
+    """[B] all that a seat learns from a view: keys may leave out whether it is to move, and how."""
+    return [(key, row.tobytes()) for key, row in zip(view.keys(), view.legal, strict=True)]
+
+
 def joint(worlds: Worlds) -> list[tuple[Hashable, ...]]:
     """[B] what all seats see, together."""
-    keys = [worlds.view(p).keys() for p in range(worlds.game.num_players)]
-    return list(zip(*keys, strict=True))
+    seen = [seen_in(worlds.view(p)) for p in range(worlds.game.num_players)]
+    return list(zip(*seen, strict=True))
 
 
 def random_legal(legal: Any, rng: np.random.Generator) -> IntArray:
@@ -54,15 +62,49 @@ def name_of(policy: Policy) -> str:
     return type(policy).__name__
 
 
+def started(policy: Policy, view: View) -> Memory:
+    """[B] the memory of ``policy`` at its first view, checked."""
+    return require_memory(policy, view, "start", policy.start(view))
+
+
+def observed(policy: Policy, view: View, event: Event, memory: Memory) -> Memory:
+    """[B] the memory of ``policy`` after an event, checked."""
+    return require_memory(policy, view, "observe", policy.observe(view, event, memory))
+
+
+def require_memory(policy: Policy, view: View, method: str, memory: Memory) -> Memory:
+    """``memory``, which ``method`` gave. Raises ContractError unless it has a row a world."""
+    for part in _parts(memory):
+        try:
+            rows = len(part)
+        except TypeError:
+            rows = None
+        require(
+            rows == len(view) and not isinstance(part, str | set),
+            f"{name_of(policy)} at seat {view.player}: {method} must give None or a memory with a "
+            f"row for each of {counted(len(view), 'world')}, got {reprlib.repr(part)}",
+        )
+    return memory
+
+
+def _parts(memory: Memory) -> Iterator[Any]:
+    """What has a row a world."""
+    if isinstance(memory, tuple | dict):
+        for part in memory.values() if isinstance(memory, dict) else memory:
+            yield from _parts(part)
+    elif memory is not None and not isinstance(memory, Shared):
+        yield memory
+
+
 def snapshot(memory: Memory) -> Memory:
-    """A copy of all arrays in a memory."""
+    """A copy of all arrays and collections in a memory."""
     if isinstance(memory, Shared):
         return Shared(snapshot(memory.row))
     if isinstance(memory, (tuple, list)):
         return type(memory)(snapshot(part) for part in memory)
     if isinstance(memory, dict):
         return {name: snapshot(part) for name, part in memory.items()}
-    return memory.copy() if isinstance(memory, np.ndarray) else memory
+    return memory.copy() if isinstance(memory, np.ndarray | set | deque) else memory
 
 
 def same_memory(a: Memory, b: Memory) -> bool:
@@ -79,6 +121,6 @@ def same_memory(a: Memory, b: Memory) -> bool:
         if a.dtype.kind == "f":
             return a.shape == b.shape and np.allclose(a, b, rtol=1e-4, atol=1e-6, equal_nan=True)
         return np.array_equal(a, b)
-    if isinstance(a, (int, float, str, bytes, type(None))):
+    if isinstance(a, (int, float, str, bytes, set, deque, type(None))):
         return bool(a == b)
     return True  # other objects say nothing of their contents

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Hashable
 from typing import Any
 
@@ -12,7 +11,6 @@ from hanabi_search_plugin.beliefs.belief_model import Grounded
 from hanabi_search_plugin.core.capabilities import Enumerable, PrivateTokens, Redeterminizes
 from hanabi_search_plugin.core.errors import (
     ContractError,
-    HanabiSearchError,
     IllegalActionError,
     UnsupportedError,
 )
@@ -32,9 +30,15 @@ from hanabi_search_plugin.testing.check_tools import (
     joint,
     random_legal,
     require,
+    seen_in,
 )
+from hanabi_search_plugin.testing.failures import naming_failures
+
+Shapes = dict[tuple[int, str], tuple[int, ...]]
+"""Of a row of each player's encodings."""
 
 
+@naming_failures
 def check_game(game: Game, *, seed: int = 0, games: int = 8) -> None:
     """Check that ``game`` keeps its contract in ``games`` games of random legal moves.
 
@@ -48,33 +52,8 @@ def check_game(game: Game, *, seed: int = 0, games: int = 8) -> None:
     game's own methods raise among them.
     """
     require_game(game)
-    try:
-        _check(game, seed, games)
-    except HanabiSearchError:
-        raise
-    except Exception as error:
-        method = _method_of(game, error)
-        if method is None:
-            raise
-        told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise ContractError(
-            f"{game.name}: {method} must answer in every state it is asked about, from the first "
-            f"to the last, got {told}"
-        ) from error
-
-
-def _method_of(game: Game, error: Exception) -> str | None:
-    """The method of ``game`` in which an error was raised, the outermost one that it calls."""
-    found = None
-    for frame, _ in traceback.walk_tb(error.__traceback__):
-        own = frame.f_locals.get("self") is game and not frame.f_code.co_name.startswith("_")
-        found = frame.f_code.co_name if own else found
-    return found
-
-
-def _check(game: Game, seed: int, games: int) -> None:
     rng = np.random.default_rng(seed)
-    shapes: dict[tuple[int, str], tuple[int, ...]] = {}
+    shapes: Shapes = {}
     first, second = (game.deal(np.random.default_rng(seed), games) for _ in range(2))
     _check_keys(first)
     require(joint(first) == joint(second), f"{game.name}: the same seed deals other worlds")
@@ -89,7 +68,7 @@ def _check(game: Game, seed: int, games: int) -> None:
         require(moves < game.max_length, f"{game.name} is longer than {game.max_length} moves")
         _check_hidden(game, worlds, rng)
         if game.public_actions and isinstance(game, Enumerable):
-            _check_public(game, worlds)
+            _check_public(game, worlds, shapes)
         worlds = _check_step(game, worlds, random_legal(worlds.legal, rng))
 
 
@@ -103,13 +82,8 @@ def _check_keys(worlds: Worlds) -> None:
         ) from None
 
 
-def _check_position(
-    game: Game, worlds: Worlds, shapes: dict[tuple[int, str], tuple[int, ...]]
-) -> None:
-    """Shapes, masks, views and returns of one batch.
-
-    ``shapes`` are those of a row of each player's encodings, as far as they were seen.
-    """
+def _check_position(game: Game, worlds: Worlds, shapes: Shapes) -> None:
+    """Shapes, masks, views and returns of one batch."""
     n, name = len(worlds), game.name
     current, legal, returns = worlds.current_player, worlds.legal, returns_of(worlds)
     require(current.shape == (n,), f"{name}: current_player must be [B], got {current.shape}")
@@ -140,14 +114,20 @@ def _check_position(
     for p in range(game.num_players):
         view = worlds.view(p)
         _check_view(game, view, current, np.where(current[:, None] == p, legal, False))
-        for encoding in game.encodings:
-            shape = view.observation(encoding).shape[1:]
-            first = shapes.setdefault((p, encoding), shape)
-            require(
-                shape == first,
-                f"{name}, player {p}: a row of {encoding} must have one shape in every position, "
-                f"got {first} and {shape}",
-            )
+        _check_shapes(view, shapes)
+
+
+def _check_shapes(view: View, shapes: Shapes) -> None:
+    """Rows of observations must have the shape that they had before, which ``shapes`` keep."""
+    name = f"{view.game.name}, player {view.player}"
+    for encoding in view.game.encodings:
+        shape = view.observation(encoding).shape[1:]
+        first = shapes.setdefault((view.player, encoding), shape)
+        require(
+            shape == first,
+            f"{name}: a row of {encoding} must have one shape in every position, "
+            f"got {first} and {shape}",
+        )
 
 
 def _check_view(game: Game, view: View, current: IntArray, legal: Any) -> None:
@@ -207,7 +187,7 @@ def _check_step(game: Game, worlds: Worlds, actions: IntArray) -> Worlds:
     if isinstance(game, Enumerable):
         _check_branch(game, worlds, actions, after)
     worlds.step(actions)
-    shown = list(zip(*(view.keys() for view in kept), strict=True))
+    shown = list(zip(*(seen_in(view) for view in kept), strict=True))
     require(shown == before, f"{name}: a selected view changed when its worlds were stepped")
     return worlds
 
@@ -245,7 +225,7 @@ def _check_branch(
     )
 
 
-def _check_public(game: Enumerable, worlds: Worlds) -> None:
+def _check_public(game: Enumerable, worlds: Worlds, shapes: Shapes) -> None:
     """Different public actions must not look the same to another player.
 
     Those that change nothing for anybody may, except in a ``PlainGame``, whose views must show what
@@ -257,9 +237,12 @@ def _check_public(game: Enumerable, worlds: Worlds) -> None:
     for i, shown, share in zip(parent.tolist(), joint(children), chance.tolist(), strict=True):
         effects[i][shown] = effects[i].get(shown, 0.0) + share
     on = np.flatnonzero(~children.terminal)
+    if len(on) == 0:
+        return
     children, parent = children.select(on), parent[on]
     movers = worlds.current_player[row]
     for p in range(game.num_players):
+        _check_shapes(children.view(p), shapes)
         seen: dict[tuple[int, Hashable], int] = {}
         for i, key in zip(parent.tolist(), children.view(p).keys(), strict=True):
             j = seen.setdefault((int(row[i]), key), i)

@@ -10,7 +10,15 @@ from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.capabilities import Enumerable, Redeterminizes
 from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
-from hanabi_search_plugin.core.game import Event, Game, IntArray, View, Worlds, require_game
+from hanabi_search_plugin.core.game import (
+    BoolArray,
+    Event,
+    Game,
+    IntArray,
+    View,
+    Worlds,
+    require_game,
+)
 from hanabi_search_plugin.core.policy import (
     Memory,
     Policy,
@@ -29,14 +37,19 @@ from hanabi_search_plugin.testing.check_tools import (
     TWIN_TRIES,
     joint,
     name_of,
+    observed,
     random_legal,
     require,
     require_frequencies,
     same_memory,
+    seen_in,
     snapshot,
+    started,
 )
+from hanabi_search_plugin.testing.failures import naming_failures
 
 
+@naming_failures
 def check_policy(game: Game, policy: AnyPolicy, *, seed: int = 0, games: int = 4) -> None:
     """Check that ``policy`` (or that of a name) keeps its contract at every seat of ``game``.
 
@@ -50,7 +63,7 @@ def check_policy(game: Game, policy: AnyPolicy, *, seed: int = 0, games: int = 4
     rng = np.random.default_rng(seed)
     seats = range(game.num_players)
     worlds = game.deal(rng, games)
-    memories = [policy.start(worlds.view(p)) for p in seats]
+    memories = [started(policy, worlds.view(p)) for p in seats]
     twins = [[Twins(game, worlds.select(np.array([b])), p) for p in seats] for b in range(games)]
     while len(worlds):
         actions = random_legal(worlds.legal, rng)
@@ -73,6 +86,7 @@ def check_policy(game: Game, policy: AnyPolicy, *, seed: int = 0, games: int = 4
         twins = [twins[b] for b in on]
 
 
+@naming_failures
 def check_agent(
     game: Game,
     agent: AnyPolicy,
@@ -100,8 +114,8 @@ def check_agent(
         worlds = game.deal(rng, 1)
         twins = Twins(game, worlds, seat)
         twin = twins.draw(worlds, rng)
-        memory, beside = (agent.start(w.view(seat)) for w in (worlds, twin))
-        memories = [policy.start(worlds.view(p)) for p, policy in enumerate(others)]
+        memory, beside = (started(agent, w.view(seat)) for w in (worlds, twin))
+        memories = [started(policy, worlds.view(p)) for p, policy in enumerate(others)]
         while not worlds.terminal[0]:
             mover, stream = int(worlds.current_player[0]), Streams.spawn(rng, 1)
             if mover == seat:
@@ -112,7 +126,7 @@ def check_agent(
                     ("of what it cannot see (in this position)", fresh, memory),
                     ("of what it cannot see (in this game)", twin.view(seat), beside),
                 ):
-                    same = agent.act(at, at.legal, held, stream.select(ONE))
+                    same = _act(agent, at, at.legal, held, stream.select(ONE))
                     require(
                         np.array_equal(action, same),
                         f"{name_of(agent)} moves {action[0]} or {same[0]} because {reason}",
@@ -126,21 +140,21 @@ def check_agent(
             follows = bool(twin.legal[0, played[0]]) and twin.current_player[0] == mover
             event = worlds.step(played)
             for p, policy in enumerate(others):
-                memories[p] = policy.observe(worlds.view(p), event.seen_by(p, game), memories[p])
+                memories[p] = observed(policy, worlds.view(p), event.seen_by(p, game), memories[p])
             seen, view = event.seen_by(seat, game), worlds.view(seat).select(ONE)
             twins.update(seen, view)
             if follows:
                 twin.step(played)
-                follows = twin.view(seat).keys()[0] == view.keys()[0]
-            before, memory = memory, agent.observe(view, seen, memory)
+                follows = seen_in(twin.view(seat)) == seen_in(view)
+            before, memory = memory, observed(agent, view, seen, memory)
             if mover == seat:
-                same = agent.act(then, then.legal, before, stream.select(ONE))
+                same = _act(agent, then, then.legal, before, stream.select(ONE))
                 require(
                     np.array_equal(action, same),
                     f"{name_of(agent)}: observe changed the memory it was given",
                 )
             if follows:
-                beside = agent.observe(twin.view(seat).select(ONE), seen, beside)
+                beside = observed(agent, twin.view(seat).select(ONE), seen, beside)
             else:
                 twin, beside = twins.draw(worlds, rng), memory
 
@@ -158,16 +172,12 @@ def _check_act(
     name = f"{name_of(policy)} at seat {player}"
     view, streams = worlds.view(player), Streams.spawn(rng, len(worlds))
     everything, legal, before = np.arange(len(view)), view.legal, snapshot(memory)
-    actions = policy.act(view, legal, memory, streams.select(everything))
-    try:
-        require_moves(policy, actions, legal)
-    except IllegalActionError as error:
-        raise ContractError(f"{name}: act must give a legal move: {error}") from None
+    actions = _act(policy, view, legal, memory, streams.select(everything))
     require(same_memory(memory, before), f"{name}: act changed the memory")
-    again = policy.act(view, legal, memory, streams.select(everything))
+    again = _act(policy, view, legal, memory, streams.select(everything))
     require(np.array_equal(actions, again), f"{name}: the same stream gives another move")
     if policy.deterministic:
-        again = policy.act(view, legal, memory, Streams.spawn(rng, len(view)))
+        again = _act(policy, view, legal, memory, Streams.spawn(rng, len(view)))
         require(
             np.array_equal(actions, again), f"{name}: declared deterministic, moves by its stream"
         )
@@ -177,14 +187,15 @@ def _check_act(
             ("alone than in a batch", view.select(i)),
             ("when what it cannot see is different", twin.view(player)),
         ):
-            alone = policy.act(at, legal[i], take(memory, i), streams.select(i))
+            alone = _act(policy, at, legal[i], take(memory, i), streams.select(i))
             require(alone[0] == actions[b], f"{name}: it moves another way {reason}")
     try:
-        chance = policy.probabilities(view, legal, memory)
+        chance = np.asarray(policy.probabilities(view, legal, memory))
     except UnsupportedError:
         return actions  # a stochastic policy that cannot say
     require(
         chance.shape == legal.shape
+        and chance.dtype.kind in "fiub"
         and bool((chance >= 0).all() and (chance[~legal] == 0).all())
         and bool((abs(chance.sum(axis=1) - 1) < 1e-6).all()),
         f"{name}: probabilities must be [B, A], sum to 1 and give illegal moves none",
@@ -197,20 +208,31 @@ def _check_act(
     else:
         rows = np.zeros(FREQUENCY_SAMPLES, dtype=np.int64)
         many, held = view.select(rows), take(memory, rows)
-        drawn = policy.act(many, legal[rows], held, Streams.spawn(rng, len(rows)))
+        drawn = _act(policy, many, legal[rows], held, Streams.spawn(rng, len(rows)))
         often = np.bincount(drawn, minlength=game.num_actions) / len(rows)
         require_frequencies(often, chance[0], len(rows), f"{name}: act and probabilities differ")
     return actions
 
 
+def _act(policy: Policy, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
+    """Actions [B]. Raises ContractError for what are no legal ones."""
+    given = policy.act(view, legal, memory, rng)
+    try:
+        return require_moves(policy, given, legal)
+    except IllegalActionError as error:
+        raise ContractError(
+            f"{name_of(policy)} at seat {view.player}: act must give a legal move: {error}"
+        ) from None
+
+
 def _check_observe(policy: Policy, view: View, event: Event, memory: Memory) -> Memory:
     """The memory after an event, checked against its rows observed alone."""
     name, before = f"{name_of(policy)} at seat {view.player}", snapshot(memory)
-    after = policy.observe(view, event, memory)
+    after = observed(policy, view, event, memory)
     require(same_memory(memory, before), f"{name}: observe changed the old memory")
     for b in range(len(view)):
         i = np.array([b])
-        alone = policy.observe(view.select(i), event.select(i), take(memory, i))
+        alone = observed(policy, view.select(i), event.select(i), take(memory, i))
         require(
             same_memory(alone, take(after, i)),
             f"{name}: it remembers another thing alone than in a batch",
@@ -221,22 +243,19 @@ def _check_observe(policy: Policy, view: View, event: Event, memory: Memory) -> 
 def _check_decision(agent: Policy, view: View, memory: Memory, stream: Streams) -> IntArray:
     """The agent's move [1], the same when asked again and in a batch of two."""
     twice = np.array([0, 0])
-    action = agent.act(view, view.legal, memory, stream.select(ONE))
     name = name_of(agent)
-    require(
-        action.dtype.kind in "iu" and bool(view.legal[0, action[0]]),
-        f"{name}: the move {action[0]} is not legal",
-    )
-    again = agent.act(view, view.legal, memory, stream.select(ONE))
+    action = _act(agent, view, view.legal, memory, stream.select(ONE))
+    again = _act(agent, view, view.legal, memory, stream.select(ONE))
     require(np.array_equal(action, again), f"{name}: the same stream gives another decision")
     other = Streams(stream.state + np.uint64(1))
-    both = agent.act(
+    both = _act(
+        agent,
         view.select(twice),
         view.legal[twice],
         take(memory, twice),
         Streams(np.concatenate([stream.state, other.state])),
     )
-    alone = agent.act(view, view.legal, memory, other)
+    alone = _act(agent, view, view.legal, memory, other)
     require(
         np.array_equal(both, np.concatenate([action, alone])),
         f"{name}: it decides another way alone than in a batch",

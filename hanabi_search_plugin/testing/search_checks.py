@@ -19,7 +19,7 @@ from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import NOBODY, Event, FloatArray, Game, Worlds
 from hanabi_search_plugin.core.plain_game import PlainGame
-from hanabi_search_plugin.core.policy import Memory, UniformPolicy
+from hanabi_search_plugin.core.policy import Memory, UniformPolicy, chances_of, moves_of
 from hanabi_search_plugin.core.reprs import search_repr
 from hanabi_search_plugin.core.result import SearchResult, require_result
 from hanabi_search_plugin.core.streams import Streams
@@ -30,11 +30,14 @@ from hanabi_search_plugin.testing.check_tools import (
     RANDOM_MOVES,
     SIGMAS,
     TOLERANCE,
+    observed,
     random_legal,
     require,
     same_memory,
     snapshot,
+    started,
 )
+from hanabi_search_plugin.testing.failures import naming_failures
 from hanabi_search_plugin.testing.policy_checks import check_agent
 
 MAX_POSITIONS = 20_000  # walked by brute force at one decision; larger ones are not compared
@@ -42,6 +45,7 @@ STAYS = ("blueprint_best", "below_threshold", "budget_too_small", "belief_too_sm
 LEAVES = ("improved", "tree_choice")
 
 
+@naming_failures
 def check_search(
     game: Game,
     search: Search | TeamSearch,
@@ -104,14 +108,14 @@ def _check_decisions(
         worlds = game.deal(rng, 1)
         view = worlds.view(seat).select(ONE)
         memory = agent.start(view)
-        memories = [policy.start(worlds.view(p)) for p, policy in enumerate(blueprint)]
+        memories = [started(policy, worlds.view(p)) for p, policy in enumerate(blueprint)]
         truth = None
         if exact and isinstance(game, Enumerable):
             truth = Bayes(game, blueprint, view, 0.0, 0.0)
         while not worlds.terminal[0]:
             mover = int(worlds.current_player[0])
             at = worlds.view(mover)
-            action = blueprint[mover].act(at, at.legal, memories[mover], Streams.spawn(rng, 1))
+            action = moves_of(blueprint[mover], at, memories[mover], Streams.spawn(rng, 1))
             if mover == seat:
                 result = _decision(agent, search, memory[0], at.legal[0], int(rng.integers(2**32)))
                 if truth is not None:
@@ -121,7 +125,7 @@ def _check_decisions(
                     action = random_legal(at.legal, rng)
             event = worlds.step(action)
             for p, policy in enumerate(blueprint):
-                memories[p] = policy.observe(worlds.view(p), event.seen_by(p, game), memories[p])
+                memories[p] = observed(policy, worlds.view(p), event.seen_by(p, game), memories[p])
             seen, view = event.seen_by(seat, game), worlds.view(seat).select(ONE)
             if not worlds.terminal[0]:
                 memory = agent.observe(view, seen, memory)
@@ -262,7 +266,7 @@ class _Walk:
             ]
             mover = int(child.current_player[0])
             view = child.view(mover)
-            odds = blueprint[mover].probabilities(view, view.legal, grown[mover])[0]
+            odds = chances_of(blueprint[mover], view, grown[mover])[0]
             for move in np.flatnonzero(odds):
                 out += chance[c] * odds[move] * self._after(child, grown, int(move))
         return out

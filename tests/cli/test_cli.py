@@ -279,14 +279,19 @@ def test_what_follows_a_move_taken_back_is_the_game_of_that_seed() -> None:
     assert back["actions"] == plain["actions"] and len(plain["actions"]) == 2
 
 
+def test_human_alone_is_one_person_at_seat_0() -> None:
+    out = run("play", *SMALL, "--seats", "human", "--seed", 1, typed="quit\n").output
+    assert "P0 you" in out and "P1 smartbot" in out
+
+
 def test_two_people_do_not_see_each_others_view() -> None:
     typed = "p0\n\np1\n\nquit\n"
     result = run("play", *SMALL, "--seats", "human,human", "--seed", 1, typed=typed)
     text = result.stdout
-    assert text.index("Player 2 (P1), press Enter when only you look:") > text.index("P0 you")
+    assert text.index("P1, press Enter when only you look:") > text.index("P0 you")
     boards = re.findall(r"^P(\d) you", text, re.MULTILINE)
     assert boards == ["0", "1", "0"]
-    told = text.partition("Player 1 (P0), press Enter when only you look:")[2]
+    told = text.partition("P0, press Enter when only you look:")[2]
     assert "P0 plays slot 0, " in told and "P1 plays slot 1, " in told  # since the last own move
 
 
@@ -381,7 +386,8 @@ def test_narrow_terminals_lose_nothing(width: int) -> None:
         ("evaluate --policy risky:threshold=high", "threshold must be from 0 to 1"),
         ("evaluate --policy smartbot,random,random", "policy must be one name or 2"),
         ("evaluate --players 7", "players must be from 2 to 5, got 7"),
-        ("evaluate --players two", "Invalid value for '--players'"),
+        ("evaluate --players two", "players must be an integer, got 'two'"),
+        ("evaluate --threshold=x", "threshold must be a number, got 'x'"),
         ("evaluate --bomb boom", "bomb must be one of zero, keep, minus_one"),
         ("evaluate --observation-type all", "observation_type must be one of minimal"),
         ("evaluate --search sparta --rollouts 0", "rollouts must be an integer of at least 1"),
@@ -578,3 +584,9 @@ def test_help_crops_no_names(command: str, columns: int, monkeypatch: pytest.Mon
 def test_the_list_of_commands_says_all_of_what_each_is_for() -> None:
     text = " ".join(run("--help").stdout.split())
     assert "turn by turn." in text and "game by game on the same decks." in text
+
+
+def test_seats_that_search_in_doubt_are_named_so() -> None:
+    everywhere = ("--search", "sparta", "--search-seats", "all", "--seconds", 60)
+    result = run("evaluate", *QUICK, *everywhere, "--games", 1)
+    assert "sparta in doubt" in result.stdout

@@ -169,6 +169,31 @@ class ThreeSeats(TinyHanabi):
         return (0, 2, NOBODY)[len(state[2])]
 
 
+class NobodyMoves(TinyHanabi):
+    def current_player(self, state: Any) -> Any:
+        return None
+
+
+class NoMoves(TinyHanabi):
+    def legal_actions(self, state: Any) -> Any:
+        return None
+
+
+class Text(TinyHanabi):
+    def observation(self, state: Any, player: int) -> Any:
+        return "x"
+
+
+class Texts(TinyHanabi):
+    def observation(self, state: Any, player: int) -> Any:
+        return ["x"]
+
+
+class Varying(TinyHanabi):
+    def observation(self, state: Any, player: int) -> Any:
+        return [0] * len(state[2])
+
+
 class Nested(TinyHanabi):
     def observation(self, state: Any, player: int) -> Any:
         return [list(state)]
@@ -181,9 +206,14 @@ class Nested(TinyHanabi):
         (OneReturn, r"one a player, got \[0.0\]"),
         (
             ReturnsAtTheEnd,
-            "tiny: returns must answer in every state .* last, got IndexError",
+            "check_game: ReturnsAtTheEnd.returns must answer wherever it is asked, got IndexError",
         ),
-        (LooksTooFar, "tiny: legal_actions must answer in every state .* got IndexError: tuple"),
+        (LooksTooFar, "LooksTooFar.legal_actions must answer .* got IndexError: tuple"),
+        (NobodyMoves, "check_game: tiny: current_player must give a player's number.* got None$"),
+        (NoMoves, "check_game: tiny: legal_actions must list moves, got None"),
+        (Text, "check_game: tiny: observation must list numbers, got 'x' for player 0"),
+        (Texts, r"tiny: observation must list numbers, got \['x'\] for player 0"),
+        (Varying, "tiny, player 0: a row of observation must have one shape in every position"),
         (ThreeSeats, "tiny: current_player must be from 0 to 1 until"),
         (Nested, "keys of views must be hashable"),
     ],

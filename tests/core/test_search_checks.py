@@ -144,7 +144,8 @@ def test_what_is_wrong_with_a_search_is_said(name: str, says: str) -> None:
 
 
 def test_a_search_that_fails_at_one_legal_move_is_found() -> None:
-    with pytest.raises(ValueError, match="kth"):
+    says = r"^check_search: Wrong\.crashes must answer wherever it is asked, got ValueError: kth"
+    with pytest.raises(ContractError, match=says):
         check_search(TINY, Wrong("crashes"))
 
 

@@ -1,5 +1,7 @@
 """Every check can fail: things broken on purpose, each in one way."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -11,9 +13,15 @@ from hanabi_search_plugin.core.errors import ContractError
 from hanabi_search_plugin.core.game import FloatArray, Worlds
 from hanabi_search_plugin.core.policy import Policy, UniformPolicy
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.testing import check_agent, check_belief, check_game, check_policy
+from hanabi_search_plugin.testing import (
+    check_agent,
+    check_belief,
+    check_game,
+    check_policy,
+    check_search,
+)
 from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielView, OpenSpielWorlds
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielDealtGame, OpenSpielGame
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielDealtGame, OpenSpielGame, load_game
 
 SMALL_HANABI = "hanabi(players=2,colors=2,ranks=2,hand_size=2)"
 
@@ -295,6 +303,84 @@ def test_broken_policies(policy, says):
         check_policy(OpenSpielGame(SMALL_HANABI), policy)
 
 
+class Fails(First):
+    """Raises in one method."""
+
+    def __init__(self, method):
+        self.method = method
+
+    def start(self, view):
+        return self._maybe("start", super().start(view))
+
+    def observe(self, view, event, memory):
+        return self._maybe("observe", super().observe(view, event, memory))
+
+    def act(self, view, legal, memory, rng):
+        return self._maybe("act", super().act(view, legal, memory, rng))
+
+    def probabilities(self, view, legal, memory):
+        return self._maybe("probabilities", super().probabilities(view, legal, memory))
+
+    def _maybe(self, method, answer):
+        return [][3] if method == self.method else answer
+
+
+@pytest.mark.parametrize("method", ["start", "observe", "act", "probabilities"])
+def test_what_a_policy_raises_is_told_by_its_method(method):
+    game, policy = OpenSpielGame("tiny_hanabi"), Fails(method)
+    others = {"act": [check_agent], "probabilities": [check_belief]}
+    for check in (check_policy, *others.get(method, [check_agent, check_belief])):
+        says = rf"^{check.__name__}: .*\b{method}\b.* must answer.*, got IndexError: list index"
+        with pytest.raises(ContractError, match=says) as error:
+            check(game, policy)
+        assert error.value.__cause__ is not None
+    search = Sparta(rollouts=30, min_rollouts=1)
+    if method == "act":
+        with pytest.raises(
+            ContractError, match=r"^check_search: seat \d: act of Fails must answer"
+        ):
+            check_search(game, search, policy=policy)
+
+
+def test_a_memory_has_a_row_for_each_world():
+    game = OpenSpielGame("tiny_hanabi")
+
+    class Short(First):
+        def start(self, view):
+            return [0] * (len(view) - 1)
+
+    class Shrinks(First):
+        def observe(self, view, event, memory):
+            return memory[1:]
+
+    class Grows(First):
+        def start(self, view):
+            return [0] * len(view)
+
+        def observe(self, view, event, memory):
+            memory.append(1)
+            return memory
+
+    class Sets(First):
+        def start(self, view):
+            return [set() for _ in range(len(view))]
+
+        def observe(self, view, event, memory):
+            for entry, action in zip(memory, event.action, strict=True):
+                entry.add(int(action))
+            return memory
+
+    says = r"with a row for each of \d worlds?, got"
+    for policy, method in ((Short(), "start"), (Shrinks(), "observe"), (Grows(), "observe")):
+        for check in (check_policy, check_agent):
+            with pytest.raises(
+                ContractError, match=rf"{check.__name__}: .* {method} must .*{says}"
+            ):
+                check(game, policy)
+    with pytest.raises(ContractError, match="observe changed the old memory"):
+        check_policy(game, Sets())
+
+
 # Beliefs
 
 
@@ -379,6 +465,14 @@ def test_broken_beliefs(kind, says):
         check_belief(WithBelief(SMALL_HANABI, kind), First())
 
 
+@pytest.mark.parametrize("name", ["dark_hex(board_size=2)", "dark_hex_ir(board_size=2)"])
+def test_hidden_turns_are_part_of_what_is_compared(name):
+    """A failed move of dark hex is seen by its mover alone, who moves again."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_belief(load_game(name), "uniform", games=1)
+
+
 # Agents
 
 
@@ -432,8 +526,8 @@ def test_sound_agents_pass(name):
         (Counting(), "same stream gives another"),
         (BatchDependent(), "alone than in a batch"),
         (ForkSharing(), "observe changed the memory"),
-        (Illegal(), "not legal"),
-        (InFloats(), "not legal"),
+        (Illegal(), "act must give a legal move"),
+        (InFloats(), "in integers"),
     ],
 )
 def test_broken_agents(agent, says):

@@ -780,3 +780,17 @@ def test_peak_memory_grows_with_memory() -> None:
     block = np.ones(int((before + 64) * 2**20 // 8))
     assert peak_rss_mb() > before + 32
     del block
+
+
+def test_a_table_says_whose_returns_it_shows_and_leaves_out_what_means_nothing() -> None:
+    poker, hints = OpenSpielGame("leduc_poker"), OpenSpielGame("tiny_hanabi")
+    search = Sparta(rollouts=20, min_rollouts=2)
+    agent = upgrade(UniformPolicy(), poker, search)
+    told = str(evaluate(poker, (UniformPolicy(), agent), games=2))
+    assert "blueprint, return of P1" in told and "with search, return of P1" in told
+    assert "perfect" not in told and "bombs" not in told
+    alone = evaluate(poker, UniformPolicy(), games=2)
+    assert "return of P0" in str(alone) and alone.to_dict()["return_of"] == 0
+    shared = evaluate(hints, UniformPolicy(), games=2)
+    assert "score" in str(shared) and "perfect" in str(shared) and "bombs" not in str(shared)
+    assert shared.to_dict()["return_of"] is None

@@ -215,7 +215,7 @@ def test_measures_are_those_of_the_moves_chosen(data: Path) -> None:
 def run_of(data: Path, folder: Path, **changes: Any) -> CloneRun:
     given = {
         "data": str(data), "held_out": str(data), "architecture": "advised-masks",
-        "options": MASKS, "rounds": 3, "passes": 0.3, "batch": 16, "seed": 4,
+        "options": MASKS, "iterations": 3, "passes": 0.3, "batch": 16, "seed": 4,
     } | changes  # fmt: skip
     return CloneRun(Cloning(**given), folder)
 
@@ -291,13 +291,16 @@ def test_what_is_refused(data: Path, tmp_path: Path) -> None:
 def test_by_command(data: Path, tmp_path: Path) -> None:
     arguments = [
         "train", "clone", "--data", str(data), "--held-out", str(data), "--out", str(tmp_path),
-        "--set", "hidden=16", "--rounds", "2", "--passes", "0.1", "--batch", "16", "--games", "20",
-        "--evaluation-games", "10",
+        "--set", "hidden=16", "--iterations", "2", "--passes", "0.1", "--batch", "16",
+        "--games", "20", "--evaluation-games", "10",
     ]  # fmt: skip
     run = CliRunner().invoke(app, arguments)
     assert run.exit_code == 0, run.output
     assert "agreement" in run.output and "blueprint" in run.output
     assert load_network(tmp_path / MODEL).training["games"] == 20
+    old = CliRunner().invoke(app, [*arguments[:6], "--out", str(tmp_path), "--rounds", "2"])
+    assert old.exit_code == 2
+    assert "--rounds is --iterations, as in every training, got --rounds 2" in old.output
 
 
 def test_a_memory_that_is_called_public_is_the_same_for_both_seats() -> None:

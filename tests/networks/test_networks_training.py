@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -35,8 +36,9 @@ from hanabi_search_plugin.networks.checkpoint import (
 from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.training import training_run
 from hanabi_search_plugin.networks.training.distillation import DistillationRun, distill
+from hanabi_search_plugin.networks.training.self_play import SelfPlayRun
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
-from hanabi_search_plugin.networks.training.training_settings import Distillation, Learner
+from hanabi_search_plugin.networks.training.training_settings import Distillation, Learner, SelfPlay
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
 SMALL = {"hidden": 16, "context": 8, "scorer": 8}
@@ -93,6 +95,24 @@ def test_a_checkpoint_refuses_what_it_is_not_for(tmp_path: Path) -> None:
         load_network(path)
     with pytest.raises(ConfigError, match="file must be that of a network, got 'nowhere'"):
         load_policy("network:file=nowhere")
+
+
+def test_a_folder_of_another_run_names_the_way_on(tmp_path: Path) -> None:
+    settings = Distillation(config=TINY, options=SMALL, iterations=1, games=4, batch=32)
+    folder = tmp_path / "run"
+    distill(settings, folder)
+    with pytest.raises(ConfigError) as longer:
+        DistillationRun(replace(settings, iterations=2), folder)
+    assert str(longer.value) == (
+        f"{folder} holds a run of 1 iteration over which its learning rate falls, so it has no "
+        f"more, got 2: begin another run from its network, --start {folder / MODEL}, with another "
+        "--out"
+    )
+    with pytest.raises(ConfigError, match=r"seed is 0 in .*, 1 here; begin another run from its"):
+        DistillationRun(replace(settings, seed=1), folder)
+    says = r"run holds a run of `train distill`, which `train rl` cannot go on with: choose another"
+    with pytest.raises(ConfigError, match=says):
+        SelfPlayRun(SelfPlay(config=TINY, iterations=1), folder)
 
 
 def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(tmp_path: Path) -> None:

@@ -139,6 +139,16 @@ def test_the_snippets_of_a_page_run_one_after_the_other(
             exec(compile(fewer, where, "exec", dont_inherit=True), names)
 
 
+def test_the_readme_shows_what_its_first_snippet_prints(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    exec(next(code_of(README)), {})
+    printed = capsys.readouterr().out.splitlines()
+    shown = README.read_text(encoding="utf-8")
+    table = [line.rstrip() for line in printed[:5]]  # the rest are costs
+    assert "\n".join(table) in shown
+
+
 def test_nobody_is_shown_a_private_module() -> None:
     shown = {module for _, module, _ in imports(README, *DOCS, *EXAMPLES)}
     assert not [module for module in shown if re.search(r"\._", module)]

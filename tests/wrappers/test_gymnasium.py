@@ -213,21 +213,30 @@ def test_an_agent_of_ours_plays_the_seat_for_several_episodes() -> None:
     assert min(scores) >= 15
 
 
+IN_ITS_MODULE = "hanabi_search_plugin:HanabiSearch/Hanabi-v0"
+
+
 @pytest.mark.parametrize(
     ("imports", "name"),
     [
-        ("", "hanabi_search_plugin.wrappers.gymnasium:HanabiSearch/Hanabi-v0"),
-        ("", "hanabi_search_plugin:HanabiSearch/Hanabi-v0"),
+        ("import gymnasium", f"{IN_ITS_MODULE[:20]}.wrappers.gymnasium{IN_ITS_MODULE[20:]}"),
+        ("import gymnasium", IN_ITS_MODULE),
+        ("import gymnasium, hanabi_search_plugin", ID),
+        ("import hanabi_search_plugin, gymnasium", ID),
+        ("import hanabi_search_plugin, gymnasium.spaces", ID),
+        ("import gymnasium, hanabi_search_plugin as h; gymnasium.register_envs(h)", ID),
+        ("import hanabi_search_plugin as h, gymnasium; gymnasium.register_envs(h)", ID),
         (
-            "import hanabi_search_plugin; gymnasium.register_envs(hanabi_search_plugin); ",
-            "HanabiSearch/Hanabi-v0",
+            "import hanabi_search_plugin, importlib.util; importlib.util.find_spec('gymnasium'); "
+            "import gymnasium",
+            ID,
         ),
     ],
 )
 def test_it_is_made_by_name_in_a_fresh_process(imports: str, name: str) -> None:
     code = (
-        f"import gymnasium; {imports}env = gymnasium.make({name!r}, "
-        'render_mode="ansi"); env.reset(seed=0); print(env.render())'
+        f"{imports}; env = gymnasium.make({name!r}, render_mode='ansi'); env.reset(seed=0); "
+        "print(env.render())"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True

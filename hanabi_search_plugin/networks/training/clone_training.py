@@ -65,14 +65,14 @@ class CloneRun(TrainingRun):
         learned_from = {"games": len(games), "search": self.about.parameters}
         super().__init__(
             network, folder, settings=settings.to_dict() | learned_from,
-            rounds=settings.rounds, rate=settings.rate, seed=settings.seed, device=device,
+            rounds=settings.iterations, rate=settings.rate, seed=settings.seed, device=device,
             optimizer=torch.optim.RMSprop,
         )  # fmt: skip
 
     def learn(self, share: float, rng: np.random.Generator) -> Row:
         """Take steps over decisions drawn anew, then measure on the held-out games."""
         settings, losses = self.settings, []
-        steps = settings.passes * len(self.examples) / (settings.batch * settings.rounds)
+        steps = settings.passes * len(self.examples) / (settings.batch * settings.iterations)
         self.network.train()
         for _ in range(max(1, round(steps))):
             rows = drawn(self.network, self.examples, settings.batch, rng)

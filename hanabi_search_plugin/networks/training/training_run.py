@@ -22,10 +22,11 @@ from torch import nn
 from hanabi_search_plugin.atomic_files import atomic_write, naming_errors, remove
 from hanabi_search_plugin.core.errors import CheckpointError, ConfigError, HanabiSearchError
 from hanabi_search_plugin.core.plain_json import typed
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.journal import difference
 from hanabi_search_plugin.evaluation.locks import lock_folder
 from hanabi_search_plugin.evaluation.progress import progress_bar
-from hanabi_search_plugin.networks.checkpoint import read_file, write_file
+from hanabi_search_plugin.networks.checkpoint import format_of, read_file, write_file
 from hanabi_search_plugin.networks.modules import first_line, to_device
 
 if TYPE_CHECKING:
@@ -62,6 +63,16 @@ def _digest(tensors: dict[str, Tensor]) -> str:
         digest.update(f"{name} {list(x.shape)} {x.dtype}".encode())
         digest.update(x.numpy().tobytes())
     return digest.hexdigest()
+
+
+_KINDS = {
+    "hanabi-search-plugin belief training 1": "train belief",
+    "hanabi-search-plugin clone 1": "train clone",
+    "hanabi-search-plugin critic 1": "train critic",
+    "hanabi-search-plugin self-play 1": "train rl",
+    "hanabi-search-plugin training 1": "train distill",
+}
+"""What makes states of each form."""
 
 
 class TrainingRun(ABC):
@@ -193,6 +204,12 @@ class TrainingRun(ABC):
 
     def _load(self) -> None:
         path = self.folder / STATE
+        other = _KINDS.get(format_of(path), self.form)
+        if other not in (self.form, _KINDS.get(self.form)):
+            raise ConfigError(
+                f"{self.folder} holds a run of `{other}`, which `{_KINDS.get(self.form)}` cannot "
+                "go on with: choose another --out"
+            )
         tensors, about = read_file(path, self.form)
         try:
             self._restore(*self._whole(tensors, about))
@@ -207,16 +224,9 @@ class TrainingRun(ABC):
         self, tensors: dict[str, Tensor], about: dict[str, Any]
     ) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """The state with its other parts. Raises ConfigError where it is of another run."""
-        path = self.folder / STATE
         other = difference(about.get("settings"), self._settings)
         if other is not None:
-            name, there, here = other
-            start = f" that starts from {self.folder / MODEL}" if "start" in self._settings else ""
-            raise ConfigError(
-                f"a run goes on with its settings: {name} is {json.dumps(there)} in {path}, "
-                f"{json.dumps(here)} here; its learning rate falls over its whole length, so to "
-                f"train longer or otherwise begin another run{start}, in another folder"
-            )
+            raise ConfigError(self._other_settings(*other))
         for part in typed("parts", about.get("parts", []), tuple[str, ...]):
             if Path(part).name != part:
                 raise ValueError(f"its parts must be files of {self.folder}, got {part!r}")
@@ -224,6 +234,23 @@ class TrainingRun(ABC):
         if about.get("digest", _digest(tensors)) != _digest(tensors):
             raise ValueError("its numbers are not those that were written")
         return tensors, about
+
+    def _other_settings(self, name: str, there: Any, here: Any) -> str:
+        """What to do where the folder's run was begun with another value of a setting."""
+        start = ""
+        if "start" in self._settings:
+            start = f" from its network, --start {self.folder / MODEL},"
+        if name == "iterations" and isinstance(there, int):
+            return (
+                f"{self.folder} holds a run of {counted(there, 'iteration')} over which its "
+                f"learning rate falls, so it has no more, got {here}: begin another run{start} "
+                "with another --out"
+            )
+        return (
+            f"a run goes on with its settings: {name} is {json.dumps(there)} in "
+            f"{self.folder / STATE}, {json.dumps(here)} here; begin another run{start} with "
+            "another --out"
+        )
 
     def _restore(self, tensors: dict[str, Tensor], about: dict[str, Any]) -> None:
         parts: dict[str, dict[str, Any]] = {}

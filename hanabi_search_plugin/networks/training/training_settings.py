@@ -106,14 +106,14 @@ class Cloning:
         metavar="NAME",
     )
     objective: Objective = setting("reward", "What a step makes likely; reward is the paper's.")
-    rounds: int = setting(20, "Lines of metrics.")
+    iterations: int = setting(20, "Lines of metrics.")
     passes: float = setting(3.0, "How often each decision is learned from, on average.")
     batch: int = setting(256, _DECISIONS)
     rate: float = setting(5e-4, _RATE)
     seed: int = setting(0, SEED)
 
     def __post_init__(self) -> None:
-        require_integers(self, ("rounds", "batch"), 1, MOST)
+        require_integers(self, ("iterations", "batch"), 1, MOST)
         require_integers(self, ("games",), 0, MOST)
         require_integers(self, ("seed",), 0)
         for name in ("rate", "passes"):

@@ -1,7 +1,7 @@
 """``PublicBeliefNet`` compiled as a whole: memories, decisions, and worlds played on by them.
 
-Features are those of ``belief_kernels``, layers those of ``row_layers``: the results of a row follow
-from its own inputs alone, so that a world played on meets the moves that are chosen view by view.
+Features are those of ``belief_kernels``, layers of ``row_layers``: what comes of a row follows from
+its own inputs alone, so that a world played on meets the moves that are chosen view by view.
 Letters as in ``belief_kernels``; B worlds, U public rows, T others, N hints to one player.
 """
 
@@ -40,6 +40,7 @@ from hanabi_search_plugin.networks.encodings.belief_parts import (
     RECEIVED,
     SHOWN,
 )
+from hanabi_search_plugin.networks.encodings.lanes import WIDTH
 from hanabi_search_plugin.networks.encodings.mask_features import HEADS, public_words
 from hanabi_search_plugin.networks.row_layers import linear_rows
 
@@ -134,7 +135,7 @@ def remember_rows(dims: Any, sizes: Any, layers: Any, public: Any, memory: Any, 
     table = np.empty((n, layers.cell_first[0].shape[1]), np.float32)
     slots = np.empty((n, others, each), np.float32)
     moved = np.empty((n, cards, every + COUNTS), np.int16)
-    identities = np.empty((n, 11 + r, every), np.float32)
+    identities = np.empty((n, 11 + r, WIDTH), np.float32)
     memory_features(
         dims, sizes, public, memory, layers.likely, layers.fading, table, slots, moved, identities
     )
@@ -164,14 +165,14 @@ def decide_rows(
     """
     m, n, p, h = len(public), len(private), players(dims), hand_size(dims)
     c, r = colors(dims), ranks(dims)
-    cards, every, each, kinds = p * h, c * r, COMMON + FEATURES + r, c + r
+    cards, each, kinds = p * h, COMMON + FEATURES + r, c + r
     table = np.empty((m, layers.table[0].shape[1]), np.float32)
     before = np.empty((m, layers.foreseen[0].shape[1]), np.float32)
-    log_weight = np.empty((m, cards, every), np.float32)
-    weight = np.empty((m, cards, every), np.float32)
-    belief = np.empty((m, cards, every), np.float32)
-    free = np.empty((m, cards, every), np.float32)
-    identities = np.empty((m, 11 + r, every), np.float32)
+    log_weight = np.empty((m, cards, WIDTH), np.float32)
+    weight = np.empty((m, cards, WIDTH), np.float32)
+    belief = np.empty((m, cards, WIDTH), np.float32)
+    free = np.empty((m, cards, WIDTH), np.float32)
+    identities = np.empty((m, 11 + r, WIDTH), np.float32)
     public_features(
         dims, sizes, public, memory, seats, layers.likely, layers.fading, table, before, log_weight,
         weight, belief, free, identities,
@@ -224,7 +225,7 @@ def decide_rows(
             around_cards(layers, hidden),
             layers.cell_places[t],
         )
-        after = np.empty((different, h, every), np.float32)
+        after = np.empty((different, h, WIDTH), np.float32)
         shown = np.empty((different, h * SHOWN + 2), np.float32)
         hint_features(
             dims, public, seats, told, t, before, log_weight, free, identities,

@@ -13,6 +13,7 @@ import resource
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import Annotated, Any
 from unittest.mock import patch
 
@@ -33,6 +34,8 @@ from hanabi_search_plugin.core.rollout import (
 )
 from hanabi_search_plugin.evaluation.match import deal_game
 from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
+from hanabi_search_plugin.hanabi.engine import row_kernels
+from hanabi_search_plugin.hanabi.engine.layout import extent
 from hanabi_search_plugin.networks.nets import public_belief_kernels as kernels
 from hanabi_search_plugin.networks.nets import public_belief_on_cpu
 from hanabi_search_plugin.networks.nets.mask_net import MaskNet
@@ -121,13 +124,15 @@ PARTS = {
         *("list_hints", "told_features", "hint_features", "true_shares"),
     ),
     "layers": ("layer", "layer_from", "around_cards", "said_of_cards"),
+    "the rules": ("step_rows",),
 }
+AT_ONCE = 256  # worlds in a call of the parts: calls from Python take time, too
 
 
 def _print_parts(console: Console, play: Callable[[], Rollout]) -> None:
-    """Microseconds a decision of the parts of a rollout, of the whole and of what is left.
+    """Microseconds a decision of a whole rollout, and of its parts as Python calls them one by one.
 
-    The parts are timed where Python calls them one by one, in the same games.
+    In the same games, so that the shares are those of the whole, about.
     """
     spent, decisions = dict.fromkeys(PARTS, 0.0), 0
 
@@ -150,22 +155,31 @@ def _print_parts(console: Console, play: Callable[[], Rollout]) -> None:
     whole = time.process_time() - began
     with ExitStack() as stack:
         stack.enter_context(_view_by_view())
+        stack.enter_context(patch.object(public_belief_on_cpu, "BATCH", AT_ONCE))
         remember = kernels.remember_rows.py_func  # type: ignore[attr-defined]
         stack.enter_context(patch.object(public_belief_on_cpu, "decide_rows", decide))
         stack.enter_context(patch.object(public_belief_on_cpu, "remember_rows", remember))
+        for place, name in enumerate(("players", "hand_size", "colors", "ranks")):
+            size = partial(_size, place)  # what is inlined into kernels cannot be called
+            stack.enter_context(patch.object(kernels, name, size))
         for part, names in PARTS.items():
             for name in names:
-                kernel = timed(part, getattr(kernels, name))
-                stack.enter_context(patch.object(kernels, name, kernel))
+                home = row_kernels if part == "the rules" else kernels
+                stack.enter_context(patch.object(home, name, timed(part, getattr(home, name))))
         play()  # compiles what is called from Python alone
         spent, decisions = dict.fromkeys(PARTS, 0.0), 0
         play()
-    spent["the rules and the rest"] = whole - sum(spent.values())
     table = Table("microseconds a decision", "", "share", box=None)
-    for part, seconds in {**spent, "all": whole}.items():
-        table.add_row(part, f"{1e6 * seconds / decisions:.2f}", f"{seconds / whole:.0%}")
+    for part, seconds in spent.items():
+        share = seconds / sum(spent.values())
+        table.add_row(part, f"{1e6 * seconds / decisions:.2f}", f"{share:.0%}")
+    table.add_row("one compiled loop", f"{1e6 * whole / decisions:.2f}", "")
     console.print(table)
     console.print(f"{decisions / games:.1f} decisions a rollout, {decisions / whole:,.0f} a second")
+
+
+def _size(place: int, dims: Any) -> int:
+    return extent(dims[place])
 
 
 def _peak() -> str:

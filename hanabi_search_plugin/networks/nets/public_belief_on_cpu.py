@@ -40,8 +40,8 @@ from hanabi_search_plugin.networks.row_layers import packed, padded
 Tensor = Any  # torch.Tensor
 IntArray = NDArray[np.int64]
 
-BATCH = 256  # worlds at a time, so that what layers pass on stays in the processor's caches
-SHARED_BATCH = 4096  # where all have one public part: the more, the more hints are equal
+BATCH = 64  # worlds at a time, so that what layers pass on stays in the caches of a core
+SHARED_BATCH = 1024  # where all have one public part: the more, the more hints are equal
 
 LIKELY = np.exp(np.arange(LOWEST, HIGHEST + 1) / UNITS).astype(np.float32)
 # Places in a slot of a hint's row.

@@ -22,15 +22,15 @@ _VECTOR, _WHOLE = ir.VectorType(_SINGLE, WIDTH), ir.VectorType(_PLACE, WIDTH)
 _BITS = ir.VectorType(ir.IntType(1), WIDTH)
 
 
-class Lanes(types.Type):  # type: ignore[misc]  # Numba is untyped
+class Lanes(types.Type):
     """WIDTH float32 numbers, as a value."""
 
     def __init__(self) -> None:
         super().__init__(name="Lanes")
 
 
-@register_model(Lanes)  # type: ignore[untyped-decorator]
-class _Model(models.PrimitiveModel):  # type: ignore[misc]
+@register_model(Lanes)
+class _Model(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
         super().__init__(manager, kind, _VECTOR)
 

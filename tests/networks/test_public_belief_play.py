@@ -15,6 +15,7 @@ from hanabi_search_plugin import HanabiConfig, HanabiGame, Streams
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.policy import UniformPolicy
 from hanabi_search_plugin.core.rollout import Rollout, action_values, rollout, start_memories
+from hanabi_search_plugin.hanabi.engine.layout import LAST_ACTION
 from hanabi_search_plugin.networks.nets import public_belief_on_cpu
 from hanabi_search_plugin.networks.network_policies import EstimatingPolicy, NetworkPolicy
 from tests.networks.test_public_belief import TINY, network_of
@@ -24,7 +25,7 @@ CONFIGS = [
     HanabiConfig(hand_size=6),
     HanabiConfig(players=3),
     HanabiConfig(players=3, hand_size=6, colors=4),
-    HanabiConfig(players=4, colors=3, ranks=2, hand_size=3, random_start_player=True),
+    HanabiConfig(players=4, colors=3, ranks=3, hand_size=3, random_start_player=True),
     TINY,
 ]
 
@@ -75,7 +76,7 @@ def test_every_move_is_the_one_of_the_plain_path(config: HanabiConfig) -> None:
         found = rollout(*given, depth=depth)
         with view_by_view():
             same(found, rollout(*given, depth=depth))
-        moved |= set(found.worlds.rows[:, 12].tolist()) if depth else set()  # type: ignore[attr-defined]
+        moved |= set(found.worlds.rows[:, LAST_ACTION].tolist()) if depth else set()  # type: ignore[attr-defined]
     assert len(moved) > 2, "different moves were played"
 
 

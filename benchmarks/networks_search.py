@@ -1,8 +1,9 @@
-"""Time networks in search: compiled features against tensors (docs/models.md).
+"""Time networks in search: compiled code against tensors (docs/models.md).
 
-Inputs that are equal are asked once.
+Inputs that are equal are asked once. For a network of public beliefs also where the time goes.
 
 python -m benchmarks.networks_search --policy smartnet --repeats 3
+python -m benchmarks.networks_search --policy beliefnet --repeats 3
 python -m benchmarks.networks_search --largest    # instead: the largest update of a belief there is
 """
 
@@ -12,6 +13,7 @@ import resource
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from typing import Annotated, Any
 from unittest.mock import patch
 
@@ -23,10 +25,21 @@ from rich.table import Table
 
 from hanabi_search_plugin import HanabiGame, Streams, load_policy
 from hanabi_search_plugin.core import likelihood
-from hanabi_search_plugin.core.rollout import choose, observe_all, rollout, start_memories
+from hanabi_search_plugin.core.rollout import (
+    Rollout,
+    choose,
+    observe_all,
+    rollout,
+    start_memories,
+)
 from hanabi_search_plugin.evaluation.match import deal_game
 from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
+from hanabi_search_plugin.hanabi.engine import row_kernels
+from hanabi_search_plugin.hanabi.engine.layout import extent
+from hanabi_search_plugin.networks.nets import public_belief_kernels as kernels
+from hanabi_search_plugin.networks.nets import public_belief_on_cpu
 from hanabi_search_plugin.networks.nets.mask_net import MaskNet
+from hanabi_search_plugin.networks.nets.public_belief_net import PublicBeliefNet
 from hanabi_search_plugin.networks.network_policies import NetworkPolicy
 
 TURN = 10  # of the game in which rollouts and hands are measured
@@ -38,7 +51,9 @@ app = typer.Typer(add_completion=False, help=__doc__)
 
 @app.command()
 def main(
-    policy: Annotated[str, typer.Option(help="A network of masks.")] = "smartnet",
+    policy: Annotated[
+        str, typer.Option(help="A network of masks or of public beliefs.")
+    ] = "smartnet",
     repeats: Annotated[int, typer.Option(help="Of each measurement, both ways in turn.")] = 3,
     seed: Annotated[int, typer.Option(help="Of the game.")] = 7,
     largest: Annotated[
@@ -48,7 +63,8 @@ def main(
     """Decisions, rollouts and hands a second of one core, CPU time, medians."""
     torch.set_num_threads(1)
     player = load_policy(policy)
-    assert isinstance(player, NetworkPolicy) and isinstance(player.network, MaskNet)
+    assert isinstance(player, NetworkPolicy)
+    assert isinstance(player.network, MaskNet | PublicBeliefNet)
     game, team = HanabiGame(players=2), (player, player)
     if largest:
         _largest_update(game, player, seed)
@@ -83,6 +99,7 @@ def main(
                         for method in ("decide", "remember"):
                             plain = getattr(network, f"{method}_by_tensors")
                             stack.enter_context(patch.object(network, method, plain))
+                        stack.enter_context(_view_by_view())
                     began = time.process_time()
                     call()
                     times.append(time.process_time() - began)
@@ -91,6 +108,78 @@ def main(
     console = Console()
     console.print(table)
     console.print(f"belief of {belief.size:,} hands, exact: {belief.exact}; {_peak()}")
+    if isinstance(player.network, PublicBeliefNet):
+        _print_parts(console, lambda: rollout(many, team, theirs, streams))
+
+
+def _view_by_view() -> Any:
+    """Rollouts in the loop of ``core.rollout``."""
+    return patch.object(NetworkPolicy, "play_rollouts", lambda *_: None)
+
+
+PARTS = {
+    "memory's features": ("memory_features", "remember_heard"),
+    "features of decisions": ("public_features", "private_features"),
+    "hypothetical hints' features": (
+        *("list_hints", "told_features", "hint_features", "true_shares"),
+    ),
+    "layers": ("layer", "layer_from", "around_cards", "said_of_cards"),
+    "the rules": ("step_rows",),
+}
+AT_ONCE = 256  # worlds in a call of the parts: calls from Python take time, too
+
+
+def _print_parts(console: Console, play: Callable[[], Rollout]) -> None:
+    """Microseconds a decision of a whole rollout, and of its parts as Python calls them one by one.
+
+    In the same games, so that the shares are those of the whole, about.
+    """
+    spent, decisions = dict.fromkeys(PARTS, 0.0), 0
+
+    def timed(part: str, kernel: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            began = time.process_time()
+            result = kernel(*args)
+            spent[part] += time.process_time() - began
+            return result
+
+        return call
+
+    def decide(*args: Any) -> Any:
+        nonlocal decisions
+        decisions += len(args[6])
+        return kernels.decide_rows.py_func(*args)  # type: ignore[attr-defined]
+
+    began = time.process_time()
+    games = len(play().returns)
+    whole = time.process_time() - began
+    with ExitStack() as stack:
+        stack.enter_context(_view_by_view())
+        stack.enter_context(patch.object(public_belief_on_cpu, "BATCH", AT_ONCE))
+        remember = kernels.remember_rows.py_func  # type: ignore[attr-defined]
+        stack.enter_context(patch.object(public_belief_on_cpu, "decide_rows", decide))
+        stack.enter_context(patch.object(public_belief_on_cpu, "remember_rows", remember))
+        for place, name in enumerate(("players", "hand_size", "colors", "ranks")):
+            size = partial(_size, place)  # what is inlined into kernels cannot be called
+            stack.enter_context(patch.object(kernels, name, size))
+        for part, names in PARTS.items():
+            for name in names:
+                home = row_kernels if part == "the rules" else kernels
+                stack.enter_context(patch.object(home, name, timed(part, getattr(home, name))))
+        play()  # compiles what is called from Python alone
+        spent, decisions = dict.fromkeys(PARTS, 0.0), 0
+        play()
+    table = Table("microseconds a decision", "", "share", box=None)
+    for part, seconds in spent.items():
+        share = seconds / sum(spent.values())
+        table.add_row(part, f"{1e6 * seconds / decisions:.2f}", f"{share:.0%}")
+    table.add_row("one compiled loop", f"{1e6 * whole / decisions:.2f}", "")
+    console.print(table)
+    console.print(f"{decisions / games:.1f} decisions a rollout, {decisions / whole:,.0f} a second")
+
+
+def _size(place: int, dims: Any) -> int:
+    return extent(dims[place])
 
 
 def _peak() -> str:

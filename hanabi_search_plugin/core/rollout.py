@@ -318,7 +318,7 @@ def observe_all(
 
 
 class PlaysRollouts(ABC):
-    """A policy that can play whole rollouts where it computes: a network on a GPU."""
+    """A policy that can play whole rollouts by itself: on a GPU, or by a loop of its own."""
 
     @property
     @abstractmethod

@@ -198,6 +198,21 @@ class LearnsBelief(Network, ABC):
         """
 
 
+class PlaysOn(Network, ABC):
+    """A network that plays worlds of native Hanabi on by a compiled loop, on a CPU.
+
+    It chooses the moves that its policy chooses view by view, greedily at every seat.
+    """
+
+    @abstractmethod
+    def play_on(self, rows: NDArray[np.int32], memory: NDArray[Any], depth: int | None) -> None:
+        """Plays worlds [B, W] in place, to the end or for ``depth`` moves.
+
+        ``memory`` [B, M] is the one of all seats, kept up to date but for games that end. Raises
+        ContractError where logits are no numbers.
+        """
+
+
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
     """Weights made inside follow from ``seed``; PyTorch's global generator is left as it was."""

@@ -25,7 +25,14 @@ from hanabi_search_plugin.core.policy import (
 from hanabi_search_plugin.core.rollout import PlaysRollouts, Rollout
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView, HanabiWorlds, points
-from hanabi_search_plugin.networks.modules import Network, Output, as_tensor, digest_of, to_device
+from hanabi_search_plugin.networks.modules import (
+    Network,
+    Output,
+    PlaysOn,
+    as_tensor,
+    digest_of,
+    to_device,
+)
 from hanabi_search_plugin.networks.nets.critic_net import Critic
 from hanabi_search_plugin.networks.tensors.tensor_rollout import DevicePolicy, rollout_on_device
 
@@ -136,7 +143,7 @@ class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
 
     @property
     def rollout_batch(self) -> int:
-        """0 on a CPU: there it plays view by view, with compiled features."""
+        """0 on a CPU: no more at once than others."""
         return ON_GPU if torch.device(self.device).type == "cuda" else 0
 
     def play_rollouts(
@@ -147,10 +154,25 @@ class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
         rng: Streams,
         depth: int | None,
     ) -> Rollout | None:
-        """Play on the network's GPU, if every policy can; see ``PlaysRollouts``."""
-        if not self.rollout_batch:
+        """Play on the network's GPU, if every policy can; see ``PlaysRollouts``.
+
+        On a CPU by a compiled loop, where this policy plays all seats greedily and its network has
+        one.
+        """
+        if self.rollout_batch:
+            return rollout_on_device(worlds, blueprint, memories, rng, depth)
+        alone = self.deterministic and all(policy is self for policy in blueprint)
+        alone &= self.plays_on_device and isinstance(worlds, HanabiWorlds)
+        if not (alone and isinstance(self.network, PlaysOn)):
             return None
-        return rollout_on_device(worlds, blueprint, memories, rng, depth)
+        assert isinstance(worlds, HanabiWorlds)
+        self.network.encoding.require(worlds.game.config)
+        rows, memory = worlds.rows.copy(), np.array(memories[0])
+        self.network.play_on(rows, memory, depth)
+        ended = HanabiWorlds(worlds.game, rows)
+        on = np.flatnonzero(~ended.terminal)
+        left = tuple(memory[on] for _ in blueprint)
+        return Rollout(ended.returns, on, ended.select(on), left, rng.select(on))
 
     @property
     def plays_on_device(self) -> bool:

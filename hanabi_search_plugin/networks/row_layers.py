@@ -2,7 +2,9 @@
 
 PyTorch adds up a product in an order that depends on the number of rows, so that the last digits of
 a row do, too. Here every number of a row is one chain of fused multiply-adds, in order of its
-inputs, whatever the rows around it: the batch decides only which rows are computed at once.
+inputs, whatever the rows around it: the batch decides only which rows are computed at once. An
+input that is 0 in all of these is left out, which changes nothing: half of all features are 0, and
+most of what a layer with a floor of 0 passes on.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from llvmlite.binding import get_host_cpu_features
 from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
@@ -19,7 +22,10 @@ from hanabi_search_plugin.jit import kernel
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
-ROWS, LANES = 6, 16  # rows and outputs computed at once: as many as registers hold
+ROWS, LANES = 4, 16  # rows and outputs of a tile
+CHUNK = 64  # inputs of which it is noted in one word whether they are 0
+# Tiles that stand side by side: as many as registers hold.
+WIDE = bool(get_host_cpu_features().get("avx512f", False))
 
 
 def packed(weight: Floats) -> Floats:
@@ -67,60 +73,137 @@ def _start(n: int, start: Floats | tuple[Floats, Ints]) -> tuple[Floats, Ints]:
     return start, np.zeros(n, np.int64) if len(start) == 1 else np.arange(n)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
-def tile(typingctx: Any, x: Any, weights: Any, out: Any, inputs: Any, floor: Any) -> Any:
-    """LANES outputs of ROWS rows: ``out`` = max(``out`` + x W, ``floor``).
+def _tile(panels: int) -> Any:
+    """The function ``tile`` for so many panels of weights.
 
-    ``x`` and ``out`` are tuples of ROWS addresses of float32, ``weights`` is the address of a
-    panel. The accumulators stay in registers, which loops of Numba do not achieve. All sums are
-    read before any is written: the last row may stand there several times.
+    ``tile(x, weights, one, other, out, inputs, floor)`` makes LANES x panels outputs of ROWS rows:
+    ``out`` = max(``one`` + ``other`` + x W, ``floor``). All but the last two are addresses of
+    float32, tuples of ROWS or, for ``weights``, of the first panel. The sums stay in registers,
+    which loops of Numba do not achieve. Rows may stand there several times.
     """
 
+    rows = types.UniTuple(types.int64, ROWS)
+    signature = types.void(rows, types.int64, rows, rows, rows, types.int64, types.float32)
+
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        from llvmlite import ir
-        from numba.core import cgutils
-
-        x, weights, out, inputs, floor = args
-        single, whole = ir.FloatType(), ir.VectorType(ir.FloatType(), LANES)
-        nowhere = ir.Constant(whole, ir.Undefined)
-        fused = cgutils.get_or_insert_function(
-            builder.module, ir.FunctionType(whole, [whole] * 3), f"llvm.fma.v{LANES}f32"
-        )
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), None)
-
-        def at(address: Any, kind: Any) -> Any:
-            return builder.inttoptr(address, kind.as_pointer())
-
-        def spread(value: Any) -> Any:
-            first = builder.insert_element(nowhere, value, ir.Constant(ir.IntType(32), 0))
-            return builder.shuffle_vector(first, nowhere, zeros)
-
-        def load(pointer: Any) -> Any:
-            value = builder.load(pointer)
-            value.align = 4
-            return value
-
-        def row(addresses: Any, r: int, kind: Any) -> Any:
-            return at(builder.extract_value(addresses, r), kind)
-
-        sums = [cgutils.alloca_once(builder, whole) for _ in range(ROWS)]
-        for r in range(ROWS):
-            builder.store(load(row(out, r, whole)), sums[r])
-        panel = at(weights, whole)
-        with cgutils.for_range(builder, inputs) as loop:
-            weight = load(builder.gep(panel, [loop.index]))
-            for r in range(ROWS):
-                value = spread(load(builder.gep(row(x, r, single), [loop.index])))
-                builder.store(builder.call(fused, [value, weight, builder.load(sums[r])]), sums[r])
-        lowest = spread(floor)
-        for r in range(ROWS):
-            value = builder.load(sums[r])
-            value = builder.select(builder.fcmp_ordered(">", value, lowest), value, lowest)
-            builder.store(value, row(out, r, whole)).align = 4
+        _write_tile(builder, panels, *args)
         return context.get_dummy_value()
 
-    addresses = types.UniTuple(types.int64, ROWS)
-    return types.void(addresses, types.int64, addresses, types.int64, types.float32), (codegen)
+    def tile(typingctx, x, weights, one, other, out, inputs, floor):  # type: ignore[no-untyped-def]
+        return signature, codegen
+
+    return intrinsic(tile)
+
+
+def _write_tile(
+    builder: Any,
+    panels: int,
+    x: Any,
+    weights: Any,
+    one: Any,
+    other: Any,
+    out: Any,
+    inputs: Any,
+    floor: Any,
+) -> None:
+    """The machine code of ``_tile``."""
+    from llvmlite import ir
+    from numba.core import cgutils
+
+    single, word, bit = ir.FloatType(), ir.IntType(64), ir.IntType(1)
+    whole, lanes = ir.VectorType(single, LANES), ir.VectorType(bit, LANES)
+    nothing = ir.Constant(whole, None)
+    pointer = whole.as_pointer()
+
+    def function(name: str, result: Any, takes: list[Any]) -> Any:
+        kind = ir.FunctionType(result, takes)
+        return cgutils.get_or_insert_function(builder.module, kind, name)
+
+    fused = function(f"llvm.fma.v{LANES}f32", whole, [whole] * 3)
+    # Reads nothing where a lane is off.
+    masked = function(
+        f"llvm.masked.load.v{LANES}f32.p0", whole, [pointer, ir.IntType(32), lanes, whole]
+    )
+
+    def number(n: int) -> Any:
+        return ir.Constant(word, n)
+
+    def at(address: Any, offset: Any, kind: Any) -> Any:
+        return builder.inttoptr(builder.add(address, offset), kind.as_pointer())
+
+    def spread(value: Any, kind: Any) -> Any:
+        nowhere = ir.Constant(kind, ir.Undefined)
+        first = builder.insert_element(nowhere, value, ir.Constant(ir.IntType(32), 0))
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), None)
+        return builder.shuffle_vector(first, nowhere, zeros)
+
+    def load(address: Any, offset: Any) -> Any:
+        value = builder.load(at(address, offset, whole))
+        value.align = 4
+        return value
+
+    def row(addresses: Any, r: int) -> Any:
+        return builder.extract_value(addresses, r)
+
+    def used(first: Any) -> Any:
+        """Bit i set where one of the rows has a number in input ``first`` + i."""
+        found = number(0)
+        whole_numbers = ir.VectorType(word, LANES)
+        for part in range(0, CHUNK, LANES):
+            start = builder.add(first, number(part))
+            places = builder.add(
+                spread(start, whole_numbers), ir.Constant(whole_numbers, list(range(LANES)))
+            )
+            inside = builder.icmp_signed("<", places, spread(inputs, whole_numbers))
+            offset = builder.mul(start, number(4))
+            some = ir.Constant(ir.IntType(LANES), 0)
+            for r in range(ROWS):
+                address = at(row(x, r), offset, whole)
+                value = builder.call(
+                    masked, [address, ir.Constant(ir.IntType(32), 4), inside, nothing]
+                )
+                other_than_0 = builder.fcmp_unordered("!=", value, nothing)
+                some = builder.or_(some, builder.bitcast(other_than_0, ir.IntType(LANES)))
+            found = builder.or_(found, builder.shl(builder.zext(some, word), number(part)))
+        return found
+
+    sums = {(r, p): cgutils.alloca_once(builder, whole) for r in range(ROWS) for p in range(panels)}
+    for (r, p), place in sums.items():
+        start = number(4 * LANES * p)
+        builder.store(builder.fadd(load(row(one, r), start), load(row(other, r), start)), place)
+    left = cgutils.alloca_once(builder, word)
+    chunks = cgutils.for_range_slice(builder, number(0), inputs, number(CHUNK), intp=word)
+    with chunks as (first, _):
+        builder.store(used(first), left)
+        more, body, end = (builder.append_basic_block(name) for name in ("more", "body", "end"))
+        builder.branch(more)
+        builder.position_at_end(more)
+        bits = builder.load(left)
+        builder.cbranch(builder.icmp_unsigned("!=", bits, number(0)), body, end)
+        builder.position_at_end(body)
+        k = builder.add(first, builder.cttz(bits, ir.Constant(bit, 1)))
+        builder.store(builder.and_(bits, builder.sub(bits, number(1))), left)
+        panel = builder.mul(inputs, number(4 * LANES))
+        here = builder.mul(k, number(4 * LANES))
+        weight = [
+            load(weights, builder.add(here, builder.mul(panel, number(p)))) for p in range(panels)
+        ]
+        for r in range(ROWS):
+            given = builder.load(at(row(x, r), builder.mul(k, number(4)), single))
+            value = spread(given, whole)
+            for p in range(panels):
+                place = sums[r, p]
+                builder.store(builder.call(fused, [value, weight[p], builder.load(place)]), place)
+        builder.branch(more)
+        builder.position_at_end(end)
+    lowest = spread(floor, whole)
+    for (r, p), place in sums.items():
+        value = builder.load(place)
+        value = builder.select(builder.fcmp_ordered(">", value, lowest), value, lowest)
+        builder.store(value, at(row(out, r), number(4 * LANES * p), whole)).align = 4
+
+
+tile_of_1, tile_of_2, tile_of_4 = _tile(1), _tile(2), _tile(4)
 
 
 @kernel
@@ -130,23 +213,30 @@ def linear_rows(
     """See ``linear``. Beyond the last row a block computes that one again."""
     n, panels, inputs = len(x), weights.shape[0], weights.shape[1]
     x_at, weights_at = np.int64(x.ctypes.data), np.int64(weights.ctypes.data)
+    one_at, other_at = np.int64(start.ctypes.data), np.int64(more.ctypes.data)
     out_at, x_row, out_row = np.int64(out.ctypes.data), 4 * x.shape[1], 4 * out.shape[1]
-    for first in range(0, n, ROWS):
-        for b in range(first, min(first + ROWS, n)):
-            one, other, row = start[which[b]], more[whose[b]], out[b]
-            for j in range(len(row)):
-                row[j] = one[j] + other[j]
-        b0, b1, b2 = first, min(first + 1, n - 1), min(first + 2, n - 1)
-        b3, b4, b5 = min(first + 3, n - 1), min(first + 4, n - 1), min(first + 5, n - 1)
-        xs = (
-            x_at + b0 * x_row, x_at + b1 * x_row, x_at + b2 * x_row,
-            x_at + b3 * x_row, x_at + b4 * x_row, x_at + b5 * x_row,
-        )  # fmt: skip
-        for panel in range(panels):
+    for b0 in range(0, n, ROWS):
+        b1, b2, b3 = min(b0 + 1, n - 1), min(b0 + 2, n - 1), min(b0 + 3, n - 1)
+        xs = x_at + b0 * x_row, x_at + b1 * x_row, x_at + b2 * x_row, x_at + b3 * x_row
+        panel = 0
+        while panel < panels:
             here = 4 * LANES * panel
-            o = out_at + here
-            outs = (
-                o + b0 * out_row, o + b1 * out_row, o + b2 * out_row,
-                o + b3 * out_row, o + b4 * out_row, o + b5 * out_row,
+            w, a, b, o = weights_at + here * inputs, one_at + here, other_at + here, out_at + here
+            ones = (
+                a + which[b0] * out_row, a + which[b1] * out_row,
+                a + which[b2] * out_row, a + which[b3] * out_row,
             )  # fmt: skip
-            tile(xs, weights_at + here * inputs, outs, inputs, floor)
+            others = (
+                b + whose[b0] * out_row, b + whose[b1] * out_row,
+                b + whose[b2] * out_row, b + whose[b3] * out_row,
+            )  # fmt: skip
+            outs = o + b0 * out_row, o + b1 * out_row, o + b2 * out_row, o + b3 * out_row
+            if WIDE and panel + 4 <= panels:
+                tile_of_4(xs, w, ones, others, outs, inputs, floor)
+                panel += 4
+            elif WIDE and panel + 2 <= panels:
+                tile_of_2(xs, w, ones, others, outs, inputs, floor)
+                panel += 2
+            else:
+                tile_of_1(xs, w, ones, others, outs, inputs, floor)
+                panel += 1

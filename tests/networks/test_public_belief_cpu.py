@@ -124,12 +124,12 @@ def test_a_memory_is_the_same_in_every_batch(config: HanabiConfig) -> None:
 def test_weights_are_laid_out_anew_when_they_change() -> None:
     play = followed(TINY, 3)
     network = play.network
-    before = public_belief_on_cpu.weights_of(network)
-    assert public_belief_on_cpu.weights_of(network) is before
+    before = public_belief_on_cpu.layers_of(network)
+    assert public_belief_on_cpu.layers_of(network) is before
     with torch.no_grad():
         network.cell.weights.bias += 0.5
     same_memory(Followed(network, play.worlds, 0))
-    assert public_belief_on_cpu.weights_of(network) is not before
+    assert public_belief_on_cpu.layers_of(network) is not before
     network.cell.weights.weight.data = torch.zeros_like(network.cell.weights.weight)
     same_memory(Followed(network, play.worlds, 1))
     network.load_state_dict({name: x + 0.1 for name, x in network.state_dict().items()})

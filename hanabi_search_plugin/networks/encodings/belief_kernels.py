@@ -3,6 +3,7 @@
 They equal what ``networks.encodings.card_beliefs`` and ``PublicBeliefNet`` compute with tensors, up
 to rounding, and a row is computed from its own words alone. Letters as in ``card_beliefs``: P
 players, H slots, K = P x H cards, V identities, X numbers of a card's memory; F of ``card_size``.
+Numbers of identities stand in rows of WIDTH, of which V count.
 """
 
 from __future__ import annotations
@@ -31,11 +32,8 @@ from hanabi_search_plugin.networks.encodings.belief_parts import (
     FEATURES,
     HIGHEST,
     INFO,
-    LEFT0,
-    LEFT1,
     LONGEST,
     LOWEST,
-    PLAYED,
     PLAYER,
     RECEIVED,
     SHOWN,
@@ -43,22 +41,36 @@ from hanabi_search_plugin.networks.encodings.belief_parts import (
     TURN,
     UNITS,
     WORTHS,
-    exp_of,
     is_present,
     is_touched,
     left_open,
-    normalise,
+    likelihood_of,
+    normalised,
     put_card_features,
     put_event,
     put_identities,
     put_left,
-    put_likelihood,
     put_traces,
     put_weight,
     put_whole_board,
     put_worths,
     put_worths_before,
     settle_beliefs,
+    share_of,
+)
+from hanabi_search_plugin.networks.encodings.lanes import (
+    WIDTH,
+    exp_of,
+    kept,
+    larger,
+    minus,
+    most,
+    plus,
+    read,
+    smaller,
+    spread,
+    times,
+    write,
 )
 from hanabi_search_plugin.networks.encodings.mask_features import (
     looking,
@@ -70,6 +82,8 @@ from hanabi_search_plugin.networks.encodings.mask_features import (
 )
 
 COMPILES = "networks of public beliefs"
+
+LEAST, GREATEST = np.float32(LOWEST), np.float32(HIGHEST)
 
 
 @kernel
@@ -90,29 +104,20 @@ def memory_features(
     ``likely`` [HIGHEST - LOWEST + 1]: exp of log W, from LOWEST on. Written, with players in order
     from the mover: ``table`` [B, event, board, K x (COMMON + F)], ``slots`` [B, T x H, COMMON + F]
     the last of these again, ``moved`` int16 [B, K, X] the memory as its cards lie after the event,
-    ``identities`` [B, W, V].
+    ``identities`` [B, W, WIDTH].
     """
     p, h = players(dims), hand_size(dims)
     cards, every = p * h, colors(dims) * ranks(dims)
     size, each = every + COUNTS, slots.shape[2]
-    logs = np.empty(every, np.float32)
     planes, after = np.empty(WORTHS, np.int64), np.empty(WORTHS, np.int64)
-    worth, later = np.empty((WORTHS, every), np.float32), np.empty((WORTHS, every), np.float32)
-    open_, left = np.empty(cards, np.int64), np.empty(every, np.float32)
-    weight, free = np.empty((cards, every), np.float32), np.empty((cards, every), np.float32)
-    belief = np.empty((cards, every), np.float32)
+    open_, left = np.empty(cards, np.int64), np.empty(WIDTH, np.float32)
+    weight, free = np.empty((cards, WIDTH), np.float32), np.empty((cards, WIDTH), np.float32)
+    belief = np.empty((cards, WIDTH), np.float32)
     for b in range(len(public)):
         words, row = public[b], table[b]
-        put_worths_before(dims, words, planes, worth)
-        put_worths(
-            dims,
-            word(words, LEFT0),
-            word(words, LEFT1),
-            word(words, PLAYED),
-            after,
-            later,
-        )
-        put_left(words, left)
+        put_worths_before(dims, words, planes)
+        put_worths(dims, words, after)
+        put_left(dims, words, left)
         action, mover = word(words, ACTION), word(words, PLAYER)
         leaves = 0 <= action < 2 * h
         at = put_whole_board(dims, words, sizes, row, put_event(dims, words, planes, row))
@@ -126,7 +131,7 @@ def memory_features(
                 if here and not blank:
                     moved[b, k, i] = memory[b, from_ * size + i]
             open_[k] = left_open(dims, words, source)
-            put_weight(moved[b, k], open_[k], likely, weight[k])
+            put_weight(dims, moved[b, k], open_[k], likely, weight[k])
             place = at + k * each
             row[place] = here
             row[place + 1] = is_touched(dims, words, source)
@@ -134,13 +139,11 @@ def memory_features(
         settle_beliefs(weight, left, belief, free)
         for player in range(p):
             first = at + player * h * each + COMMON
-            put_card_features(
-                dims, belief, open_, player * h, planes, worth, logs, row, first, each
-            )
+            put_card_features(dims, belief, open_, player * h, planes, row, first, each)
         for k in range(h, cards):
             for i in range(each):
                 slots[b, k - h, i] = row[at + k * each + i]
-        put_identities(dims, worth, later, word(words, CARD), belief, identities[b])
+        put_identities(dims, planes, after, word(words, CARD), belief, identities[b])
 
 
 @kernel
@@ -154,7 +157,7 @@ def remember_heard(
     p, h = players(dims), hand_size(dims)
     cards, every = p * h, colors(dims) * ranks(dims)
     size = every + COUNTS
-    before, heard = np.empty(every, np.float32), np.empty(every, np.float32)
+    before = np.zeros(WIDTH, np.float32)
     for b in range(len(public)):
         words = public[b]
         happened = word(words, PLAYER) >= 0
@@ -169,15 +172,13 @@ def remember_heard(
             if k >= h and open_ != 0:
                 for v in range(every):
                     before[v] = np.float32(card[v]) / np.float32(UNITS)
-                put_likelihood(weights[b, k - h], identities[b], before, heard)
-                top = np.float32(-1e9)
+                heard = likelihood_of(weights[b, k - h], identities[b], before)
+                top = spread(most(kept(heard, open_, np.float32(-1e9))))
+                units = times(minus(heard, top), spread(np.float32(UNITS)))
+                units = smaller(larger(units, spread(LEAST)), spread(GREATEST))
+                write(before, units)
                 for v in range(every):
-                    if (open_ >> v) & 1:
-                        top = max(top, heard[v])
-                for v in range(every):
-                    unit = (heard[v] - top) * np.float32(UNITS)
-                    unit = min(max(unit, np.float32(LOWEST)), np.float32(HIGHEST))
-                    out[b, to + v] = np.int16(np.rint(unit))
+                    out[b, to + v] = np.int16(np.rint(before[v]))
             hit = is_touched(dims, words, source)
             counts = to + every
             out[b, counts + SINCE] = 0 if hit else min(card[every + SINCE] + 1, LONGEST)
@@ -216,37 +217,29 @@ def public_features(
 
     Written, with players in order from that seat: ``table`` [U, event, board, whose turn it is,
     T x H x (COMMON + F)]; ``before`` [U, board after a hint, K x (COMMON + F)], the input of the
-    cell without the hint; log W, exp log W, p and free copies [U, K, V]; ``identities`` [U, W, V]
-    of a hint.
+    cell without the hint; log W, exp log W, p and free copies [U, K, WIDTH]; ``identities``
+    [U, W, WIDTH] of a hint.
     """
     p, h = players(dims), hand_size(dims)
     cards, every = p * h, colors(dims) * ranks(dims)
     size, each = every + COUNTS, COMMON + FEATURES + ranks(dims)
-    logs = np.empty(every, np.float32)
-    planes, worth = np.empty(WORTHS, np.int64), np.empty((WORTHS, every), np.float32)
-    open_, left = np.empty(cards, np.int64), np.empty(every, np.float32)
+    planes = np.empty(WORTHS, np.int64)
+    open_, left = np.empty(cards, np.int64), np.empty(WIDTH, np.float32)
     for u in range(len(public)):
         words, seat = public[u], seats[u]
-        put_worths_before(dims, words, planes, worth)
+        put_worths_before(dims, words, planes)
         at = put_event(dims, words, planes, table[u])
         at = put_whole_board(dims, words, sizes, table[u], at)
         at = put_one(table[u], at, (max(word(words, TURN), 0) - seat + p) % p - 1, p - 1)
         place = put_whole_board(dims, words, sizes, before[u], 0)
         put_one(before[u], 0, word(words, INFO) - 1, sizes[0] + 1)
-        put_worths(
-            dims,
-            word(words, LEFT0),
-            word(words, LEFT1),
-            word(words, PLAYED),
-            planes,
-            worth,
-        )
-        put_left(words, left)
+        put_worths(dims, words, planes)
+        put_left(dims, words, left)
         for k in range(cards):
             source = turned(dims, seat, k)
             units = memory[u, source * size : (source + 1) * size]
             open_[k] = left_open(dims, words, source)
-            put_weight(units, open_[k], likely, weight[u, k])
+            put_weight(dims, units, open_[k], likely, weight[u, k])
             for v in range(every):
                 log_weight[u, k, v] = np.float32(units[v]) / np.float32(UNITS)
             slot = place + k * each
@@ -256,15 +249,13 @@ def public_features(
         settle_beliefs(weight[u], left, belief[u], free[u])
         for player in range(p):
             first = place + player * h * each + COMMON
-            put_card_features(
-                dims, belief[u], open_, player * h, planes, worth, logs, before[u], first, each
-            )
+            put_card_features(dims, belief[u], open_, player * h, planes, before[u], first, each)
         for k in range(h, cards):
             to, slot = at + (k - h) * each, place + k * each
             for i in range(each):
                 table[u, to + i] = before[u, slot + i]
             table[u, to + 1] = is_touched(dims, words, turned(dims, seat, k))
-        put_identities(dims, worth, worth, -1, belief[u], identities[u])
+        put_identities(dims, planes, planes, -1, belief[u], identities[u])
 
 
 @kernel
@@ -294,37 +285,28 @@ def private_features(
     cards, every, each = p * h, c * r, COMMON + FEATURES + r
     size = own.shape[1] // h
     place = before.shape[1] - cards * each
-    logs = np.empty(every, np.float32)
-    planes, worth = np.empty(WORTHS, np.int64), np.empty((WORTHS, every), np.float32)
-    open_, left = np.empty(h, np.int64), np.empty(every, np.float32)
-    seen, mine = np.empty(every, np.float32), np.empty((h, every), np.float32)
-    free, held = np.empty((h, every), np.float32), np.empty(every, np.float32)
+    planes = np.empty(WORTHS, np.int64)
+    open_, left = np.empty(h, np.int64), np.empty(WIDTH, np.float32)
+    seen, mine = np.empty(WIDTH, np.float32), np.empty((h, WIDTH), np.float32)
+    free, held = np.empty((h, WIDTH), np.float32), np.empty(WIDTH, np.float32)
     last = -1
     for b in range(len(private)):
         u = which[b]
         words, seat = public[u], seats[u]
         if u != last:
-            put_worths(
-                dims,
-                word(words, LEFT0),
-                word(words, LEFT1),
-                word(words, PLAYED),
-                planes,
-                worth,
-            )
+            put_worths(dims, words, planes)
             for i in range(h):
                 open_[i] = left_open(dims, words, seat * h + i)
             last = u
-        put_left(words, left)
-        seen[:] = 0
+        put_left(dims, words, left)
+        write(seen, spread(np.float32(0)))
         for k in range(h, cards):
             card = word(private[b], turned(dims, seat, k))
             if card < every:
                 seen[card] += 1
-        for v in range(every):
-            left[v] -= seen[v]
+        write(left, minus(read(left), read(seen)))
         settle_beliefs(weight[u, :h], left, mine, free)
-        held[:] = 0
+        all_held = spread(np.float32(0))
         for i in range(h):
             row, slot = own[b, i * size : (i + 1) * size], place + i * each
             for j in range(COMMON):
@@ -339,9 +321,9 @@ def private_features(
                     if card < every:
                         double += mine[i, card]
                 row[each + 3 + t] = double
-            for v in range(every):
-                held[v] += mine[i, v]
-        put_card_features(dims, mine, open_, 0, planes, worth, logs, own[b], COMMON, size)
+            all_held = plus(all_held, read(mine[i]))
+        write(held, all_held)
+        put_card_features(dims, mine, open_, 0, planes, own[b], COMMON, size)
         for k in range(h, cards):
             card = word(private[b], turned(dims, seat, k))
             row, at = others[b], (k - h) * (WORTHS + r + 3)
@@ -354,8 +336,7 @@ def private_features(
                 continue
             elsewhere = seen[card] - np.float32(1)
             for s in range(WORTHS):
-                row[at + s] = worth[s, card]
-                to[hint + 3 + s] = worth[s, card]
+                row[at + s] = to[hint + 3 + s] = (planes[s] >> card) & 1
             row[at + WORTHS + card % r] = 1
             end = at + WORTHS + r
             row[end] = belief[u, k, card]
@@ -426,38 +407,27 @@ def told_features(
 
     ``change`` [M, H x (COMMON + F)]: less those before. The others as ``public_features`` wrote.
     """
-    h, every = hand_size(dims), colors(dims) * ranks(dims)
-    each = COMMON + FEATURES + ranks(dims)
+    h, each = hand_size(dims), COMMON + FEATURES + ranks(dims)
     place = before.shape[1] - (players(dims) * h - (t + 1) * h) * each
-    logs = np.empty(every, np.float32)
-    planes, worth = np.empty(WORTHS, np.int64), np.empty((WORTHS, every), np.float32)
-    open_, told = np.empty(h, np.int64), np.empty((h, every), np.float32)
+    planes = np.empty(WORTHS, np.int64)
+    open_, told = np.empty(h, np.int64), np.empty((h, WIDTH), np.float32)
     last = -1
     for m in range(len(hints)):
         u, n, touch = hints[m, 0], hints[m, 1], hints[m, 2]
         words = public[u]
         if u != last:
-            put_worths(
-                dims,
-                word(words, LEFT0),
-                word(words, LEFT1),
-                word(words, PLAYED),
-                planes,
-                worth,
-            )
+            put_worths(dims, words, planes)
             last = u
         first = turned(dims, seats[u], (t + 1) * h)
         for i in range(h):
             k, hit = (t + 1) * h + i, (touch >> i) & 1
             open_[i] = open_after(dims, words, first + i, n, hit)
-            for v in range(every):
-                bit = np.float32((open_[i] >> v) & 1)
-                told[i, v] = weight[u, k, v] * free[u, k, v] * bit
+            believed = times(read(weight[u, k]), read(free[u, k]))
+            write(told[i], normalised(kept(believed, open_[i], np.float32(0))))
             for j in range(COMMON):
                 slots[m, i * each + j] = before[u, place + i * each + j]
             slots[m, i * each + 1] = hit
-        normalise(told)
-        put_card_features(dims, told, open_, 0, planes, worth, logs, slots[m], COMMON, each)
+        put_card_features(dims, told, open_, 0, planes, slots[m], COMMON, each)
         for i in range(h * each):
             change[m, i] = slots[m, i] - before[u, place + i]
 
@@ -477,63 +447,41 @@ def hint_features(
     after: Any,
     out: Any,
 ) -> None:
-    """What all believe ``after`` hints [M, H, V], by the cell's weights ``said`` [M, H, W + 1 ..].
+    """What all believe ``after`` hints [M, H, WIDTH], by the cell's weights ``said`` [M, H, ..].
 
     ``out`` [M, H x SHOWN + 2]: the part of a hint's row that does not depend on what cards are.
     """
-    h, every = hand_size(dims), colors(dims) * ranks(dims)
-    each = COMMON + FEATURES + ranks(dims)
+    h, each = hand_size(dims), COMMON + FEATURES + ranks(dims)
     place = before.shape[1] - (players(dims) * h - (t + 1) * h) * each
-    planes, worth = np.empty(WORTHS, np.int64), np.empty((WORTHS, every), np.float32)
+    planes = np.empty(WORTHS, np.int64)
     last = -1
     for m in range(len(hints)):
         u, n, touch = hints[m, 0], hints[m, 1], hints[m, 2]
         words, believed = public[u], after[m]
         if u != last:
-            put_worths(
-                dims,
-                word(words, LEFT0),
-                word(words, LEFT1),
-                word(words, PLAYED),
-                planes,
-                worth,
-            )
+            put_worths(dims, words, planes)
             last = u
         first = turned(dims, seats[u], (t + 1) * h)
         new = np.float32(0)
         for i in range(h):
             k, hit = (t + 1) * h + i, (touch >> i) & 1
             open_ = open_after(dims, words, first + i, n, hit)
-            likelihood = believed[i]
-            put_likelihood(said[m, i], identities[u], log_weight[u, k], likelihood)
-            top = np.float32(-1e9)
-            for v in range(every):
-                if (open_ >> v) & 1:
-                    top = max(top, likelihood[v])
-            for v in range(every):
-                bit = np.float32((open_ >> v) & 1)
-                likelihood[v] = (
-                    exp_of(min(likelihood[v] - top, np.float32(0))) * free[u, k, v] * bit
-                )
-            if hit:
-                new += np.float32(1) - before[u, place + i * each + 3]
-        normalise(believed)
-        for i in range(h):
+            likelihood = likelihood_of(said[m, i], identities[u], log_weight[u, k])
+            top = spread(most(kept(likelihood, open_, np.float32(-1e9))))
+            likely = exp_of(smaller(minus(likelihood, top), spread(np.float32(0))))
+            likely = kept(times(likely, read(free[u, k])), open_, np.float32(0))
+            likely = normalised(likely)
+            write(believed[i], likely)
             to, slot = i * SHOWN, place + i * each
-            a, b, d = np.float32(0), np.float32(0), np.float32(0)
-            most = np.float32(0)
-            for v in range(every):
-                x = believed[i, v]
-                a += x * worth[0, v]
-                b += x * worth[1, v]
-                d += x * worth[2, v]
-                most = max(most, x)
-            out[m, to] = (touch >> i) & 1
-            out[m, to + 1], out[m, to + 2], out[m, to + 3] = a, b, d
-            out[m, to + 4] = most
+            out[m, to] = hit
+            for s in range(3):
+                out[m, to + 1 + s] = share_of(likely, planes[s])
+            out[m, to + 4] = most(likely)
             out[m, to + 6] = before[u, slot + COMMON]
             out[m, to + 7] = before[u, slot + COMMON + 1]
             out[m, to + 8] = before[u, slot]
+            if hit:
+                new += np.float32(1) - before[u, slot + 3]
         put_margins_of(out[m], 1, 5, h, SHOWN)
         out[m, h * SHOWN] = np.float32(popcount(touch)) / np.float32(h)
         out[m, h * SHOWN + 1] = new / np.float32(h)

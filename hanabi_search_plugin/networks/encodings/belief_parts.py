@@ -1,4 +1,6 @@
-"""Parts of the compiled features of ``PublicBeliefNet``; letters as in ``belief_kernels``."""
+"""Parts of the compiled features of ``PublicBeliefNet``; letters as in ``belief_kernels``.
+
+Numbers of identities stand in rows of ``lanes.WIDTH``."""
 
 from __future__ import annotations
 
@@ -13,10 +15,26 @@ from hanabi_search_plugin.hanabi.engine.layout import (
     plausible,
     players,
     popcount,
+    rank_plane,
     ranks,
 )
 from hanabi_search_plugin.hanabi.engine.row_kernels import num_actions
 from hanabi_search_plugin.jit import inline
+from hanabi_search_plugin.networks.encodings.lanes import (
+    kept,
+    larger,
+    log_of,
+    minus,
+    most,
+    plus,
+    read,
+    smaller,
+    spread,
+    times,
+    times_plus,
+    total,
+    write,
+)
 from hanabi_search_plugin.networks.encodings.mask_features import (
     HEADS,
     put_board,
@@ -45,120 +63,55 @@ PLAYER, ACTION, CARD, TOUCHED, FLAGS = 8, 9, 10, 11, 12
 
 
 @inline
-def put_bits(mask: int, out: Any) -> None:
-    for v in range(len(out)):
-        out[v] = (mask >> v) & 1
+def of_bits(mask: int) -> Any:
+    """1 in the lanes of a mask, 0 elsewhere."""
+    return kept(spread(np.float32(1)), mask, np.float32(0))
 
 
 @inline
-def log_of(x: Any) -> Any:
-    """The natural logarithm of a positive float32: the library's has no vector form.
-
-    x = 2**e m with m from about 0.7 to 1.4, and log m = 2 artanh((m - 1) / (m + 1)).
-    """
-    bits = np.int32(np.float32(x).view(np.int32) - 0x3F3504F3)  # of the root of 1/2
-    e = np.int32(bits >> 23)
-    m = np.int32((bits & 0x7FFFFF) + 0x3F3504F3).view(np.float32)
-    s = (m - np.float32(1)) / (m + np.float32(1))
-    z = s * s
-    tail = z * (
-        np.float32(1 / 3)
-        + z * (np.float32(1 / 5) + z * (np.float32(1 / 7) + z * np.float32(1 / 9)))
-    )
-    return np.float32(e) * np.float32(0.6931471805599453) + np.float32(2) * (s + s * tail)
-
-
-@inline
-def exp_of(x: Any) -> Any:
-    """exp of a float32 that is at most 0; nothing below -80."""
-    x = max(x, np.float32(-80))
-    n = np.floor(x * np.float32(1.4426950408889634) + np.float32(0.5))
-    # The logarithm of 2 in two parts, so that little is lost of what remains.
-    y = x - n * np.float32(0.693145751953125) - n * np.float32(1.42860682030941723e-6)
-    tail = np.float32(1 / 120) + y * (np.float32(1 / 720) + y * np.float32(1 / 5040))
-    tail = np.float32(1 / 2) + y * (np.float32(1 / 6) + y * (np.float32(1 / 24) + y * tail))
-    power = np.int32((np.int32(n) + 127) << 23).view(np.float32)
-    return (np.float32(1) + y * (np.float32(1) + y * tail)) * power
-
-
-@inline
-def normalise(rows: Any) -> None:
-    """Divides rows by their sums in place; a row of zeros stays."""
-    for k in range(len(rows)):
-        total = np.float32(0)
-        for v in range(rows.shape[1]):
-            total += rows[k, v]
-        total = max(total, np.float32(1e-9))
-        for v in range(rows.shape[1]):
-            rows[k, v] /= total
+def normalised(x: Any) -> Any:
+    """Lanes divided by their sum; zeros stay."""
+    return times(x, spread(np.float32(1) / max(total(x), np.float32(1e-9))))
 
 
 @inline
 def settle_beliefs(weight: Any, left: Any, p: Any, free: Any) -> None:
-    """``card_beliefs.settled`` of weights [K, V] and copies [V], into ``p`` and ``free``."""
-    cards, every = weight.shape
-    for k in range(cards):
-        for v in range(every):
-            free[k, v] = left[v]
-            p[k, v] = weight[k, v] * left[v]
-    normalise(p)
+    """``card_beliefs.settled`` of weights [K, WIDTH] and copies, into ``p`` and ``free``."""
+    copies = read(left)
+    least = times(copies, spread(np.float32(SCARCE)))
+    for k in range(len(weight)):
+        write(free[k], copies)
+        write(p[k], normalised(times(read(weight[k]), copies)))
     for _ in range(ROUNDS):
-        for v in range(every):
-            taken = np.float32(0)
-            for k in range(cards):
-                taken += p[k, v]
-            for k in range(cards):
-                least = np.float32(SCARCE) * left[v]
-                free[k, v] = max(left[v] - taken + p[k, v], least)
-        for k in range(cards):
-            for v in range(every):
-                p[k, v] = weight[k, v] * free[k, v]
-        normalise(p)
+        taken = spread(np.float32(0))
+        for k in range(len(weight)):
+            taken = plus(taken, read(p[k]))
+        rest = minus(copies, taken)
+        for k in range(len(weight)):
+            mine = larger(plus(rest, read(p[k])), least)
+            write(free[k], mine)
+            write(p[k], normalised(times(read(weight[k]), mine)))
 
 
 @inline
 def put_card_features(
-    dims: Any,
-    p: Any,
-    open_: Any,
-    k: int,
-    planes: Any,
-    worth: Any,
-    logs: Any,
-    out: Any,
-    at: int,
-    each: int,
+    dims: Any, p: Any, open_: Any, k: int, planes: Any, out: Any, at: int, each: int
 ) -> None:
     """``card_beliefs.card_features`` of the hand whose first card is k.
 
-    ``p`` [.., V], ``open_`` masks, ``planes`` [WORTHS] masks, ``worth`` [WORTHS, V] the same as
-    numbers, ``logs`` [V] room; the first slot's features go to ``at``, each next one's ``each``
-    further.
+    ``p`` [.., WIDTH], ``open_`` masks, ``planes`` [WORTHS] masks; the first slot's features go to
+    ``at``, each next one's ``each`` further.
     """
-    h, c, r = hand_size(dims), colors(dims), ranks(dims)
+    h = hand_size(dims)
     for i in range(h):
-        row, start = p[k + i], at + i * each
-        for v in range(len(logs)):
-            logs[v] = log_of(max(row[v], np.float32(1e-9)))
-        a, b = np.float32(0), np.float32(0)
-        d, e = np.float32(0), np.float32(0)
-        most, entropy = np.float32(0), np.float32(0)
-        for rank in range(r):
-            out[start + FEATURES + rank] = 0
-        for color in range(c):
-            for rank in range(r):
-                v = color * r + rank
-                x = row[v]
-                a += x * worth[0, v]
-                b += x * worth[1, v]
-                d += x * worth[2, v]
-                e += x * worth[3, v]
-                most = max(most, x)
-                entropy -= x * logs[v]
-                out[start + FEATURES + rank] += x
-        out[start], out[start + 1], out[start + 2], out[start + 3] = a, b, d, e
-        out[start + 4] = most
-        out[start + 5] = np.float32(0.3) * entropy
+        row, start = read(p[k + i]), at + i * each
+        for s in range(WORTHS):
+            out[start + s] = share_of(row, planes[s])
+        out[start + 4] = most(row)
+        logs = log_of(larger(row, spread(np.float32(1e-9))))
+        out[start + 5] = np.float32(-0.3) * total(times(row, logs))
+        for rank in range(ranks(dims)):
+            out[start + FEATURES + rank] = share_of(row, rank_plane(dims, rank))
         mask = open_[k + i]
         size = popcount(mask)
         for s in range(3):
@@ -167,6 +120,12 @@ def put_card_features(
             out[start + 12 + s] = count == 0
     for s in range(3):
         put_margins_of(out, at + s, at + 6 + s, h, each)
+
+
+@inline
+def share_of(p: Any, mask: int) -> Any:
+    """How likely lanes ``p`` take the identities of a mask."""
+    return total(kept(p, mask, np.float32(0)))
 
 
 @inline
@@ -180,22 +139,17 @@ def one_away(dims: Any, playable: int, worthless: int) -> int:
 
 
 @inline
-def put_worths(dims: Any, left0: int, left1: int, played: int, planes: Any, worth: Any) -> None:
-    """The identities of each worth, as masks and as numbers [WORTHS, V]."""
+def put_worths(dims: Any, words: Any, planes: Any) -> None:
+    """The identities of each worth, as masks [WORTHS]."""
+    left0, left1, played = word(words, LEFT0), word(words, LEFT1), word(words, PLAYED)
     planes[0], planes[1], planes[2] = statuses(dims, left0, left1, played)
     planes[3] = one_away(dims, planes[0], planes[1])
-    for s in range(WORTHS):
-        put_bits(planes[s], worth[s])
 
 
 @inline
-def put_worths_before(dims: Any, words: Any, planes: Any, worth: Any) -> None:
+def put_worths_before(dims: Any, words: Any, planes: Any) -> None:
     """``put_worths`` as it was before the last move."""
-    left0, left1, played = (
-        word(words, LEFT0),
-        word(words, LEFT1),
-        word(words, PLAYED),
-    )
+    left0, left1, played = word(words, LEFT0), word(words, LEFT1), word(words, PLAYED)
     card = word(words, CARD)
     if card >= 0:
         bit = 1 << card
@@ -203,15 +157,16 @@ def put_worths_before(dims: Any, words: Any, planes: Any, worth: Any) -> None:
         left0 &= ~bit
         if word(words, FLAGS) & SCORED:
             played &= ~bit
-    put_worths(dims, left0, left1, played, planes, worth)
+    planes[0], planes[1], planes[2] = statuses(dims, left0, left1, played)
+    planes[3] = one_away(dims, planes[0], planes[1])
 
 
 @inline
-def put_left(words: Any, left: Any) -> None:
+def put_left(dims: Any, words: Any, left: Any) -> None:
     """The copies of each identity that are neither played nor discarded."""
-    left0, left1, left2 = word(words, LEFT0), word(words, LEFT1), word(words, LEFT2)
-    for v in range(len(left)):
-        left[v] = 3 - ((left0 >> v) & 1) - ((left1 >> v) & 1) - ((left2 >> v) & 1)
+    gone = plus(of_bits(word(words, LEFT0)), of_bits(word(words, LEFT1)))
+    copies = minus(spread(np.float32(3)), plus(gone, of_bits(word(words, LEFT2))))
+    write(left, kept(copies, (1 << (colors(dims) * ranks(dims))) - 1, np.float32(0)))
 
 
 @inline
@@ -287,45 +242,41 @@ def left_open(dims: Any, words: Any, k: int) -> int:
 
 
 @inline
-def put_weight(units: Any, open_: int, likely: Any, out: Any) -> None:
-    """exp log W [V] of a card, 0 where hints exclude an identity."""
-    for v in range(len(out)):
+def put_weight(dims: Any, units: Any, open_: int, likely: Any, out: Any) -> None:
+    """exp log W of a card into a row of WIDTH, 0 where hints exclude an identity."""
+    for v in range(colors(dims) * ranks(dims)):
         unit: Any = min(max(np.int64(units[v]), LOWEST), HIGHEST)
-        out[v] = likely[unit - LOWEST] * np.float32((open_ >> v) & 1)
+        out[v] = likely[unit - LOWEST]
+    write(out, kept(read(out), open_, np.float32(0)))
 
 
 @inline
 def put_identities(dims: Any, before: Any, after: Any, card: int, p: Any, out: Any) -> None:
-    """``card_beliefs.identity_features`` [W, V] from worths before and after an event.
+    """``card_beliefs.identity_features`` [W, WIDTH] from masks of worths around an event.
 
-    ``p`` [K, V]: the mover's hand comes first.
+    ``p`` [K, WIDTH]: the mover's hand comes first.
     """
     h, r = hand_size(dims), ranks(dims)
-    for v in range(out.shape[1]):
-        out[0, v] = 1
-        for s in range(3):
-            out[1 + s, v] = before[s, v]
-            out[4 + s, v] = after[s, v]
-        out[7, v] = before[0, v] * before[2, v]
-        out[8, v] = before[3, v]
-        out[9, v] = v == card
-        for rank in range(r):
-            out[10 + rank, v] = v % r == rank
-        held = np.float32(0)
-        for i in range(h):
-            held += p[i, v]
-        out[10 + r, v] = min(held, np.float32(1))
+    write(out[0], spread(np.float32(1)))
+    for s in range(3):
+        write(out[1 + s], of_bits(before[s]))
+        write(out[4 + s], of_bits(after[s]))
+    write(out[7], of_bits(before[0] & before[2]))
+    write(out[8], of_bits(before[3]))
+    write(out[9], of_bits((1 << card) if card >= 0 else 0))
+    for rank in range(r):
+        write(out[10 + rank], of_bits(rank_plane(dims, rank)))
+    held = spread(np.float32(0))
+    for i in range(h):
+        held = plus(held, read(p[i]))
+    write(out[10 + r], smaller(held, spread(np.float32(1))))
 
 
 @inline
-def put_likelihood(weights: Any, identities: Any, log_weight: Any, out: Any) -> None:
-    """log W [V] after an event, of a cell's ``weights`` [W + 1 or more] for a card."""
+def likelihood_of(weights: Any, identities: Any, log_weight: Any) -> Any:
+    """log W after an event, as lanes, of a cell's ``weights`` [W + 1 or more] for a card."""
     n = len(identities)
-    whole = np.float32(1) + weights[n]
-    for v in range(len(out)):
-        out[v] = 0
+    said = spread(np.float32(0))
     for i in range(n):
-        for v in range(len(out)):
-            out[v] += weights[i] * identities[i, v]
-    for v in range(len(out)):
-        out[v] += whole * log_weight[v]
+        said = times_plus(spread(weights[i]), read(identities[i]), said)
+    return times_plus(spread(np.float32(1) + weights[n]), read(log_weight), said)

@@ -144,18 +144,17 @@ def put_counts(out: Any, at: int, size: int, a: int, b: int, c: int, every: int)
 @inline
 def put_margins_of(out: Any, first: int, to: int, slots: int, each: int) -> None:
     """Numbers at ``first`` of each slot, less the best of the other slots, to ``to``."""
-    best, second, where = np.float32(-1.0), np.float32(-1.0), 0
+    best, second = np.float32(-1.0), np.float32(-1.0)
     for i in range(slots):
         x = out[first + i * each]
-        if x > best:
-            best, second, where = x, best, i
-        elif x > second:
-            second = x
+        second = max(second, min(x, best))
+        best = max(best, x)
     for i in range(slots):
+        x = out[first + i * each]
         rival = np.float32(0.0)
         if slots > 1:
-            rival = second if i == where else best
-        out[to + i * each] = out[first + i * each] - rival
+            rival = second if x == best else best
+        out[to + i * each] = x - rival
 
 
 @inline

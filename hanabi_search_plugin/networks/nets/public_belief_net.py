@@ -27,6 +27,7 @@ from hanabi_search_plugin.networks.encodings.status_encoding import Status
 from hanabi_search_plugin.networks.modules import (
     LearnsBelief,
     Output,
+    PlaysOn,
     SharedScorer,
     layers,
     require_sizes,
@@ -135,7 +136,7 @@ class _Look:
     ever: Tensor  # [B, P, H] the card was touched once
 
 
-class PublicBeliefNet(MoveHeads, LearnsBelief):
+class PublicBeliefNet(MoveHeads, LearnsBelief, PlaysOn):
     """The whole network, with layers of these sizes. Raises ConfigError for one below 1.
 
     Memory: int16 [B, P x H x X], see ``card_beliefs``; no gradient flows through it. On a CPU
@@ -286,6 +287,9 @@ class PublicBeliefNet(MoveHeads, LearnsBelief):
         kinds = self.kinds(context)
         heads = [self.joined(head, moves, scores, kinds) for head in range(2)]
         return Output(heads[0], heads[1], self.value(context).squeeze(1))
+
+    def play_on(self, rows: Any, memory: Any, depth: int | None) -> None:
+        public_belief_on_cpu.play_on(self, rows, memory, depth)
 
     def seat_value(self, public: Tensor, private: Tensor, memory: Tensor) -> Tensor:
         with torch.no_grad():

@@ -21,7 +21,7 @@ from hanabi_search_plugin.beliefs.mixture import Mixture
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View
 from hanabi_search_plugin.core.policy import Memory, Policy, UniformPolicy
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.streams import Streams, require_streams
 from hanabi_search_plugin.hanabi.bots import game_loops, smartbot
 from hanabi_search_plugin.hanabi.bots.routines import address_of
 from hanabi_search_plugin.hanabi.bots.script import (
@@ -139,6 +139,7 @@ class CompiledBot(Policy):
         return memory
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
+        require_streams(rng, len(view))
         native = _native(view)
         actions = np.empty(len(view), dtype=np.int64)
         mine = NO_MEMORY if memory is None else np.ascontiguousarray(memory)

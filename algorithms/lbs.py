@@ -19,7 +19,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hanabi_search_plugin.algorithms.sparta import Sparta
+from hanabi_search_plugin.algorithms.sparta import (
+    ERRORS,
+    MIN_ROLLOUTS,
+    PRUNING,
+    ROUND_SIZE,
+    Pruning,
+    Sparta,
+)
 from hanabi_search_plugin.core.settings import setting
 
 
@@ -29,9 +36,14 @@ class Lbs(Sparta):
 
     ``depth`` is the moves of a rollout, from 1 (the searched move alone) to None (the whole game);
     16 is best in the paper (Table 2). Any but None needs a blueprint with values
-    (``policy.Value``). The other parameters are those of ``Sparta``.
+    (``policy.Value``). The other parameters are those of ``Sparta``; values vary less than final
+    scores, so that moves are dropped by paired differences, and the threshold alone decides.
     """
 
     depth: int | None = setting(
         16, "Moves of a rollout before the blueprint's values stand for the rest; None: to the end."
     )
+    errors: float = setting(0.0, ERRORS)
+    pruning: Pruning = setting("paired", PRUNING)
+    min_rollouts: int = setting(100, MIN_ROLLOUTS)
+    round_size: int = setting(100, ROUND_SIZE)

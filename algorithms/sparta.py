@@ -9,8 +9,9 @@ blueprint's only for a gain above a threshold. Letters: M legal moves, n worlds 
 from __future__ import annotations
 
 import logging
+import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -19,7 +20,7 @@ from hanabi_search_plugin.algorithms import sums
 from hanabi_search_plugin.algorithms.endgame import exact_values
 from hanabi_search_plugin.core.agent import CutsRollouts, require_asked
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.errors import TooFewWorldsError
+from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
 from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective, worth
 from hanabi_search_plugin.core.policy import moves_of, preferences_of
@@ -38,8 +39,21 @@ from hanabi_search_plugin.core.words import counted
 
 _logger = logging.getLogger("hanabi_search_plugin")
 
-Pruning = Literal["paired", "independent", "off"]
+Pruning = Literal["expected", "paired", "independent", "off"]
 ROUNDING = 1e-9  # exact values that differ by less are equal
+ERRORS = (
+    "Standard errors of its gain over the blueprint's that a move must gain, too, times what the "
+    "best of the moves left gains by chance."
+)
+PRUNING = (
+    "How moves are dropped early: by what they may still gain, paired differences, independent "
+    "means, or off."
+)
+MIN_ROLLOUTS = "Rollouts of a move before any is dropped."
+ROUND_SIZE = (
+    "Worlds between two looks at which moves are behind; a quarter of those before, if more."
+)
+PRIOR = 10  # worlds that the average variance counts as in the variance of each difference
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,13 +61,22 @@ class Sparta(CutsRollouts):
     """Single-agent SPARTA: ``Sparta(rollouts=10_000)(rng, belief)`` is one decision.
 
     All moves are tried in the same worlds with the same future chance (common random numbers) and
-    compared by paired differences. ``pruning`` drops moves on the way: ``"paired"`` a move that is
-    behind the leader by more than ``deviations`` standard errors of their difference;
-    ``"independent"`` (the paper and its program) a move whose interval of ``deviations`` standard
-    errors around its mean lies below the leader's; ``"off"`` none. Both credit the blueprint's move
-    with ``threshold``. The first round is of no more worlds than ``min_rollouts``. ``rollouts`` is
-    as in the paper's program; the threshold and the numbers of the pruning are as in the paper
-    (Method).
+    compared by paired differences. ``pruning`` drops moves on the way: ``"expected"`` a move that
+    would gain less than ``indifference`` points over the leader, in expectation, if the rest of the
+    worlds were played (the expected value of perfect information: Chick and Inoue, 2001);
+    ``"paired"`` a move that is behind the leader by more than ``deviations`` standard errors of
+    their difference; ``"independent"`` (the paper and its program) a move whose interval of
+    ``deviations`` standard errors around its mean lies below the leader's; ``"off"`` none. All
+    credit the blueprint's move with what another must gain. The first round is of no more worlds
+    than ``min_rollouts``. ``rollouts`` and the threshold are as in the paper (Method).
+
+    A move is played if its gain over the blueprint's is above ``threshold`` and above ``errors``
+    standard errors of their paired difference times sqrt(ln k), roughly what the best of k equal
+    moves gains by chance, for the k moves left: so noise is not played where the budget is small.
+    ``confirm`` measures the gain of the move to play in that many fresh worlds, which nothing has
+    been chosen by; only that gain decides and is reported. Their rollouts, two a world, are part of
+    the budget. The paper has neither: ``Sparta(pruning="independent", errors=0.0, min_rollouts=100,
+    round_size=100, reallocate=False)``.
 
     ``rollouts`` are shared equally by the legal moves. Those that a dropped move has not used go to
     the others; with ``reallocate=False`` unused rollouts are not reallocated. ``seconds`` ends the
@@ -80,16 +103,22 @@ class Sparta(CutsRollouts):
         None, "Stop a decision after this long, too: then results depend on the machine's speed."
     )
     threshold: float = setting(0.05, "Score points that a move must gain over the blueprint's.")
-    pruning: Pruning = setting(
-        "paired", "How moves are dropped early: by paired differences, independent means, or off."
+    errors: float = setting(1.0, ERRORS)
+    confirm: int | None = setting(
+        None,
+        "Measure the gain of the move to play in so many fresh worlds, which alone decide; None: "
+        "by the worlds that it was found in.",
     )
-    deviations: float = setting(2.0, "Standard errors by which a dropped move is behind.")
-    min_rollouts: int = setting(100, "Rollouts of a move before any is dropped.")
+    pruning: Pruning = setting("expected", PRUNING)
+    indifference: float = setting(
+        0.003, "Score points that a move dropped as expected could still gain, on average."
+    )
+    deviations: float = setting(
+        2.0, "Standard errors by which a move is behind that is dropped by differences or means."
+    )
+    min_rollouts: int = setting(25, MIN_ROLLOUTS)
     reallocate: bool = setting(True, "Give what a dropped move did not use to the others.")
-    round_size: int = setting(
-        100,
-        "Worlds between two looks at which moves are behind; a quarter of those before, if more.",
-    )
+    round_size: int = setting(25, ROUND_SIZE)
     depth: int | None = setting(
         None,
         "Moves of a rollout before the blueprint's values stand for the rest; None: to the end.",
@@ -111,8 +140,15 @@ class Sparta(CutsRollouts):
             require_integers(self, ("depth",), 1)
         if self.candidates is not None:
             require_integers(self, ("candidates",), 2)
-        for name in ("threshold", "deviations"):
+        for name in ("threshold", "errors", "indifference", "deviations"):
             require_positive_or_0(name, getattr(self, name))
+        if self.confirm is not None:
+            require_integers(self, ("confirm",), 2)
+            if 2 * self.confirm >= self.rollouts:
+                raise ConfigError(
+                    f"confirm must be less than half of the rollouts={self.rollouts}, got "
+                    f"{self.confirm}"
+                )
         if self.seconds is not None:
             require_positive("seconds", self.seconds)
         require_choice("pruning", self.pruning, get_args(Pruning))
@@ -136,7 +172,7 @@ class Sparta(CutsRollouts):
         tally = Tally(len(actions))
         alive = self._tried(belief, actions, base)
         notes = belief.caveats()
-        share = self.rollouts // int(alive.sum())
+        share = self._budget // int(alive.sum())
         if len(actions) == 1:
             return _result(belief, actions, base, base, "single_move", tally, notes)
         if self.endgame is not None:
@@ -149,7 +185,7 @@ class Sparta(CutsRollouts):
         if share < 1:
             warn_of_budget(self.rollouts, int(alive.sum()))
             return _result(belief, actions, base, base, "budget_too_small", tally, notes)
-        if self.pruning != "off":
+        if self.pruning in ("paired", "independent"):
             notes += noise_notes(self.rollouts, int(alive.sum()), self.min_rollouts)
         while n := self._worlds_next(tally, alive, share):
             try:
@@ -161,14 +197,54 @@ class Sparta(CutsRollouts):
                 Streams.spawn(rng, n), depth=self.depth, threads=self.threads,
             )  # fmt: skip
             tally.add(np.flatnonzero(alive), worth(self.objective, values, belief.game))
-            alive &= ~self._behind(tally, alive, base)
+            alive &= ~self._behind(tally, alive, base, share)
             if alive.sum() == 1:
                 break
             if self.seconds is not None and time.monotonic() - started >= self.seconds:
                 notes.append(f"stopped after {self.seconds} seconds")
                 break
         best, reason = self._choose(tally, alive, base)
+        if self.confirm is not None and best != base:
+            return self._confirmed(rng, belief, actions, base, best, tally, notes)
         return _result(belief, actions, base, best, reason, tally, notes)
+
+    @property
+    def _budget(self) -> int:
+        """The rollouts that are there to find a move."""
+        return self.rollouts - 2 * (self.confirm or 0)
+
+    def _confirmed(
+        self,
+        rng: np.random.Generator,
+        belief: Belief,
+        actions: IntArray,
+        base: int,
+        best: int,
+        tally: Tally,
+        notes: list[str],
+    ) -> SearchResult:
+        """The result where the best move's gain in ``confirm`` fresh worlds decides."""
+        assert self.confirm is not None
+        both = np.array([base, best])
+        fresh = Tally(2)
+        try:
+            worlds, memories = belief.sample(rng, self.confirm)
+        except TooFewWorldsError as error:
+            notes.append(str(error))
+            return _result(belief, actions, base, base, "belief_too_small", tally, notes)
+        values = action_values(worlds, actions[both], belief.blueprint, memories, belief.seat,
+            Streams.spawn(rng, self.confirm), depth=self.depth, threads=self.threads,
+        )  # fmt: skip
+        fresh.add(np.arange(2), worth(self.objective, values, belief.game))
+        gain, stderr = (float(numbers[0]) for numbers in fresh.difference(1))
+        notes.append(f"gain {gain:+.3f} ± {stderr:.3f} in {self.confirm} fresh worlds")
+        played = best if gain > self._required(fresh, 1, 0, 2) else base
+        reason: Reason = "improved" if played == best else "below_threshold"
+        found = _result(belief, actions, base, played, reason, tally, notes)
+        rollouts = found.rollouts + 2 * self.confirm
+        if played == base:
+            return replace(found, rollouts=rollouts)
+        return replace(found, rollouts=rollouts, gain=gain, gain_stderr=stderr)
 
     def _tried(self, belief: Belief, actions: IntArray, base: int) -> BoolArray:
         """[M] True for the moves that are tried."""
@@ -185,19 +261,37 @@ class Sparta(CutsRollouts):
         """Worlds of the next round; 0 when the budget is spent."""
         left = share - int(tally.count[alive].max())
         if self.reallocate:
-            left = (self.rollouts - int(tally.count.sum())) // int(alive.sum())
-        done = int(tally.count.max())
-        size = max(self.round_size, done // 4) if done else min(self.round_size, self.min_rollouts)
-        return min(size, left)
+            left = (self._budget - int(tally.count.sum())) // int(alive.sum())
+        done, first = int(tally.count.max()), min(self.round_size, self._fewest(share))
+        return min(max(self.round_size, done // 4) if done else first, left)
 
-    def _behind(self, tally: Tally, alive: BoolArray, base: int) -> BoolArray:
+    def _fewest(self, share: int) -> int:
+        """Worlds before a move is dropped: by expectations no more than half of an equal share."""
+        if self.pruning == "expected":
+            return min(self.min_rollouts, max(2, share // 2))
+        return self.min_rollouts
+
+    def _required(self, tally: Tally, move: int, base: int, moves: int) -> float:
+        """What ``move``, the best of so many, must gain over the blueprint's to be played."""
+        if self.errors == 0:
+            return self.threshold
+        error = float(tally.cautious_errors(move)[base])
+        if math.isnan(error):  # of one world
+            return math.inf
+        return max(self.threshold, self.errors * math.sqrt(math.log(moves)) * error)
+
+    def _behind(self, tally: Tally, alive: BoolArray, base: int, share: int) -> BoolArray:
         """[M] True for the moves to drop now; never the leader."""
         behind = np.zeros(len(alive), dtype=np.bool_)
-        if self.pruning == "off" or tally.count[alive].min() < self.min_rollouts:
+        if self.pruning == "off" or tally.count[alive].min() < self._fewest(share):
             return behind
-        credit = np.where(np.arange(len(alive)) == base, self.threshold, 0.0)
+        credit = np.zeros(len(alive))
+        credit[base] = self.threshold
         leader = _leader(tally.mean + credit, alive, base)
-        if self.pruning == "paired":
+        if self.pruning == "expected":
+            lead = tally.difference(leader)[0] + credit[leader] - credit
+            behind = expected_excess(lead, tally.cautious_errors(leader)) < self.indifference
+        elif self.pruning == "paired":
             lead, error = tally.difference(leader)
             behind = lead + credit[leader] - credit > self.deviations * error
         else:
@@ -209,8 +303,10 @@ class Sparta(CutsRollouts):
     def _choose(self, tally: Tally, alive: BoolArray, base: int) -> tuple[int, Reason]:
         """The index of the move to play, and the reason. A blueprint's dropped move has lost."""
         best = _leader(tally.mean, alive, base)
-        if best != base and (not alive[base] or tally.difference(best)[0][base] > self.threshold):
-            return best, "improved"
+        if best != base:
+            gain = tally.difference(best)[0][base]
+            if not alive[base] or gain > self._required(tally, best, base, int(alive.sum())):
+                return best, "improved"
         better = (tally.difference(base)[0] < 0).any()
         return base, "below_threshold" if better else "blueprint_best"
 
@@ -299,6 +395,28 @@ class Tally:
         pairs = self._pairs[move]
         lead = self._lead[move]
         return sums.mean(lead, pairs), sums.stderr(lead, self._lead_squares[move], pairs)
+
+    def cautious_errors(self, move: int) -> FloatArray:
+        """[M] as the errors of ``difference``, never 0 by chance alone where others vary.
+
+        A rare loss is in few worlds or none: each variance counts as if ``PRIOR`` worlds had been
+        seen, too, with the average variance of all differences to ``move``. 0 for ``move`` itself.
+        """
+        pairs = self._pairs[move]
+        variance = self.difference(move)[1] ** 2 * pairs
+        others = np.arange(len(pairs)) != move
+        known = others & ~np.isnan(variance)
+        average = variance[known].mean() if known.any() else 0.0
+        mixed = (variance * pairs + average * PRIOR) / (pairs + PRIOR)
+        return np.where(others, np.sqrt(sums.mean(mixed, pairs)), 0.0)
+
+
+def expected_excess(lead: FloatArray, error: FloatArray) -> FloatArray:
+    """[M] E max(0, X) for X normal with mean ``-lead`` and standard deviation ``error``."""
+    z = np.divide(lead, error, out=np.zeros_like(lead), where=error > 0)
+    tail = np.array([math.erfc(each / math.sqrt(2.0)) / 2.0 for each in z])
+    density = np.exp(-z * z / 2.0) / math.sqrt(2.0 * math.pi)
+    return np.where(error > 0, error * density - lead * tail, np.maximum(-lead, 0.0))
 
 
 def _leader(score: FloatArray, alive: BoolArray, base: int) -> int:

@@ -18,6 +18,7 @@ import ast
 import json
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -38,7 +39,9 @@ from hanabi_search_plugin import (
     load_belief_model,
     load_policy,
 )
+from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.core import FloatArray, action_values
+from hanabi_search_plugin.core.agent import MakeBelief
 from hanabi_search_plugin.evaluation.journal import Checkpoint
 from hanabi_search_plugin.evaluation.match import GameResult, Match, deal_game
 from hanabi_search_plugin.evaluation.provenance import describe
@@ -78,7 +81,7 @@ def values(
     with Checkpoint(out, about) as checkpoint:
         for index in range(len(checkpoint.lines), games):
             turns = []
-            own = game.belief
+            own = _exact(game)
             told = seed, index, moves[index]
             for turn, belief, result, seconds in _decisions(game, player, own, EXACT, *told):
                 rng = np.random.default_rng([seed, 99, index, turn])
@@ -179,7 +182,7 @@ def _gained(
         for index in range(len(lines), games):
             gained = {}
             told = seed, index, moves[index]
-            for turn, belief, own, _ in _decisions(game, player, game.belief, unsearched, *told):
+            for turn, belief, own, _ in _decisions(game, player, _exact(game), unsearched, *told):
                 if own == moves[index][turn]:
                     continue
                 rng = np.random.default_rng([seed, 97, index, turn])
@@ -216,7 +219,7 @@ def compare(
     game, player = HanabiGame(players=2), load_policy(policy)
     model = load_belief_model(policy, game)
     beliefs: dict[str, Any] = {
-        "exact": game.belief,
+        "exact": _exact(game),
         "drawn": Learned(model, listed=None),
         "plain": Learned(model, explain=False),
     }
@@ -298,6 +301,11 @@ def _decisions(
             began = _clock()
             belief = belief.update(event, worlds.view(SEAT))
             spent += _clock() - began
+
+
+def _exact(game: HanabiGame) -> MakeBelief:
+    """The game's own belief, of (blueprint, first view)."""
+    return partial(private_belief, game)
 
 
 def _clock() -> float:

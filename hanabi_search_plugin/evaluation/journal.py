@@ -14,7 +14,11 @@ from hanabi_search_plugin.evaluation.interrupts import uninterrupted
 from hanabi_search_plugin.evaluation.locks import lock_file
 
 FORMAT = "hanabi-search-plugin evaluation 1"
-_BEFORE = {"objective": "score"}  # options that came later, and what was played without them
+_BEFORE = {
+    "objective": "score",
+    "errors": 0.0,
+    "indifference": 0.004,
+}  # options that came later, and what was played without them
 
 
 class Checkpoint(Closing):

@@ -26,7 +26,10 @@ from hanabi_search_plugin.reproduce.plan import (
 )
 
 # A tenth of the paper's rollouts, on a processor; moves that are clearly behind go early.
-BUDGET: dict[str, Any] = {"rollouts": 1_000, "min_rollouts": 25, "threshold": 0.25}
+BUDGET: dict[str, Any] = {
+    "rollouts": 1_000, "min_rollouts": 25, "round_size": 100, "threshold": 0.25, "errors": 0.0,
+    "pruning": "paired",
+}  # fmt: skip
 MEDIUM, STRONG = "smartnet", "rlnet"  # policies, and the belief models of their games
 NOTE = (
     "1,000 rollouts a decision, the paper's 10,000; other blueprints. The paper's seconds are of 5 "

@@ -15,6 +15,10 @@ from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.reproduce.plan import Curve, Figure, Plan, Published, Row, Run, Table
 
 BUDGET = 10_000  # rollouts of a decision: what the authors' program takes
+# Paired pruning in place of the paper's; no threshold in standard errors.
+SEARCH: dict[str, Any] = {
+    "rollouts": BUDGET, "errors": 0.0, "pruning": "paired", "min_rollouts": 100, "round_size": 100,
+}  # fmt: skip
 
 
 def _paper(mean: float, sem: float | None, perfect: float | None, **more: Any) -> Published:
@@ -25,7 +29,7 @@ def _paper(mean: float, sem: float | None, perfect: float | None, **more: Any) -
 
 
 # The last seat searches, as in the authors' program.
-SINGLE = Run(name="smartbot-2p-single", search=Sparta(rollouts=BUDGET), seats=(1,))
+SINGLE = Run(name="smartbot-2p-single", search=Sparta(**SEARCH), seats=(1,))
 
 
 def _joint(max_range: int) -> Run:
@@ -127,7 +131,7 @@ TABLE_4 = Table(
             label=f"uncertainty {uncertainty:g}, threshold {threshold:g}",
             run=Run(
                 name=f"smartbot-2p-independent-u{uncertainty}-t{threshold}",
-                search=Sparta(rollouts=BUDGET, threshold=threshold),
+                search=Sparta(**SEARCH, threshold=threshold),
                 seats=(0, 1),
                 uncertainty=uncertainty,
             ),
@@ -155,7 +159,7 @@ def _hatbot(players: int, *, searching: bool) -> Run:
         name=f"hatbot-{players}p-single",
         policy="hatbot",
         config=config,
-        search=Sparta(rollouts=BUDGET),
+        search=Sparta(**SEARCH),
         seats=(players - 1,),
     )
 
@@ -200,7 +204,7 @@ BUDGETS = (400, 1_600, 6_400, 12_800)  # rollouts of a decision
 
 
 def _single(setting: str, rollouts: int) -> Run:
-    search = Sparta(rollouts=rollouts, **_SETTINGS[setting])
+    search = Sparta(**SEARCH | {"rollouts": rollouts} | _SETTINGS[setting])
     return Run(name=f"smartbot-2p-single-{setting}-{rollouts}", search=search, seats=(1,))
 
 

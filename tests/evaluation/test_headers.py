@@ -27,6 +27,7 @@ from hanabi_search_plugin import (
 from hanabi_search_plugin.evaluation.journal import difference
 from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.hanabi import TABLE_II, RuleAgent
+from hanabi_search_plugin.reproduce.sparta_paper import SEARCH
 
 HEADERS = json.loads((Path(__file__).parents[1] / "data/golden/headers-0.1.json").read_text())
 GAME = HanabiGame(players=2)
@@ -41,7 +42,7 @@ AGENTS: dict[str, Callable[[], Any]] = {
         name: lambda name=name: load_policy(name, GAME)
         for name in ("smartbot", "hatbot", "hatbot-b", "vdb", "evalfn", "random")
     },
-    "sparta": lambda: searched(Sparta()),
+    "sparta": lambda: searched(Sparta(**SEARCH)),
     "joint": lambda: searched(JointSparta()),
     "lbs": lambda: searched(Lbs()),
     "mo": lambda: searched(MoIsmcts()),
@@ -49,9 +50,9 @@ AGENTS: dict[str, Callable[[], Any]] = {
     "ris-estimates": lambda: searched(RisMcts(guide=load_policy("evalfn"), leaves="estimates")),
     "predictor": lambda: searched(Predictor()),
     "unknown-partners": lambda: searched(
-        Sparta(), belief=UnknownPartners((SmartBot(), load_policy("vdb")))
+        Sparta(**SEARCH), belief=UnknownPartners((SmartBot(), load_policy("vdb")))
     ),
-    "grounded": lambda: searched(Sparta(), belief=Learned(Grounded(GAME))),
+    "grounded": lambda: searched(Sparta(**SEARCH), belief=Learned(Grounded(GAME))),
 }
 
 
@@ -70,5 +71,5 @@ def test_headers_hold_settings_alone() -> None:
 
 
 def test_another_setting_is_still_a_difference() -> None:
-    here = json.loads(json.dumps(describe(searched(Sparta(rollouts=5)))))
+    here = json.loads(json.dumps(describe(searched(Sparta(**SEARCH | {"rollouts": 5})))))
     assert difference(HEADERS["sparta"], here) == ("search.rollouts", 10_000, 5)

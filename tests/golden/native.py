@@ -33,7 +33,8 @@ ODD = HanabiGame(
 
 
 def sparta(rollouts: int = 300, **options: Any) -> Sparta:
-    return Sparta(rollouts=rollouts, **{"min_rollouts": 5, "round_size": 10} | options)
+    usual = {"errors": 0.0, "pruning": "paired", "min_rollouts": 5, "round_size": 10}
+    return Sparta(rollouts=rollouts, **usual | options)
 
 
 def second(game: Game, policy: Policy, agent: SearchAgent) -> tuple[Policy, ...]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hanabi_search_plugin.algorithms.sparta import Sparta, Tally
+from hanabi_search_plugin.algorithms.sparta import Sparta, Tally, expected_excess
 from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
@@ -49,7 +49,7 @@ def one_ply(card):
     return np.mean(means, axis=1)
 
 
-@pytest.mark.parametrize("pruning", ["paired", "independent", "off"])
+@pytest.mark.parametrize("pruning", ["expected", "paired", "independent", "off"])
 @pytest.mark.parametrize("card", [0, 1])
 def test_picks_the_exact_one_ply_improvement(pruning, card):
     exact = one_ply(card)
@@ -105,7 +105,7 @@ def test_searching_earns_what_it_promises():
 def test_improves_on_the_blueprint(name, games, rollouts, expected):
     """On the same deals, with one seat searching over a uniform blueprint."""
     game = OpenSpielGame(name)
-    search = Sparta(rollouts=rollouts, min_rollouts=10, round_size=10)
+    search = Sparta(rollouts=rollouts, min_rollouts=10, round_size=10, errors=0.0)
     agent = upgrade(UniformPolicy(), game, search=search)
     deals, means = game.deal(np.random.default_rng(0), games), []
     for first, copies in ((UniformPolicy(), 5), (agent, 1)):
@@ -203,13 +203,102 @@ def test_paired_pruning_needs_fewer_rollouts():
         game, (UniformPolicy(),) * 2, game.deal_scripts([(0, 0)]).view(0)
     )
     results = {
-        pruning: Sparta(rollouts=4_000, pruning=pruning)(np.random.default_rng(1), belief)
+        pruning: Sparta(rollouts=4_000, pruning=pruning, min_rollouts=100, round_size=100)(
+            np.random.default_rng(1), belief
+        )
         for pruning in ("paired", "independent")
     }
     assert all(result.action == 1 for result in results.values())
     assert results["paired"].count.tolist() == [100, 100]
     assert results["independent"].count.min() > 300
     assert results["paired"].gain_stderr == 0.0
+
+
+def gamble(*table):
+    """The belief of seat 0, which plays 0: by the other's card, d1, a move a earns table[d1][a]."""
+    size = len(table)
+    words = [table[d1][a0] for _ in range(size) for d1 in range(size) for a0 in range(3)]
+    payoff = ";".join(str(word) for word in words for _ in range(3))
+    game = OpenSpielGame(f"tiny_hanabi(num_chance={size},payoff={payoff})")
+    zero = from_callable(lambda obs, mask: np.zeros(len(obs), np.int64), returns="actions")
+    return EnumeratedBelief.start(game, (zero, zero), game.deal_scripts([(0, 0)]).view(0))
+
+
+EQUAL = ((0, 5, 10), (5, 10, 0), (10, 0, 5))  # all moves earn 5 on average
+BETTER = ((0, 5, 11), (5, 10, 1), (10, 0, 6))  # the last earns 6
+
+
+@pytest.mark.parametrize("rollouts", [30, 120, 480])
+def test_noise_is_played_far_less_often(rollouts):
+    belief = gamble(*EQUAL)
+    played = {
+        errors: sum(
+            Sparta(rollouts=rollouts, errors=errors)(np.random.default_rng(seed), belief).action
+            != 0
+            for seed in range(100)
+        )
+        for errors in (0.0, 1.0, 3.0)
+    }
+    assert played[0.0] > 45
+    assert played[1.0] < 0.7 * played[0.0]
+    assert played[3.0] < 10
+
+
+def test_a_confirmed_gain_is_not_too_high():
+    """The last of three moves gains 1. It is played where it looks good, and then looks better."""
+    options = {"rollouts": 130, "errors": 0.0, "threshold": 0.0, "pruning": "off"}
+    few = [Sparta(**options)(np.random.default_rng(s), gamble(*BETTER)) for s in range(100)]
+    assert np.mean([result.gain for result in few if result.action == 2]) > 1.15
+    search = Sparta(rollouts=10_000, confirm=4_000, errors=0.0)
+    results = [search(np.random.default_rng(s), gamble(*BETTER)) for s in range(20)]
+    gains = np.array([result.gain for result in results])
+    assert abs(gains.mean() - 1.0) < 4 * gains.std(ddof=1) / np.sqrt(20)
+    assert np.mean([result.gain_stderr for result in results]) == pytest.approx(
+        gains.std(), rel=0.5
+    )
+    assert {result.action for result in results} == {2}
+
+
+def test_a_gain_that_fresh_worlds_deny_is_not_played():
+    search = Sparta(rollouts=130, confirm=20, errors=0.0, pruning="off")
+    results = [search(np.random.default_rng(seed), gamble(*EQUAL)) for seed in range(60)]
+    tried = [result for result in results if "fresh worlds" in result.note]
+    denied = [result for result in tried if result.action == 0]
+    assert denied and len(denied) < len(tried)
+    assert {(result.reason, result.gain) for result in denied} == {("below_threshold", 0.0)}
+    assert {result.rollouts for result in results} == {90, 130}  # 30 a move, and twice 20
+
+
+def test_what_may_still_be_gained_is_the_mean_of_what_is_above_0():
+    rng = np.random.default_rng(0)
+    lead, error = np.array([-1.0, 0.0, 0.5, 3.0, 2.0, -2.0]), np.array([1.0, 2.0, 0.7, 1, 0.0, 0.0])
+    drawn = np.maximum(rng.normal(-lead, error, size=(400_000, 6)), 0.0).mean(axis=0)
+    assert expected_excess(lead, error) == pytest.approx(drawn, abs=0.01)
+    assert expected_excess(lead, error)[4:].tolist() == [0.0, 2.0]
+
+
+def test_a_move_that_can_hardly_gain_is_dropped():
+    """Of moves that are nearly equal one is played before it is clear which is better."""
+    belief = gamble((0, 0, 1), (10, 10, 10), (20, 20, 20))
+    rng = np.random.default_rng(0)
+    eager, strict = (
+        Sparta(threshold=0.0, errors=0.0, indifference=points)(rng, belief)
+        for points in (0.5, 1e-9)
+    )
+    assert eager.count.max() == 25 < strict.count.max()
+    assert strict.action == 2
+
+
+def test_errors_are_never_small_by_chance_alone():
+    tally = Tally(3)
+    tally.add(np.arange(3), np.array([[1.0] * 10, [0.0] * 10, [0.0, 8.0] * 5]))
+    errors = tally.cautious_errors(0)
+    assert tally.difference(0)[1].tolist()[:2] == [0.0, 0.0]
+    assert errors[0] == 0.0
+    assert 0.0 < errors[1] < errors[2] < tally.difference(0)[1][2]
+    flat = Tally(2)
+    flat.add(np.arange(2), np.array([[1.0] * 10, [0.0] * 10]))
+    assert flat.cautious_errors(0).tolist() == [0.0, 0.0]
 
 
 def test_states_when_the_budget_is_small(caplog, monkeypatch):
@@ -224,7 +313,7 @@ def test_states_when_the_budget_is_small(caplog, monkeypatch):
     assert (none.reason, none.action, none.rollouts) == ("budget_too_small", 1, 0)
     assert np.isnan(none.mean).all()
     for _ in range(2):
-        few = Sparta(rollouts=30, min_rollouts=37)(rng, tiny_belief(0))
+        few = Sparta(rollouts=30, min_rollouts=37, pruning="paired")(rng, tiny_belief(0))
         assert few.count.tolist() == [10] * 3
         assert "no move was dropped" in few.note
     said = "30 rollouts cannot give each of 3 moves min_rollouts=37 (111): moves are compared by"
@@ -260,7 +349,8 @@ def test_says_that_the_belief_recovered():
     "bad",
     [{"rollouts": 0}, {"rollouts": 1.5}, {"rollouts": True}, {"min_rollouts": 0}, {"threads": 0},
      {"round_size": -1}, {"threshold": -0.1}, {"threshold": float("nan")}, {"deviations": -1.0},
-     {"seconds": 0.0}, {"seconds": float("inf")}, {"pruning": "some"}, {"candidates": 1}],
+     {"seconds": 0.0}, {"seconds": float("inf")}, {"pruning": "some"}, {"candidates": 1},
+     {"errors": -1.0}, {"indifference": -1.0}, {"confirm": 1}, {"confirm": 5_000}],
 )  # fmt: skip
 def test_bad_parameters(bad):
     (name,) = bad

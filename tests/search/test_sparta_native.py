@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,6 +84,18 @@ def test_the_compiled_search_equals_the_plain_one_number_by_number(name: str, se
     compiled = list(decisions(SMALL, bot, search, seed))
     plain = list(decisions(SMALL, Plain(bot), search, seed))
     assert len(compiled) > 2
+    for ours, theirs in zip(compiled, plain, strict=True):
+        assert same(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    "options", [{"confirm": 60}, {"errors": 2.0, "indifference": 0.05}, {"pruning": "paired"}]
+)
+def test_so_it_does_with_other_ways_to_choose(options: dict[str, Any]) -> None:
+    search = Sparta(**{"rollouts": 400, "threshold": 0.0} | options)
+    compiled = list(decisions(SMALL, SmartBot(), search, 1))
+    plain = list(decisions(SMALL, Plain(SmartBot()), search, 1))
+    assert any(result.reason == "improved" for result in compiled)
     for ours, theirs in zip(compiled, plain, strict=True):
         assert same(ours, theirs)
 

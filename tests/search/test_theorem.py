@@ -187,7 +187,7 @@ class Answers(Policy):
 def test_sparta_by_whole_beliefs_never_earns_less(seat: int) -> None:
     """Two moves, cards and payoffs drawn at random: 6 worlds a move hold each card as often."""
     rng, gains = np.random.default_rng(1), []
-    search = Sparta(rollouts=18, round_size=6, threshold=0.0, pruning="off")
+    search = Sparta(rollouts=18, round_size=6, threshold=0.0, errors=0.0, pruning="off")
     for _ in range(100):
         payoff = ";".join(map(str, rng.integers(0, 11, size=81)))
         game = OpenSpielGame(f"tiny_hanabi(num_chance=3,num_actions=3,payoff={payoff})")

@@ -53,12 +53,17 @@ class Layer:
     """The nodes after so many moves, and the edges that leave them."""
 
     mover: IntArray  # [N]
-    own: IntArray  # [N] the mover's information state
+    seen: IntArray  # [N, P] each seat's information state
     parent: IntArray  # [E] a node of this layer
     action: IntArray  # [E]
     child: IntArray  # [E] a node of the next layer, OVER at the end
     chance: FloatArray  # [E] of what follows the action
     reward: FloatArray  # [E]
+
+    @cached_property
+    def own(self) -> IntArray:
+        """[N] the mover's information state."""
+        return self.seen[np.arange(len(self.seen)), self.mover]
 
     @cached_property
     def first(self) -> IntArray:
@@ -120,15 +125,10 @@ class GameTree:
         while len(frontier.worlds):
             allowed = frontier.worlds.legal
             if table is not None:
-                own = frontier.own
-                known = (own < len(table)) & (frontier.mover != free)
-                allowed[known] &= table[own[known]] > 0
-            count = int(allowed.sum())
-            edges += count
-            if edges > max_edges:
-                raise UnsupportedError(
-                    f"a tree has at most max_edges={max_edges} moves, got more of {game.name}"
-                )
+                bound = np.flatnonzero(frontier.mover != free)
+                allowed[bound] &= states.filled(table)[frontier.own[bound]] > 0
+            edges += int(allowed.sum())
+            check_edges(game, edges, max_edges)
             layer, frontier, over = expanded(states, frontier, allowed)
             layers.append(layer)
             ends += over
@@ -143,17 +143,22 @@ class GameTree:
             number = layer.first[kept + 1] - first
             parent = np.repeat(np.arange(len(kept)), number)
             edge = np.repeat(first - np.cumsum(number) + number, number) + np.arange(len(parent))
-            mover, own = layer.mover[kept], layer.own[kept]
-            played = (table[own[parent], layer.action[edge]] > 0) | (mover[parent] == free)
+            own = layer.own[kept]
+            played = (table[own[parent], layer.action[edge]] > 0) | (
+                layer.mover[kept][parent] == free
+            )
             parent, edge = parent[played], edge[played]
             inside = layer.child[edge] != OVER
             child = np.full(len(edge), OVER)
-            kept, child[inside] = np.unique(layer.child[edge[inside]], return_inverse=True)
+            after, child[inside] = np.unique(layer.child[edge[inside]], return_inverse=True)
             ends += int((~inside).sum())
             layers.append(
-                Layer(mover, own, parent, layer.action[edge], child, layer.chance[edge],
-                      layer.reward[edge])
+                Layer(
+                    layer.mover[kept], layer.seen[kept], parent, layer.action[edge], child,
+                    layer.chance[edge], layer.reward[edge],
+                )
             )  # fmt: skip
+            kept = after
         return GameTree(self.states, layers, start, ends)
 
     def value(self, table: FloatArray) -> float:
@@ -187,6 +192,14 @@ class GameTree:
             size = int(layer.child.max(initial=OVER)) + 1
             reach = summed(layer.child[inside], weight[inside], size)
         return found
+
+
+def check_edges(game: Game, edges: int, max_edges: int) -> None:
+    """Raises UnsupportedError for more than ``max_edges``."""
+    if edges > max_edges:
+        raise UnsupportedError(
+            f"a tree has at most max_edges={max_edges} moves, got more of {game.name}"
+        )
 
 
 def summed(place: IntArray, what: FloatArray, size: int) -> FloatArray:
@@ -237,7 +250,7 @@ def expanded(
     frontier, node = _merged(game, worlds, np.concatenate([part[1] for part in parts]))
     child = np.full(len(parent), OVER)
     child[~over] = node
-    layer = Layer(before.mover, before.own, parent, moved, child, chance, reward)
+    layer = Layer(before.mover, before.seen, parent, moved, child, chance, reward)
     return layer, frontier, int(over.sum())
 
 

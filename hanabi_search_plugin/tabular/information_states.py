@@ -20,11 +20,14 @@ UNKNOWN = -1  # the number of an information state that has never been met
 class InformationStates:
     """The information states of a game met so far: a tree of what each seat has seen.
 
-    A table is an array [I, A] with a row for each, read where its seat is to move.
+    A table is an array [I, A] with a row for each, read where its seat is to move. Rows that it
+    lacks, since their information states were met later, are uniform; with ``lowest`` they play the
+    lowest legal move, so that a large game need not be listed whole.
     """
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: Game, *, lowest: bool = False) -> None:
         self.game = game
+        self.lowest = lowest
         self._numbers: dict[Hashable, int] = {}
         self._legal: list[BoolArray] = []
         self._owner: list[int] = []
@@ -89,10 +92,24 @@ class InformationStates:
 
     def uniform(self) -> FloatArray:
         """[I, A] the uniform policy; zeros where the seat is not to move."""
-        return self.filled(np.zeros((0, self.game.num_actions)))
+        return _uniform(self.legal)
+
+    def spare(self, legal: BoolArray) -> FloatArray:
+        """[B, A] what is played where a table has no row."""
+        if self.lowest:
+            first = legal & (np.cumsum(legal, axis=1) == 1)
+            return np.asarray(first, dtype=np.float64)
+        return _uniform(legal)
 
     def filled(self, table: FloatArray) -> FloatArray:
-        """[I, A] ``table`` with a uniform row for each information state met since it was made."""
-        legal = self.legal[len(table) :]
-        rows = legal / np.maximum(legal.sum(axis=1, keepdims=True), 1)
-        return np.concatenate([table, rows])
+        """[I, A] ``table`` with a row for each information state met since it was made."""
+        return np.concatenate([table, self.spare(self.legal[len(table) :])])
+
+    def empty(self) -> FloatArray:
+        """[0, A] the table that has no row."""
+        return np.zeros((0, self.game.num_actions))
+
+
+def _uniform(legal: BoolArray) -> FloatArray:
+    """[B, A] equal shares of the legal moves; zeros where there are none."""
+    return np.asarray(legal / np.maximum(legal.sum(axis=1, keepdims=True), 1), dtype=np.float64)

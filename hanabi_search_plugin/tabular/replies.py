@@ -49,7 +49,11 @@ def best_reply(tree: GameTree, table: FloatArray, seat: int) -> tuple[FloatArray
 
 @dataclass
 class Replies:
-    """Best replies in a game: in its complete tree, or in the part that each reply needs."""
+    """Best replies in a game: in its complete tree, or in the part that each reply needs.
+
+    Where the tree is too large tables should be deterministic, and missing rows play the lowest
+    legal move.
+    """
 
     states: InformationStates
     tree: GameTree | None  # None: too large
@@ -62,7 +66,7 @@ class Replies:
         try:
             return cls(states, GameTree.of(game, states, max_edges=complete))
         except UnsupportedError:
-            return cls(InformationStates(game), None)
+            return cls(InformationStates(game, lowest=True), None)
 
     def value(self, table: FloatArray) -> float:
         """The expected return of a table [I, A]."""

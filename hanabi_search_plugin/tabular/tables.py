@@ -20,20 +20,27 @@ from hanabi_search_plugin.core.policy import (
     take,
 )
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.tabular.game_tree import OVER, expanded, first_frontier, summed
+from hanabi_search_plugin.tabular.game_tree import (
+    MAX_EDGES,
+    OVER,
+    check_edges,
+    expanded,
+    first_frontier,
+    summed,
+)
 from hanabi_search_plugin.tabular.information_states import UNKNOWN, InformationStates
 
 
 class TabularPolicy(Policy):
-    """Plays a table [I, A] over information states, uniformly where it has no row.
+    """Plays a table [I, A] over information states; ``states`` says what where it has no row.
 
     Its memory is the number of the seat's information state in each world.
     """
 
     def __init__(self, states: InformationStates, table: FloatArray) -> None:
         self.states = states
-        self.table = table
-        self.deterministic = bool((table.max(axis=1, initial=0.0) % 1.0 == 0.0).all())
+        self.table = states.filled(table)
+        self.deterministic = bool((self.table.max(axis=1, initial=0.0) % 1.0 == 0.0).all())
 
     def start(self, view: View) -> Memory:
         return self.states.started(view)
@@ -50,12 +57,7 @@ class TabularPolicy(Policy):
     def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
         known = (memory != UNKNOWN) & (memory < len(self.table))
         rows = self.table[np.where(known, memory, 0)]
-        if self.deterministic:
-            spare = np.zeros(legal.shape)
-            spare[np.arange(len(legal)), legal.argmax(axis=1)] = 1.0
-        else:
-            spare = legal / legal.sum(axis=1, keepdims=True)
-        return np.where(known[:, None], rows, spare)
+        return np.where(known[:, None], rows, self.states.spare(legal))
 
 
 def tabulate(
@@ -65,13 +67,15 @@ def tabulate(
     table: FloatArray | None = None,
     *,
     seed: int = 0,
+    max_edges: int = MAX_EDGES,
 ) -> tuple[FloatArray, float]:
     """The table [I, A] of what policies, one a seat, play; and its value, which is exact.
 
-    Information states that their play never reaches keep their rows of ``table`` (None: uniform). A
+    Information states that their play never reaches keep their rows of ``table`` (None: none). A
     policy is asked once in each information state. A search decides there with a seed made of
     ``seed`` and the state's number, and stands for the move that it makes, or for the distribution
-    that it draws from. Raises as ``GameTree.of`` for other games.
+    that it draws from. Raises as ``GameTree.of``, where the play has more
+    than ``max_edges`` moves.
     """
     frontier, weight = first_frontier(game, states)
     players = range(game.num_players)
@@ -81,7 +85,7 @@ def tabulate(
         ids, first = np.unique(frontier.seen[:, p], return_index=True)
         known.append(ids)
         memories.append(started(policies[p], frontier.worlds.view(p).select(first)))
-    value = 0.0
+    value, edges = 0.0, 0
     while len(frontier.worlds):
         for p in players:
             own, first = np.unique(frontier.own[frontier.mover == p], return_index=True)
@@ -92,6 +96,8 @@ def tabulate(
                 rows.update(zip(own.tolist(), _chances(policies[p], view, memory, own, seed),
                                 strict=True))  # fmt: skip
         chosen = np.array([rows[state] for state in frontier.own.tolist()])
+        edges += int((chosen > 0).sum())
+        check_edges(game, edges, max_edges)
         layer, after, _ = expanded(states, frontier, chosen > 0)
         weights = weight[layer.parent] * chosen[layer.parent, layer.action] * layer.chance
         value += float(weights @ layer.reward)
@@ -110,7 +116,7 @@ def tabulate(
             memories[p] = observed(policies[p], view, event, memory) if len(ids) else memory
             known[p] = ids
         frontier = after
-    found = states.filled(np.zeros((0, game.num_actions)) if table is None else table)
+    found = states.filled(states.empty() if table is None else table)
     for state, row in rows.items():
         found[state] = row
     return found, value

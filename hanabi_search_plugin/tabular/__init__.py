@@ -11,7 +11,7 @@ For games of identical rewards that list their chance (``core.Enumerable``).
 
 from hanabi_search_plugin.tabular.game_tree import GameTree
 from hanabi_search_plugin.tabular.information_states import InformationStates
-from hanabi_search_plugin.tabular.joint_policy_search import joint_policy_search
+from hanabi_search_plugin.tabular.policy_search import joint_policy_search
 from hanabi_search_plugin.tabular.replies import Replies, best_reply
 from hanabi_search_plugin.tabular.tables import TabularPolicy, tabulate
 from hanabi_search_plugin.tabular.tree_game import TreeGame

@@ -31,6 +31,7 @@ from benchmarks.other_games_blueprints import (
     ToTheBigBox,
     q_learning,
 )
+from benchmarks.page_sections import with_sections
 from hanabi_search_plugin import (
     Game,
     HanabiGame,
@@ -244,12 +245,7 @@ def tables() -> None:
 def page(text: str) -> str:
     """docs/other_games.md with its tables made anew from what was measured."""
     sections = {"games": games_table(), "profile": profile_table(), "bridge": bridge_table()}
-    for name, lines in sections.items():
-        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
-        before, _, rest = text.partition(begin)
-        _, _, after = rest.partition(end)
-        text = f"{before}{begin}{''.join(line + chr(10) for line in lines)}{end}{after}"
-    return text
+    return with_sections(text, sections)
 
 
 def games_table() -> Iterable[str]:

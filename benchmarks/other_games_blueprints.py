@@ -45,9 +45,10 @@ class OwnHand(Policy):
 
 
 class Mumbling(Policy):
-    """trade_comm: says its item modulo 5 and offers its item for the one it has heard."""
+    """trade_comm: says its item modulo half their number and offers it for the one it has heard."""
 
-    words = 5
+    def __init__(self, items: int = 10) -> None:
+        self.items = items
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
         actions = []
@@ -55,7 +56,8 @@ class Mumbling(Policy):
             lines = dict(line.split(":", 1) for line in seen.splitlines() if ":" in line)
             own, said = int(lines["My item"]), [int(word) for word in lines["Comm history"].split()]
             trading = lines["Phase"].strip() == "trade"
-            actions.append(10 + 10 * own + said[1 - view.player] if trading else own % self.words)
+            offer = self.items + self.items * own + said[1 - view.player] if trading else 0
+            actions.append(offer if trading else own % (self.items // 2))
         return np.array(actions, dtype=np.int64)
 
 

@@ -1,4 +1,4 @@
-"""Games by name: native Hanabi, those of OpenSpiel, those of plugins."""
+"""Games by name: native Hanabi, those of OpenSpiel, Dec-POMDPs of files, those of plugins."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 
 HANABI = "hanabi"
 OPENSPIEL = "openspiel:"  # before what OpenSpiel's own ``load_game`` takes
+DPOMDP = "dpomdp:"  # before a file and its options, as ``wrappers.dpomdp.load_game`` takes them
 
 
 def load_game(name: str, config: HanabiConfig) -> Game:
     """The game of that name; ``config`` is for ``hanabi``.
 
     ``openspiel:hanabi(...)`` is on the native engine, too. Raises ConfigError for a name that
-    nobody has, UnsupportedError for a game that cannot be played here.
+    nobody has, UnsupportedError for a game that cannot be played here, RecordError for a file that
+    is damaged.
     """
     if name == HANABI:
         from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
@@ -26,7 +28,11 @@ def load_game(name: str, config: HanabiConfig) -> Game:
         from hanabi_search_plugin.wrappers.openspiel import load_game
 
         return load_game(name.removeprefix(OPENSPIEL))
-    own = (HANABI, f"{OPENSPIEL}NAME")
+    if name.startswith(DPOMDP):
+        from hanabi_search_plugin.wrappers import dpomdp
+
+        return dpomdp.load_game(name.removeprefix(DPOMDP))
+    own = (HANABI, f"{OPENSPIEL}NAME", f"{DPOMDP}FILE")
     head = name.partition(":")[0].partition("(")[0]
     if head not in plugins.all_names("game", own):
         import pyspiel

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hanabi_search_plugin import plugins
-from hanabi_search_plugin.cli.games import HANABI, OPENSPIEL
+from hanabi_search_plugin.cli.games import DPOMDP, HANABI, OPENSPIEL
 from hanabi_search_plugin.cli.option_names import among
 from hanabi_search_plugin.cli.plain_text import printable
 from hanabi_search_plugin.cli.searches import NONE, SEARCHES
@@ -92,6 +92,7 @@ def listed() -> Iterator[Listed]:
         yield Listed("belief", name, about["description"], HERE, figures=figures)
     yield Listed("game", HANABI, "native Hanabi, set by options of the commands", HERE)
     yield Listed("game", f"{OPENSPIEL}NAME", "a game of OpenSpiel: 'NAME(players=3)'", "OpenSpiel")
+    yield Listed("game", f"{DPOMDP}FILE", "a .dpomdp file: 'FILE(horizon=4,discount=1)'", HERE)
     yield from _plugins("game", [HANABI])
 
 

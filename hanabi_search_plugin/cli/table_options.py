@@ -25,8 +25,8 @@ class GameChoice:
 
     game: str = setting(
         HANABI,
-        "hanabi, a game of OpenSpiel, as 'openspiel:leduc_poker(players=3)', or a plugin's with "
-        "options of its own, NAME:option=value.",
+        "hanabi, a game of OpenSpiel, as 'openspiel:leduc_poker(players=3)', a Dec-POMDP, as "
+        "'dpomdp:FILE(horizon=4)', or a plugin's with options of its own, NAME:option=value.",
         metavar="NAME",
     )
     config: HanabiConfig = setting(HanabiConfig, "Game")

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         PrivateTokens,
         Redeterminizes,
         Replays,
+        SharesFutures,
     )
     from hanabi_search_plugin.core.errors import (
         CheckpointError,
@@ -121,6 +122,7 @@ __all__ = [
     "SearchAgent",
     "SearchResult",
     "Shared",
+    "SharesFutures",
     "Solution",
     "SolvesEndgames",
     "Streams",
@@ -161,6 +163,7 @@ __getattr__, __dir__ = lazily(
             "PrivateTokens",
             "Redeterminizes",
             "Replays",
+            "SharesFutures",
         ),
         "errors": (
             "CheckpointError",

@@ -70,6 +70,15 @@ class Enumerable(Branches):
         """The same worlds with new, independent chance streams drawn from ``rng``."""
 
 
+class SharesFutures(Enumerable):
+    """A game that can say which worlds go on alike, so that trees list them once."""
+
+    @abstractmethod
+    def futures(self, worlds: Worlds) -> IntArray:
+        """[B] equal numbers only for worlds of one turn in which the same moves have the same
+        consequences: chance, rewards, and what every seat will see."""
+
+
 class Redeterminizes(Game):
     """A game that can resample hidden information inside a tree (RIS-MCTS, Algorithm 1)."""
 

@@ -21,7 +21,7 @@ class UnsupportedError(HanabiSearchError, TypeError):
 
 
 class RecordError(HanabiSearchError, ValueError):
-    """A recorded game or a file of them is damaged; the message names file, line and field."""
+    """A file of games, or of a game's rules, is damaged; the message names file, line and field."""
 
 
 class ContractError(HanabiSearchError, AssertionError):

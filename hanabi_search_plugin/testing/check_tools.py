@@ -31,7 +31,9 @@ def require(true: bool, otherwise: str) -> None:
 
 def require_frequencies(often: FloatArray, chance: FloatArray, n: int, otherwise: str) -> None:
     """Frequencies in n draws within SIGMAS, and none where the chance is 0."""
-    margin = SIGMAS * np.sqrt(chance * (1 - chance) / n) + np.where(chance > 0, 5 / n, 0.0)
+    margin = SIGMAS * np.sqrt(chance * np.maximum(1 - chance, 0) / n) + np.where(
+        chance > 0, 5 / n, 0.0
+    )
     worst = int((abs(often - chance) - margin).argmax())
     require(
         bool((abs(often - chance) <= margin + TOLERANCE).all()),

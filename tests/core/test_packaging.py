@@ -172,7 +172,9 @@ RANKS = {
     "core": 0,
     "jit": 0,
     "beliefs": 1,
+    "games": 1,
     "policies": 1,
+    "tabular": 1,
     "plugins": 1,
     "registry": 2,
     "algorithms": 2,  # reads beliefs.exact alone

@@ -15,6 +15,7 @@ import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +32,7 @@ from hanabi_search_plugin.core.game import Game
 from hanabi_search_plugin.core.policy import UniformPolicy
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.testing import check_agent
+from hanabi_search_plugin.wrappers.dpomdp import load_dpomdp
 from hanabi_search_plugin.wrappers.openspiel import (
     OpenSpielDealtGame,
     OpenSpielGame,
@@ -117,6 +119,7 @@ def kind_of(export: Any) -> str:
 
 
 ELSE = {
+    "dpomdp.DecPomdp", "dpomdp.load_dpomdp", "dpomdp.load_game",
     "gymnasium.ID", "gymnasium.ILLEGAL_REWARD", "gymnasium.MaskInObservation",
     "openspiel.config_of", "openspiel.from_state", "openspiel.history_of",
     "openspiel.hypothetical_state", "openspiel.initial_state", "openspiel.sorted_deck",
@@ -149,6 +152,9 @@ class MadeGame:
     name: str
     uses: str
     make: Callable[[int], Game]  # for so many players
+
+
+TIGER = Path(__file__).parents[2] / "examples" / "dec_tiger.dpomdp"
 
 
 def by_shimmy(players: int) -> AECGame:
@@ -195,6 +201,7 @@ GAMES = (
             f"goofspiel(players={players},num_cards=3,imp_info=true,points_order=descending)"
         ),
     ),
+    MadeGame("a Dec-POMDP", "dpomdp.DecPomdpGame", lambda players: load_dpomdp(TIGER, 2)),
     MadeGame("kuhn poker by Shimmy", "pettingzoo.AECGame", by_shimmy),
     MadeGame("tic-tac-toe", "pettingzoo.DeterministicAECGame", tic_tac_toe),
 )  # fmt: skip

@@ -27,6 +27,7 @@ from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 benchmarks = pytest.importorskip("benchmarks.other_games")
 
+from benchmarks import dec_pomdps, joint_policy_search
 from benchmarks.hanabi_optimum import Optimum
 from benchmarks.openspiel_profile import SMALL, measure
 from benchmarks.other_games_blueprints import Solved
@@ -36,7 +37,8 @@ BOXES = "turn_based_simultaneous_game(game=coop_box_pushing(horizon=2))"
 
 def test_the_documented_tables_are_those_measured() -> None:
     text = Path(benchmarks.PAGE).read_text()
-    assert benchmarks.page(text) == text
+    for measured in (benchmarks, dec_pomdps, joint_policy_search):
+        assert measured.page(text) == text
 
 
 def small(**options: int) -> HanabiConfig:

@@ -37,14 +37,12 @@ def joint_search(search: Search, game: Game, blueprint: Blueprint) -> JointSpart
     """
     if type(search) is not Sparta:
         return None
-    shared = {field.name for field in dataclasses.fields(JointSparta)}
-    if not changed(search).keys() <= shared:
+    own = changed(search).keys()
+    if not own <= {field.name for field in dataclasses.fields(JointSparta)}:
         return None
     if game.rewards != "identical" or not game.public_actions or not _affordable(game, blueprint):
         return None
-    settings = {f.name: getattr(search, f.name) for f in dataclasses.fields(search)}
-    kept = {name: value for name, value in settings.items() if name in shared}
-    return JointSparta(max_range=MAX_RANGE, **kept)
+    return JointSparta(max_range=MAX_RANGE, **{name: getattr(search, name) for name in own})
 
 
 def doubtful_search(search: Search) -> Search:

@@ -395,7 +395,8 @@ def test_with_an_exact_belief_and_no_depth_lbs_is_sparta(game) -> None:
     """Number by number, over whole games: with the belief itself and with it as a model."""
     policy = load_policy("smartbot", game)
     blueprint = (policy,) * game.num_players
-    options = {"rollouts": 300, "min_rollouts": 10, "round_size": 20, "threshold": 0.0}
+    budget = {"rollouts": 300, "min_rollouts": 10, "round_size": 20, "threshold": 0.0}
+    options = budget | {"errors": 0.0, "pruning": "paired"}  # where their defaults differ
     model = Learned(Exact(game, blueprint), explain=False)
     agents = [
         upgrade(policy, game, Sparta(**options)),

@@ -387,7 +387,9 @@ def test_a_training_says_whose_score_it_is_and_how_to_go_on(tmp_path: Path) -> N
     assert quiet.stderr == "" and "own play" not in quiet.stdout
     assert "2 games" in " ".join(quiet.stdout.split())
     longer = refused(*line, 3)
-    assert "iterations is 2" in longer and f"another run that starts from {model}" in longer
+    assert (
+        "holds a run of 2 iterations" in longer and f"--start {model}, with another --out" in longer
+    )
     assert run("evaluate", "--games", 1, *SMALL[:6], "--policy", model).exit_code == 0
     further = run("train", "distill", "--out", tmp_path / "b", *small, "--iterations", 1,
                   "--start", model)  # fmt: skip

@@ -128,7 +128,7 @@ REFUSED = {
     "--policy none": "policy must be one of smartbot, hatbot, ",
     "--policy iggi --search best": "predictor, none, first-best, got 'best'",
     "--policy iggi --search first-best --rollouts 9": "as in first-best:name=value, got 9",
-    "--game which": "game must be one of hanabi, openspiel:NAME, which-number, got 'which'",
+    "--game which": "openspiel:NAME, dpomdp:FILE, which-number, got 'which'",
     "--game which-number --players 3": "players is an option of hanabi, got 3 for which-number",
     "--game which-number --policy iggi": "policy iggi plays native Hanabi, got WhichNumber(",
     "--game which-number --policy lowest --save a": "recorded games and boards are of hanabi, got",

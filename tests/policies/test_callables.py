@@ -426,7 +426,7 @@ def test_search_improves_it(name):
     """Nobody dies in this game, so untrained networks score something."""
     game = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, bomb="keep")
     policy = POLICIES[name]
-    agent = upgrade(policy, game, search=Sparta(rollouts=160, min_rollouts=20, round_size=20))
+    agent = upgrade(policy, game, search=Sparta(rollouts=400))
     result = evaluate(game, (policy, agent), games=8, seed=1)
     assert result.scores.mean() - result.baseline_scores.mean() > 0.5
 

@@ -47,6 +47,13 @@ from hanabi_search_plugin.reproduce.plan import (
     Training,
 )
 
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables as in a pipe, whatever the width of the terminal that runs the tests."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
 TINY = HanabiConfig(colors=2, ranks=2, hand_size=2)
 SEARCH = Sparta(rollouts=200, min_rollouts=10)
 SEARCHED = Run(name="tiny-single", config=TINY, search=SEARCH, seats=(1,))

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 pytest.importorskip("starlette", reason="needs the extra web")
 pytest.importorskip("uvicorn", reason="needs the extra web")
+from hanabi_search_plugin import Sparta, upgrade
+from hanabi_search_plugin.cli.table_plans import plan_of_wish
 from tests.helpers.browser import chromium, complaints, requests, resize
 from tests.helpers.web_tables import SMALL, Player, Site, serving, wait_for, wish
 
@@ -253,8 +256,12 @@ def test_a_table_is_opened_by_the_form_and_two_people_play(driver: Any, site: Si
 
 
 def test_the_thought_of_a_search_is_shown(driver: Any, site: Site) -> None:
-    wished = wish("smartbot+sparta=100000", "person", seed=3)
-    driver.get(site.address + site.open(wished, seed=3)[1])
+    plan = plan_of_wish(wish("smartbot+sparta=100000", "person", seed=3))
+    agent = upgrade(
+        "smartbot", plan.game, Sparta(rollouts=100_000, pruning="off")
+    )  # takes its time
+    plan = replace(plan, policies=(agent, *plan.policies[1:]))
+    driver.get(site.address + site.open(plan, seed=3)[1])
     wait_for(lambda: run(driver, "return table !== null && table.thinking !== null"))
     wait_for(lambda: "sparta, 100,000 rollouts" in text(driver, "#turn"))
     assert text(driver, "#whose") == "P0 thinks"

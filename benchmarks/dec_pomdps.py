@@ -10,7 +10,6 @@ the table of its answers is valued by listing all that can happen.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from benchmarks.page_sections import with_sections
+from benchmarks.pages import fill, read_results, write_results
 from hanabi_search_plugin import Particles, Sparta, UniformPolicy, upgrade
 from hanabi_search_plugin.algorithms import Mds
 from hanabi_search_plugin.atomic_files import atomic_write
@@ -198,7 +197,7 @@ def _measure_row(name: str, file: str, horizon: int, files: Path) -> None:
     key = f"{name}/{horizon}"
     problem: Problem | None = None
     for column in COLUMNS:
-        row = _read().get(key, {"values": {}, "seconds": {}, "notes": []})
+        row = read_results(RESULTS).get(key, {"values": {}, "seconds": {}, "notes": []})
         if column in row["values"]:
             continue
         if problem is None:
@@ -212,7 +211,7 @@ def _measure_row(name: str, file: str, horizon: int, files: Path) -> None:
         row["notes"] = sorted({*row["notes"], *problem.notes})
         row |= {"published": PROBLEMS[name][1][horizon], "trials": problem.trials}
         row |= {"rollouts": ROLLOUTS, "seed": SEED, "versions": versions()}
-        _write(_read() | {key: row})
+        write_results(RESULTS, read_results(RESULTS) | {key: row})
         console.print(f"{key} {column}: {row['values'][column]} ({row['seconds'][column]} s)")
 
 
@@ -225,14 +224,14 @@ def tables() -> None:
 
 def page(text: str) -> str:
     """docs/other_games.md with its table made anew from what was measured."""
-    return with_sections(text, {"dec-pomdps": table()})
+    return fill(text, {"dec-pomdps": table()})
 
 
 def table() -> Iterable[str]:
     """Markdown: exact values by blueprint and search, beside what was published."""
     yield f"| problem | horizon | {' | '.join(COLUMNS.values())} | published optimum | gap |"
     yield "|" + "---|" * (len(COLUMNS) + 4)
-    measured = _read()
+    measured = read_results(RESULTS)
     for name, (_, optima) in PROBLEMS.items():
         for horizon, published in optima.items():
             if row := measured.get(f"{name}/{horizon}"):
@@ -245,16 +244,6 @@ def table() -> Iterable[str]:
 
 def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
-
-
-def _read() -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    return content
-
-
-def _write(content: dict[str, Any]) -> None:
-    with atomic_write(RESULTS) as file:
-        file.write(json.dumps(content, indent=1).encode() + b"\n")
 
 
 if __name__ == "__main__":

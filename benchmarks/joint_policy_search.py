@@ -11,13 +11,12 @@ answers is valued by listing all that can happen.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -25,7 +24,7 @@ from rich.console import Console
 
 from benchmarks.joint_policy_search_blueprints import LastBitUnsaid, LongSuit, OwnCard
 from benchmarks.other_games_blueprints import Mumbling, OwnHand
-from benchmarks.page_sections import with_sections
+from benchmarks.pages import fill, read_results, write_results
 from hanabi_search_plugin import Game, JointSparta, Policy, Sparta, upgrade
 from hanabi_search_plugin.algorithms import Mds
 from hanabi_search_plugin.atomic_files import atomic_write
@@ -206,7 +205,7 @@ def searches(
         for blueprint in BLUEPRINTS:
             for kind in SEARCHES:
                 key = f"{name}/{blueprint}"
-                row = _read().get(key, {"values": {}, "seconds": {}})
+                row = read_results(RESULTS).get(key, {"values": {}, "seconds": {}})
                 if kind in row["values"]:
                     continue
                 table = table or Table(setting)
@@ -214,7 +213,7 @@ def searches(
                 row["values"][kind] = table.value(kind, blueprint)
                 row["seconds"][kind] = round(time.process_time() - begun, 2)
                 row |= {"seed": SEED, "versions": versions()}
-                _write(_read() | {key: row})
+                write_results(RESULTS, read_results(RESULTS) | {key: row})
                 console.print(f"{key} {kind}: {row['values'][kind]} ({row['seconds'][kind]} s)")
 
 
@@ -226,7 +225,7 @@ def joint(
     for name, setting in SETTINGS.items():
         table: Table | None = None
         for seed in range(setting.seeds):
-            row = _read().get(name, {"values": {}, "seconds": {}})
+            row = read_results(RESULTS).get(name, {"values": {}, "seconds": {}})
             if only not in name or str(seed) in row["values"]:
                 continue
             table = table or Table(setting)
@@ -239,7 +238,7 @@ def joint(
             row["seconds"][str(seed)] = round(time.process_time() - begun, 2)
             row |= {"trials": setting.trials, "versions": versions()}
             row |= {"states": 1 + table.tree.nodes + table.tree.ends}
-            _write(_read() | {name: row})
+            write_results(RESULTS, read_results(RESULTS) | {name: row})
             console.print(f"{name} seed {seed}: {value} ({row['seconds'][str(seed)]} s)")
 
 
@@ -252,14 +251,14 @@ def tables() -> None:
 
 def page(text: str) -> str:
     """docs/other_games.md with its tables made anew from what was measured."""
-    return with_sections(text, {"jps": joint_table(), "jps-searches": searches_table()})
+    return fill(text, {"jps": joint_table(), "jps-searches": searches_table()})
 
 
 def joint_table() -> Iterable[str]:
     """Markdown: joint policy search beside Table 1 of the paper."""
     yield f"| game | states | ours, best | mean | seeds | trials | {' | '.join(PUBLISHED)} |"
     yield "|" + "---|" * (6 + len(PUBLISHED))
-    measured = _read()
+    measured = read_results(RESULTS)
     for name, setting in SETTINGS.items():
         if row := measured.get(name):
             values = list(row["values"].values())
@@ -274,23 +273,13 @@ def searches_table() -> Iterable[str]:
     """Markdown: what searches make of three blueprints."""
     yield f"| game | blueprint | {' | '.join(SEARCHES.values())} |"
     yield "|" + "---|" * (2 + len(SEARCHES))
-    measured = _read()
+    measured = read_results(RESULTS)
     for name in SETTINGS:
         for blueprint in BLUEPRINTS:
             if row := measured.get(f"{name}/{blueprint}"):
                 values = [row["values"].get(kind) for kind in SEARCHES]
                 cells = ["-" if value is None else f"{value:.3f}" for value in values]
                 yield f"| {name} | {blueprint} | {' | '.join(cells)} |"
-
-
-def _read() -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    return content
-
-
-def _write(content: dict[str, Any]) -> None:
-    with atomic_write(RESULTS) as file:
-        file.write(json.dumps(content, indent=1).encode() + b"\n")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ python -m benchmarks.other_games tables                # docs/other_games.md fro
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Callable, Iterable
@@ -31,7 +30,7 @@ from benchmarks.other_games_blueprints import (
     ToTheBigBox,
     q_learning,
 )
-from benchmarks.page_sections import with_sections
+from benchmarks.pages import fill, read_results, write_results
 from hanabi_search_plugin import (
     Game,
     HanabiGame,
@@ -207,9 +206,9 @@ def measure(
         row |= {"optimum": setting.optimum() if setting.optimum else None, "known": setting.known}
         row |= {"particles": PARTICLES if setting.belief and seats else None}
         row |= {"versions": versions() | {"open_spiel": version("open_spiel")}}
-        measured = _read()
+        measured = read_results(RESULTS)
         measured[key] = row
-        _write(measured)
+        write_results(RESULTS, measured)
         console.print(f"{key}: {_line(row)}", markup=False)
         if result.interrupted:
             raise typer.Exit(130)
@@ -222,7 +221,7 @@ def profile(
     """The share of a search on OpenSpiel's own hanabi that is neither pyspiel nor the policy."""
     rows = [openspiel_profile.measure(name, rollouts, repeats) for name, rollouts in PROFILED]
     console.print(rows)
-    _write(_read() | {"profile": rows})
+    write_results(RESULTS, read_results(RESULTS) | {"profile": rows})
 
 
 @app.command()
@@ -232,7 +231,7 @@ def bridge(
     """What a rollout of bridge_uncontested_bidding costs."""
     rows = [bridge_cost.measure(name, deals) for name in bridge_cost.SETTINGS]
     console.print(rows)
-    _write(_read() | {"bridge": rows})
+    write_results(RESULTS, read_results(RESULTS) | {"bridge": rows})
 
 
 @app.command()
@@ -245,7 +244,7 @@ def tables() -> None:
 def page(text: str) -> str:
     """docs/other_games.md with its tables made anew from what was measured."""
     sections = {"games": games_table(), "profile": profile_table(), "bridge": bridge_table()}
-    return with_sections(text, sections)
+    return fill(text, sections)
 
 
 def games_table() -> Iterable[str]:
@@ -255,7 +254,7 @@ def games_table() -> Iterable[str]:
         "| CPU s a game |"
     )
     yield "|---|---|---|---|---|---|---|---|---|"
-    measured = _read()
+    measured = read_results(RESULTS)
     for name, label, seats in ROWS:
         if row := measured.get(row_key(name, label, seats)):
             yield f"| {name} | {label} | {_line(row)} |"
@@ -265,7 +264,7 @@ def profile_table() -> Iterable[str]:
     """Markdown: where the time of one decision goes."""
     yield "| game | rollouts | CPU s | pyspiel calls | freeing states | policy | all else |"
     yield "|---|---|---|---|---|---|---|"
-    for row in _read().get("profile", ()):
+    for row in read_results(RESULTS).get("profile", ()):
         shares = [row[f"{part}_share"] for part in ("pyspiel", "release", "policy", "outside")]
         cells = " | ".join(f"{100 * share:.0f} %" for share in shares)
         yield f"| `{row['game']}` | {row['rollouts']:,} | {row['cpu_seconds']:.2f} | {cells} |"
@@ -275,7 +274,7 @@ def bridge_table() -> Iterable[str]:
     """Markdown: what one rollout costs, and one searched decision."""
     yield "| game | CPU s a finished auction | moves at the first bid | CPU hours a decision |"
     yield "|---|---|---|---|"
-    for row in _read().get("bridge", ()):
+    for row in read_results(RESULTS).get("bridge", ()):
         yield (
             f"| `{row['game']}` | {row['cpu_seconds']:.2f} ± {row['cpu_seconds_sem']:.2f} "
             f"| {row['moves']} | {row['hours_a_decision']:.1f} |"
@@ -303,16 +302,6 @@ def _pm(row: dict[str, Any], side: str) -> str:
 
 def _is_figure(value: Any) -> bool:
     return isinstance(value, int | float | str) and not isinstance(value, bool)
-
-
-def _read() -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    return content
-
-
-def _write(content: dict[str, Any]) -> None:
-    with atomic_write(RESULTS) as file:
-        file.write(json.dumps(content, indent=1).encode() + b"\n")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,13 @@
-"""Write measured tables into pages of the documentation."""
+"""Keep what was measured, and write its tables into pages of the documentation."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from hanabi_search_plugin.atomic_files import atomic_write
 
 
 def fill(text: str, sections: Mapping[str, Iterable[str]]) -> str:
@@ -13,3 +18,14 @@ def fill(text: str, sections: Mapping[str, Iterable[str]]) -> str:
         _, _, after = rest.partition(end)
         text = f"{before}{begin}{''.join(line + chr(10) for line in lines)}{end}{after}"
     return text
+
+
+def read_results(path: Path) -> dict[str, Any]:
+    """What was measured so far; empty before the first time."""
+    content: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return content
+
+
+def write_results(path: Path, content: dict[str, Any]) -> None:
+    with atomic_write(path) as file:
+        file.write(json.dumps(content, indent=1).encode() + b"\n")

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.capabilities import SharesFutures
-from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
+from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import (
     NOBODY,
     BoolArray,
@@ -32,6 +32,7 @@ from hanabi_search_plugin.core.game import (
     View,
     Worlds,
     as_actions,
+    require_legal,
 )
 from hanabi_search_plugin.core.require import require_integer, require_share
 from hanabi_search_plugin.core.state_list import rows_at
@@ -136,13 +137,13 @@ class DecPomdpGame(SharesFutures):
 
     def deals(self) -> tuple[DecPomdpWorlds, FloatArray]:
         states = np.flatnonzero(self.problem.start)
-        return self._started(states, _still(len(states))), self.problem.start[states]
+        return self._started(states, Streams.still(len(states))), self.problem.start[states]
 
     def branch(
         self, worlds: Worlds, actions: IntArray
     ) -> tuple[DecPomdpWorlds, IntArray, FloatArray]:
         before = _ours(worlds)
-        before.require_legal(actions)
+        require_legal(actions, before.legal)
         joint = before.joint_with(actions)
         drawing = (before.turn == self.num_players - 1) & (before.stage < self.horizon - 1)
         row = np.where(drawing, joint * len(self.problem.states) + before.state, 0)
@@ -153,7 +154,7 @@ class DecPomdpGame(SharesFutures):
         outcome = np.where(drawing[parent], outcome, 0)
         chance = np.where(drawing[parent], self.follows.chance[outcome], 1.0)
         after = before.select(parent)
-        after.streams = _still(len(parent))
+        after.streams = Streams.still(len(parent))
         after.move(actions[parent], outcome)
         return after, parent, chance
 
@@ -313,7 +314,7 @@ class DecPomdpWorlds(Worlds):
 
     def step(self, actions: IntArray) -> Event:
         actions = as_actions(actions, len(self))
-        self.require_legal(actions)
+        require_legal(actions, self.legal)
         event = Event(self.current_player, actions)
         streams = self.streams.select(np.arange(len(self)))
         row = self.joint_with(actions) * len(self.game.problem.states) + self.state
@@ -326,18 +327,6 @@ class DecPomdpWorlds(Worlds):
         """[B] the joint action as far as it is chosen once ``actions`` are."""
         sizes = np.array(self.game.sizes)[self.turn]
         return np.asarray(self.joint * sizes + actions, dtype=np.int64)
-
-    def require_legal(self, actions: IntArray) -> None:
-        """Raises IllegalActionError."""
-        legal = self.legal
-        known = (actions >= 0) & (actions < self.game.num_actions)
-        wrong = ~(known & legal[np.arange(len(self)), np.where(known, actions, 0)])
-        if wrong.any():
-            b = int(wrong.argmax())
-            raise IllegalActionError(
-                f"world {b} allows the actions {np.flatnonzero(legal[b]).tolist()}, got "
-                f"{actions[b]}"
-            )
 
     def move(self, actions: IntArray, outcome: IntArray) -> None:
         """Play legal actions [B] in place; ``outcome`` [B] follows where all have chosen."""
@@ -362,10 +351,6 @@ class DecPomdpWorlds(Worlds):
 
     def view(self, player: int) -> DecPomdpView:
         return DecPomdpView(self.game, player, self.stage, self.turn, self.seen[:, player])
-
-
-def _still(n: int) -> Streams:
-    return Streams(np.zeros(n, dtype=np.uint64))
 
 
 def _ours(worlds: Worlds) -> DecPomdpWorlds:

@@ -80,7 +80,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
         A step that needs more of them than the script has raises IllegalActionError.
         """
         states = [self.spiel.new_initial_state() for _ in scripts]
-        streams = Streams(np.zeros(len(states), dtype=np.uint64))
+        streams = Streams.still(len(states))
         return OpenSpielWorlds(self, states, streams, [tuple(map(int, s)) for s in scripts])
 
     def worlds(self, states: Iterable[State], rng: np.random.Generator) -> OpenSpielWorlds:

@@ -221,6 +221,17 @@ def as_actions(actions: object, worlds: int) -> IntArray:
     return given.astype(np.int64)
 
 
+def require_legal(actions: IntArray, legal: BoolArray) -> None:
+    """Raises IllegalActionError unless each of ``actions`` [B] is legal, by masks [B, A]."""
+    known = (actions >= 0) & (actions < legal.shape[1])
+    wrong = ~(known & legal[np.arange(len(legal)), np.where(known, actions, 0)])
+    if wrong.any():
+        b = int(wrong.argmax())
+        raise IllegalActionError(
+            f"world {b} allows the actions {np.flatnonzero(legal[b]).tolist()}, got {actions[b]}"
+        )
+
+
 SETTINGS = {
     "name": "what messages call it",
     "num_players": "how many play",

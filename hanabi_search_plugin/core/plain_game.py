@@ -106,7 +106,7 @@ class PlainGame(StateGame, Enumerable):
 
     def deals(self) -> tuple[PlainWorlds, FloatArray]:
         states, chance = zip(*_initial_states(self), strict=True)
-        return PlainWorlds(self, states, _streams(len(states))), np.array(chance, dtype=float)
+        return PlainWorlds(self, states, Streams.still(len(states))), np.array(chance, dtype=float)
 
     def branch(self, worlds: Worlds, actions: IntArray) -> tuple[PlainWorlds, IntArray, FloatArray]:
         parents, states, chances = [], [], []
@@ -117,7 +117,7 @@ class PlainGame(StateGame, Enumerable):
                 parents.append(b)
                 states.append(following)
                 chances.append(chance)
-        after = PlainWorlds(self, states, _streams(len(states)))
+        after = PlainWorlds(self, states, Streams.still(len(states)))
         return after, np.array(parents, dtype=np.int64), np.array(chances, dtype=np.float64)
 
     def concat(self, parts: Sequence[Worlds]) -> PlainWorlds:
@@ -232,10 +232,6 @@ def _drawn(outcomes: Outcomes, u: float) -> State:
         if u < 0:
             return state
     return outcomes[-1][0]
-
-
-def _streams(n: int) -> Streams:
-    return Streams(np.zeros(n, dtype=np.uint64))
 
 
 def _ours(worlds: Worlds) -> PlainWorlds:

@@ -123,7 +123,7 @@ class Policy(ABC):
             raise UnsupportedError(
                 f"{type(self).__name__} is stochastic and does not give its probabilities"
             )
-        given = self.act(view, legal, memory, Streams(np.zeros(len(view), dtype=np.uint64)))
+        given = self.act(view, legal, memory, Streams.still(len(view)))
         actions = require_moves(self, given, legal)
         chance = np.zeros(legal.shape)
         chance[np.arange(len(view)), actions] = 1.0

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
+from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import (
     NOBODY,
     BoolArray,
@@ -25,6 +25,7 @@ from hanabi_search_plugin.core.game import (
     View,
     Worlds,
     as_actions,
+    require_legal,
 )
 from hanabi_search_plugin.core.words import counted
 
@@ -183,15 +184,7 @@ class StateWorlds(Worlds):
 
     def step(self, actions: IntArray) -> Event:
         actions = as_actions(actions, len(self))
-        legal = self.states.legal
-        known = (actions >= 0) & (actions < self.game.num_actions)
-        wrong = ~(known & legal[np.arange(len(self)), np.where(known, actions, 0)])
-        if wrong.any():
-            b = int(wrong.argmax())
-            raise IllegalActionError(
-                f"world {b} allows the actions {np.flatnonzero(legal[b]).tolist()}, got "
-                f"{actions[b]}"
-            )
+        require_legal(actions, self.states.legal)
         event = Event(self.current_player, actions)
         self.play(actions)
         return event

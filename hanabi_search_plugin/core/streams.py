@@ -58,6 +58,11 @@ class Streams:
         """Make B new independent streams; every stream advances by one."""
         return Streams(self._bits())
 
+    @classmethod
+    def still(cls, worlds: int) -> Streams:
+        """Streams for what draws nothing: all alike."""
+        return cls(np.zeros(worlds, dtype=np.uint64))
+
     def _bits(self) -> NDArray[np.uint64]:
         self.state = self.state + GAMMA
         z = self.state

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.capabilities import Enumerable
-from hanabi_search_plugin.core.errors import IllegalActionError, UnsupportedError
+from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import (
     NOBODY,
     BoolArray,
@@ -25,6 +25,7 @@ from hanabi_search_plugin.core.game import (
     View,
     Worlds,
     as_actions,
+    require_legal,
 )
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.tabular.game_tree import OVER, GameTree
@@ -85,7 +86,9 @@ class TreeGame(Enumerable):
 
     def deals(self) -> tuple[TreeWorlds, FloatArray]:
         node = np.flatnonzero(self.tree.start)
-        return TreeWorlds(self, node, np.zeros(len(node)), _still(len(node))), self.tree.start[node]
+        return TreeWorlds(
+            self, node, np.zeros(len(node)), Streams.still(len(node))
+        ), self.tree.start[node]
 
     def branch(self, worlds: Worlds, actions: IntArray) -> tuple[TreeWorlds, IntArray, FloatArray]:
         before = _ours(worlds)
@@ -95,7 +98,7 @@ class TreeGame(Enumerable):
         parent = np.repeat(np.arange(len(before)), number)
         edge = np.repeat(first - np.cumsum(number) + number, number) + np.arange(len(parent))
         total = before.total[parent] + self.reward[edge]
-        after = TreeWorlds(self, self.child[edge], total, _still(len(edge)))
+        after = TreeWorlds(self, self.child[edge], total, Streams.still(len(edge)))
         return after, parent, self.chance[edge]
 
     def concat(self, parts: Sequence[Worlds]) -> TreeWorlds:
@@ -203,15 +206,7 @@ class TreeWorlds(Worlds):
 
     def cells(self, actions: IntArray) -> IntArray:
         """[B] where the edges of legal actions begin. Raises IllegalActionError."""
-        known = (actions >= 0) & (actions < self.game.num_actions)
-        legal = self.legal
-        wrong = ~(known & legal[np.arange(len(self)), np.where(known, actions, 0)])
-        if wrong.any():
-            b = int(wrong.argmax())
-            raise IllegalActionError(
-                f"world {b} allows the actions {np.flatnonzero(legal[b]).tolist()}, got "
-                f"{actions[b]}"
-            )
+        require_legal(actions, self.legal)
         return self.node * self.game.num_actions + actions
 
     def step(self, actions: IntArray) -> Event:
@@ -234,10 +229,6 @@ class TreeWorlds(Worlds):
 
     def view(self, player: int) -> TreeView:
         return TreeView(self.game, player, self.node)
-
-
-def _still(n: int) -> Streams:
-    return Streams(np.zeros(n, dtype=np.uint64))
 
 
 def _ours(worlds: Worlds) -> TreeWorlds:

@@ -94,6 +94,8 @@ class NamedSearch:
     def settings(self) -> dict[str, Setting]:
         """What options set of it."""
         own = settings_of(self.make)
+        if "continuation" in own:  # policies, which a text names
+            own["continuation"] = replace(own["continuation"], kind=str | None)
         if issubclass(self.make, TreeSearch):
             own |= settings_of(GuideSettings)
         return {name: one for name, one in own.items() if name not in ELSEWHERE}

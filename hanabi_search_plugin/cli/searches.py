@@ -15,6 +15,7 @@ from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, SoIsmcts, 
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.mds import Mds
+from hanabi_search_plugin.algorithms.pomcp import Pomcp
 from hanabi_search_plugin.algorithms.predictor import Predictor
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.cli import option_names
@@ -118,6 +119,12 @@ SEARCHES = {
             Mds,
             "one small step of policy improvement, which all seats may take at once",
             "Sokota et al., ICLR 2024",
+        ),
+        NamedSearch(
+            "pomcp",
+            Pomcp,
+            "sparta, and a tree of the seat's own later moves",
+            "Silver and Veness, NeurIPS 2010",
         ),
         NamedSearch("so-ismcts", SoIsmcts, "a tree of what you see", "Cowling et al. 2012"),
         NamedSearch(

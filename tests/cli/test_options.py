@@ -19,6 +19,7 @@ from typer.models import OptionInfo
 from typer.testing import CliRunner
 
 from hanabi_search_plugin import JointSparta, Lbs, Mds, MoIsmcts, Predictor, RisMcts, Sparta
+from hanabi_search_plugin.algorithms import Pomcp
 from hanabi_search_plugin.cli import app
 from hanabi_search_plugin.cli.cluster_options import ClusterChoice
 from hanabi_search_plugin.cli.command_line import imported
@@ -47,7 +48,7 @@ from hanabi_search_plugin.networks.training.training_settings import (
 
 ROOT = Path(__file__).resolve().parents[2]
 
-_SEARCHES = [Sparta, JointSparta, Lbs, Mds, MoIsmcts, RisMcts, Predictor, GuideSettings]
+_SEARCHES = [Sparta, JointSparta, Lbs, Mds, Pomcp, MoIsmcts, RisMcts, Predictor, GuideSettings]
 _TABLE = [*_SEARCHES, HanabiConfig, Seating, BeliefChoice]
 SETTINGS: dict[str, list[Any]] = {
     "demo": [Sparta, Seating],

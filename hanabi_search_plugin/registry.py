@@ -299,3 +299,18 @@ register_policy(
     source="this package",
     any_game=True,
 )
+register_policy(
+    "natural",
+    _built_in("bridge.natural_bidder:NaturalBidder"),
+    description="a page of rules that bids contract bridge, in the game bridge",
+    source="this package",
+    any_game=True,
+)
+register_policy(
+    "jps",
+    _built_in("bridge.jps_bidder:load_jps"),
+    description="the bidding network of Joint Policy Search, in the game bridge",
+    source="Tian, Gong and Jiang, NeurIPS 2020; its file is not shipped (CC BY-NC 4.0)",
+    options={"file": "its path", "greedy": "default 1: the share of likeliest calls"},
+    any_game=True,
+)

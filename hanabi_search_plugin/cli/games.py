@@ -1,8 +1,9 @@
-"""Games by name: native Hanabi, those of OpenSpiel, Dec-POMDPs of files, those of plugins."""
+"""Games by name: Hanabi and others of ours, OpenSpiel's, Dec-POMDPs of files, plugins'."""
 
 from __future__ import annotations
 
 from hanabi_search_plugin import plugins
+from hanabi_search_plugin.cli.own_games import OWN_GAMES
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Game
 from hanabi_search_plugin.core.near_names import did_you_mean
@@ -32,8 +33,11 @@ def load_game(name: str, config: HanabiConfig) -> Game:
         from hanabi_search_plugin.wrappers import dpomdp
 
         return dpomdp.load_game(name.removeprefix(DPOMDP))
-    own = (HANABI, f"{OPENSPIEL}NAME", f"{DPOMDP}FILE")
+    own = (HANABI, *OWN_GAMES, f"{OPENSPIEL}NAME", f"{DPOMDP}FILE")
     head = name.partition(":")[0].partition("(")[0]
+    if head in OWN_GAMES and plugins.find("game", head, own) is None:
+        game: Game = OWN_GAMES[head].make(**OWN_GAMES[head].read(name.split(":")[1:]))
+        return game
     if head not in plugins.all_names("game", own):
         import pyspiel
 

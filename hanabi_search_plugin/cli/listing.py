@@ -14,6 +14,7 @@ from rich.text import Text
 from hanabi_search_plugin import plugins
 from hanabi_search_plugin.cli.games import DPOMDP, HANABI, OPENSPIEL
 from hanabi_search_plugin.cli.option_names import among
+from hanabi_search_plugin.cli.own_games import OWN_GAMES
 from hanabi_search_plugin.cli.plain_text import printable
 from hanabi_search_plugin.cli.searches import NONE, SEARCHES
 from hanabi_search_plugin.cli.terminal import show_warnings
@@ -93,7 +94,10 @@ def listed() -> Iterator[Listed]:
     yield Listed("game", HANABI, "native Hanabi, set by options of the commands", HERE)
     yield Listed("game", f"{OPENSPIEL}NAME", "a game of OpenSpiel: 'NAME(players=3)'", "OpenSpiel")
     yield Listed("game", f"{DPOMDP}FILE", "a .dpomdp file: 'FILE(horizon=4,discount=1)'", HERE)
-    yield from _plugins("game", [HANABI])
+    for game in OWN_GAMES.values():
+        options = {name: str(option) for name, option in game.options.items()}
+        yield Listed("game", game.name, game.description, HERE, options)
+    yield from _plugins("game", [HANABI, *OWN_GAMES])
 
 
 def _policy(kind: str, entry: Entry, figures: Sequence[str]) -> Listed:

@@ -17,6 +17,7 @@ import json
 import re
 import time
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -55,7 +56,7 @@ class Recorded:
 def read_log(path: Path) -> list[Recorded]:
     """The auctions of a match record, two a board: the network is N and S in the first."""
     found = []
-    text = gzip.open(path, "rt").read()
+    text = gzip.decompress(path.read_bytes()).decode()
     for board in re.split(r"(?m)^(?=dealer is)", text)[1:]:
         head = re.match(r'dealer is (\d) \[Vulnerability (\w+)\]\s*\[Deal "([^"]+)"\]', board)
         assert head is not None
@@ -114,10 +115,10 @@ def margin(game: BridgeBidding, records: list[Recorded]) -> np.ndarray[Any, Any]
 
 def tell_tables(game: BridgeBidding, path: Path) -> None:
     """Take the recorded double-dummy tables: two lines a board, the deal and twenty numbers."""
-    lines = gzip.open(path, "rt").read().splitlines()
+    lines = gzip.decompress(path.read_bytes()).decode().splitlines()
     pairs = [
         (match[1], line.split())
-        for head, line in zip(lines, lines[1:], strict=False)
+        for head, line in pairwise(lines)
         if (match := re.match(r'\[Deal "([^"]+)"\]', head))
     ]
     owners = np.array([read_deal(deal) for deal, _ in pairs])
@@ -177,7 +178,8 @@ def measure(
     with out.open("a") as file:
         for board in range(len(done), boards):
             line = {"board": board, **one_board(bidder, options, board)}
-            line["options"] = asdict(options)
+            if board == 0:
+                line["options"] = asdict(options)
             file.write(json.dumps(line) + "\n")
             file.flush()
     show(out)

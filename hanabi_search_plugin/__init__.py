@@ -9,7 +9,7 @@ Everything most programs need, by what it is for:
   ``Mds``, ``SoIsmcts``, ``MoIsmcts``, ``RisMcts``, ``Predictor``
 * Hanabi: ``HanabiGame``, ``HanabiConfig``, ``SmartBot``, ``RuleAgent``
 * policies: ``Policy``, ``UniformPolicy``, ``load_policy``, ``register_policy``, ``from_callable``
-* what a search may be told to believe: ``Particles``, ``Learned`` of a
+* what a search may be told to believe: ``Particles``, ``Seatwise``, ``Learned`` of a
   ``BeliefModel`` (``Grounded``, ``load_belief_model``, your own), ``UnknownPartners``
 * the contracts, for games, beliefs and searches of your own: ``Game``, ``PlainGame``, ``Worlds``,
   ``View``, ``Event``, ``History``, ``Belief``, ``private_belief``, ``public_belief``, ``Search``,
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.beliefs.exact import private_belief, public_belief
     from hanabi_search_plugin.beliefs.learned_belief import Learned
     from hanabi_search_plugin.beliefs.particles import Particles
+    from hanabi_search_plugin.beliefs.seatwise import Seatwise
     from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners
     from hanabi_search_plugin.core.agent import Search, SearchAgent
     from hanabi_search_plugin.core.belief import Belief
@@ -88,6 +89,7 @@ __all__ = [
     "Search",
     "SearchAgent",
     "SearchResult",
+    "Seatwise",
     "SmartBot",
     "SoIsmcts",
     "Sparta",
@@ -122,6 +124,7 @@ __getattr__, __dir__ = lazily(
         "beliefs.exact": ("private_belief", "public_belief"),
         "beliefs.learned_belief": ("Learned",),
         "beliefs.particles": ("Particles",),
+        "beliefs.seatwise": ("Seatwise",),
         "beliefs.unknown_partners": ("UnknownPartners",),
         "core.agent": ("Search", "SearchAgent"),
         "core.belief": ("Belief",),

@@ -35,8 +35,8 @@ def private_belief(
     p + u (1 - p) in place of p.
 
     Raises UnsupportedError for what is no policy or no view, if the game has no beliefs of its own
-    and neither is ``Enumerable`` nor ``DealsTokens``, or has too many worlds to list; ConfigError for numbers outside 0
-    to 1.
+    and neither is ``Enumerable`` nor ``DealsTokens``, or has too many worlds to list; ConfigError
+    for numbers outside 0 to 1, and for an epsilon where the belief is a sample seat by seat.
     """
     blueprint = _blueprint(game, blueprint, view)
     if isinstance(game, HasBeliefs):
@@ -44,7 +44,7 @@ def private_belief(
     if isinstance(game, DealsTokens) and not isinstance(game, Enumerable):
         if epsilon:
             raise ConfigError(
-                f"epsilon must be 0 in {game.name}, whose beliefs have an uncertainty, got {epsilon}"
+                f"epsilon must be 0 in {game.name}, where uncertainty does the same, got {epsilon}"
             )
         return Seatwise(uncertainty=max(uncertainty, UNCERTAINTY))(blueprint, view)
     return EnumeratedBelief.start(game, blueprint, view, epsilon=epsilon, uncertainty=uncertainty)

@@ -261,7 +261,8 @@ class SeatwiseBelief(Belief):
 
 def _pool(game: DealsTokens, view: View) -> IntArray:
     """[K] the tokens that the player of ``view`` does not see."""
-    return Grounded(game).sample(view, None, np.random.default_rng(0), 1)[0]
+    drawn = Grounded(game).sample(view, None, np.random.default_rng(0), 1)
+    return np.asarray(drawn[0], dtype=np.int64)
 
 
 def _shuffled(rng: np.random.Generator, tokens: IntArray) -> IntArray:
@@ -287,4 +288,4 @@ def _resampled(rng: np.random.Generator, logs: FloatArray, n: int) -> IntArray:
     """[n] rows drawn by weight (systematic resampling), in random order."""
     places = (rng.random() + np.arange(n)) / n
     rows = np.searchsorted(np.cumsum(_shares(logs)), places, side="right")
-    return rng.permutation(np.minimum(rows, len(logs) - 1))
+    return np.asarray(rng.permutation(np.minimum(rows, len(logs) - 1)), dtype=np.int64)

@@ -220,7 +220,8 @@ class BridgeView(View):
 
     @property
     def legal(self) -> BoolArray:
-        return self.auctions.legal & (self.current_player == self.player)[:, None]
+        mine = self.current_player == self.player
+        return np.asarray(self.auctions.legal & mine[:, None])
 
     def observation(self, encoding: str) -> NDArray[Any]:
         """[B, 268], see ``bidding_observation``."""
@@ -280,9 +281,7 @@ class BridgeWorlds(Worlds):
         )
 
     def view(self, player: int) -> BridgeView:
-        return BridgeView(
-            self.game, player, self.owners == player, self.auctions, self.vulnerable
-        )
+        return BridgeView(self.game, player, self.owners == player, self.auctions, self.vulnerable)
 
     @property
     def won(self) -> IntArray:
@@ -311,7 +310,7 @@ class BridgeWorlds(Worlds):
             over = np.flatnonzero(self.auctions.over)
             boards = self.select(over)
             paid[over] = imps(paid[over] - there.points(boards.boards(), boards.begun()))
-        return paid[:, None] * np.array([1.0, -1.0, 1.0, -1.0])
+        return np.asarray(paid[:, None] * np.array([1.0, -1.0, 1.0, -1.0]))
 
     def boards(self) -> list[bytes]:
         """[B] equal for worlds of the same deal, dealer and vulnerability."""

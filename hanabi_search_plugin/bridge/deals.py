@@ -32,7 +32,7 @@ def hands_to_owners(hands: NDArray[np.int64]) -> Owners:
 
 def lengths(held: NDArray[np.bool_]) -> NDArray[np.int64]:
     """[B, 4] cards of each suit in hands [B, 52]."""
-    return held.reshape(-1, 4, HAND).sum(axis=2)
+    return np.asarray(held.reshape(-1, 4, HAND).sum(axis=2), dtype=np.int64)
 
 
 def hand_text(held: NDArray[np.bool_]) -> str:

@@ -62,7 +62,8 @@ class JpsBidder(Policy):
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
         if self.deterministic:
-            return self.preferences(view, legal, memory).argmax(axis=1)
+            likeliest = self.preferences(view, legal, memory).argmax(axis=1)
+            return np.asarray(likeliest, dtype=np.int64)
         return sample_actions(self.probabilities(view, legal, memory), rng)
 
     def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
@@ -79,7 +80,8 @@ class JpsBidder(Policy):
         chance = np.where(legal, chance / chance.sum(axis=1, keepdims=True), 0.0)
         faint = chance.sum(axis=1) < FAINT
         chance[faint] = legal[faint]
-        return chance / np.maximum(chance.sum(axis=1, keepdims=True), 1e-300)
+        total = np.maximum(chance.sum(axis=1, keepdims=True), 1e-300)
+        return np.asarray(chance / total, dtype=np.float64)
 
     def _logits(self, seen: NDArray[np.float32]) -> NDArray[np.float32]:
         """[B, 39]"""
@@ -124,5 +126,3 @@ def load_jps(file: str | Path, greedy: float = 1.0) -> JpsBidder:
         if got != (shape, shape[:1]):
             raise CheckpointError(f"{file}: expected {layer} of shape {shape}, got {got[0]}")
     return JpsBidder(weights, greedy)
-
-

@@ -25,11 +25,11 @@ IN_NO_TRUMP = (0, 19, 23, 25, 28, 31, 33, 37)  # points of both hands, by level
 
 
 class NaturalBidder(Policy):
-    """A deterministic bidder for ``BridgeBidding``: five-card majors, a no trump of 15 to 17 points,
-    a strong 2C, weak twos and threes, overcalls, takeout doubles, raises by points.
+    """A deterministic bidder for ``BridgeBidding``.
 
-    It knows the hand, the bids and the legal calls. Raises UnsupportedError for views of other
-    games.
+    It plays five-card majors, a no trump of 15 to 17 points, a strong 2C, weak twos and threes,
+    overcalls, takeout doubles and raises by points. It knows the hand, the bids and the legal
+    calls. Raises UnsupportedError for views of other games.
     """
 
     public_memory = True
@@ -38,7 +38,7 @@ class NaturalBidder(Policy):
         if not isinstance(view, BridgeView):
             raise UnsupportedError(f"expected a view of BridgeBidding, got {view!r}")
         wishes = [
-            _wish(Hand.of(held), Table(view.auctions, b, view.player))
+            _wish(Hand.of(held), Heard(view.auctions, b, view.player))
             for b, held in enumerate(view.held)
         ]
         calls = np.array(wishes, dtype=np.int64)
@@ -72,7 +72,7 @@ class Hand:
         return sum({0: 5, 1: 3, 2: 1}.get(length, 0) for length in self.suits)
 
 
-class Table:
+class Heard:
     """The bids of one auction, as one seat looks at them."""
 
     def __init__(self, auctions: Auctions, b: int, seat: int) -> None:
@@ -101,15 +101,15 @@ def _bids(by: IntArray, seat: int) -> list[int]:
     return found
 
 
-def _wish(hand: Hand, table: Table) -> int:
+def _wish(hand: Hand, heard: Heard) -> int:
     """The call, if it is legal."""
-    if table.partners:
-        return _together(hand, table)
-    if table.mine:  # partner has passed
-        rebid = table.lowest(hand.longest)
+    if heard.partners:
+        return _together(hand, heard)
+    if heard.mine:  # partner has passed
+        rebid = heard.lowest(hand.longest)
         strong = hand.points >= 16 and hand.suits[hand.longest] >= 6
-        return rebid if strong and len(table.mine) == 1 and rebid < bid(4, CLUBS) else PASS
-    return _overcall(hand, table) if table.theirs else _opening(hand)
+        return rebid if strong and len(heard.mine) == 1 and rebid < bid(4, CLUBS) else PASS
+    return _overcall(hand, heard) if heard.theirs else _opening(hand)
 
 
 def _opening(hand: Hand) -> int:
@@ -130,9 +130,9 @@ def _opening(hand: Hand) -> int:
     return bid(2, suit) if points >= 6 and length == 6 and suit != CLUBS else PASS
 
 
-def _overcall(hand: Hand, table: Table) -> int:
-    suit, strain, level = hand.longest, table.theirs[-1] % 5, table.theirs[-1] // 5 + 1
-    call = table.lowest(suit)
+def _overcall(hand: Hand, heard: Heard) -> int:
+    suit, strain, level = hand.longest, heard.theirs[-1] % 5, heard.theirs[-1] // 5 + 1
+    call = heard.lowest(suit)
     needed = {1: 8, 2: 11, 3: 14}.get(call // 5 + 1, 17)
     if hand.suits[suit] >= 5 and suit != strain and needed <= hand.points <= 17:
         return call
@@ -165,38 +165,38 @@ def shown(bids: list[int], others: list[int], first: int) -> tuple[int, list[int
     return points, length
 
 
-def _together(hand: Hand, table: Table) -> int:
+def _together(hand: Hand, heard: Heard) -> int:
     """As high as both hands carry, in the longest fit or no trump."""
-    least, length = shown(table.partners, table.mine, table.first)
+    least, length = shown(heard.partners, heard.mine, heard.first)
     fits = [own + theirs if theirs else 0 for own, theirs in zip(hand.suits, length, strict=True)]
     trumps = max(range(4), key=lambda suit: (fits[suit], suit))
     if fits[trumps] >= 8:
         strain, both, ladder = trumps, least + hand.points + hand.distribution, IN_A_SUIT
     else:
-        new = _new_suit(hand, table, length, least + hand.points)
+        new = _new_suit(hand, heard, length, least + hand.points)
         if new is not None:
             return new
         strain, both, ladder = NT, least + hand.points, IN_NO_TRUMP
     level = sum(both >= needed for needed in ladder[1:])
     level = min(level, GAME[strain]) if level < 6 else level
-    if table.ours and (table.last % 5 == strain or level < GAME[strain]):
-        playable = table.last % 5 == NT or fits[table.last % 5] >= 7 or table.last in table.mine
-        if table.last // 5 + 1 >= level or (playable and level < GAME[strain]):
+    if heard.ours and (heard.last % 5 == strain or level < GAME[strain]):
+        playable = heard.last % 5 == NT or fits[heard.last % 5] >= 7 or heard.last in heard.mine
+        if heard.last // 5 + 1 >= level or (playable and level < GAME[strain]):
             return PASS
-    lowest = table.lowest(strain)
+    lowest = heard.lowest(strain)
     if lowest >= BIDS or lowest // 5 + 1 > level:
         return PASS
     return bid(level, strain) if level >= GAME[strain] else lowest
 
 
-def _new_suit(hand: Hand, table: Table, length: list[int], both: int) -> int | None:
+def _new_suit(hand: Hand, heard: Heard, length: list[int], both: int) -> int | None:
     """A suit of one's own that is still cheap to tell of; None for none."""
-    told = {call % 5 for call in table.mine}
+    told = {call % 5 for call in heard.mine}
     for suit in sorted(range(4), key=lambda suit: (-hand.suits[suit], suit)):
-        enough = hand.suits[suit] >= (4 if not table.mine else 5 - (suit < HEARTS))
-        call = table.lowest(suit)
+        enough = hand.suits[suit] >= (4 if not heard.mine else 5 - (suit < HEARTS))
+        call = heard.lowest(suit)
         if enough and suit not in told and not length[suit] and call < bid(3, CLUBS):
             needed = 18 if call < bid(2, CLUBS) else 22
-            if both >= needed and len(table.mine) < 3:
+            if both >= needed and len(heard.mine) < 3:
                 return call
     return None

@@ -8,7 +8,7 @@ from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.beliefs.particles import ParticleBelief
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.capabilities import Enumerable, Redeterminizes
+from hanabi_search_plugin.core.capabilities import DealsTokens, Enumerable, Redeterminizes
 from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import (
     BoolArray,
@@ -272,7 +272,7 @@ class Twins:
         if not isinstance(game, Redeterminizes):
             anything = as_blueprint(UniformPolicy(), game.num_players)
             view = worlds.view(seat).select(ONE)
-            if isinstance(game, Enumerable):
+            if isinstance(game, Enumerable | DealsTokens):
                 self.belief = private_belief(game, anything, view)
             else:
                 rng = np.random.default_rng(0)

@@ -57,6 +57,7 @@ def test_the_page_shows_another_belief(saved: Path, tmp_path: Path, kind: str) -
     )
     assert exact["belief"]["kind"] == "exact" and exact["policies"] == ["smartbot"] * 2
     assert other["belief"]["kind"] == ("hints" if kind == "hints" else "model")
+    assert exact["searched"] == other["searched"] == [False, False]
     for turn, same in zip(exact["turns"], other["turns"], strict=True):
         assert turn["search"] == same["search"]  # values are by the exact belief
         assert all(mind["slots"] for mind in same["beliefs"]) or turn["move"] is None

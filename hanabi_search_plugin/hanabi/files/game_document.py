@@ -179,7 +179,8 @@ def require_legal(record: RecordedGame, worlds: HanabiWorlds, turn: int, action:
 def _searching(game: AnnotatedGame) -> list[bool]:
     """For each seat whether it made a searched decision, or is named as a search: "vdb+sparta"."""
     players, first = game.record.config.players, game.record.first_player
-    seats = {(first + turn) % players for turn in game.decisions}
+    searches = [turn for turn, one in game.decisions.items() if one.mistake is None]
+    seats = {(first + turn) % players for turn in searches}  # the others were analysed afterwards
     named = game.record.policies or ("",) * players
     return [seat in seats or "+" in named[seat] for seat in range(players)]
 

@@ -122,6 +122,7 @@ function show(opened) {
   at("opened").scrollIntoView({ block: "nearest" });
 }
 
+document.title = "Tables of Hanabi";
 at("theme").onclick = toggleTheme;
 at("form").addEventListener("submit", open);
 setPlayers(2);

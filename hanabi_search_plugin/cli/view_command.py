@@ -23,8 +23,8 @@ def view(
         str,
         typer.Argument(
             metavar="GAMES",
-            help="Recorded games (JSON lines, .gz), games of hanab.live (JSON or a short link), or "
-            "a folder of `record`.",
+            help="Recorded games (JSON lines, .gz), games of hanab.live (JSON or short links), a "
+            "data file of AH2AC2, or a folder of `record`.",
         ),
     ],
     game: option.GameNumber = None,

@@ -11,9 +11,12 @@ from typing import Any
 from urllib.parse import unquote, urlparse
 
 import pytest
+from safetensors.numpy import save_file
 from typer.testing import CliRunner, Result
 
 from hanabi_search_plugin.cli import app
+from hanabi_search_plugin.hanabi.files.records import write_games
+from tests.helpers.ah2ac2_files import played, tensors
 
 SMALL = ["--colors", "2", "--ranks", "3", "--hand-size", "2", "--policy", "smartbot"]
 
@@ -74,6 +77,25 @@ def test_a_page_of_one_seat(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert content["seat"] == 1
     held = content["turns"][-1]["hands"][1]
     assert [order for order, card in enumerate(content["cards"]) if card is None] == held
+
+
+@pytest.mark.parametrize("kind", ["hanab-live", "link", "a link", "ah2ac2"])
+def test_games_of_other_formats(tmp_path: Path, kind: str) -> None:
+    games, out, page = played(2, 2), tmp_path / "games", tmp_path / "game.html"
+    given: object = out
+    if kind == "ah2ac2":
+        save_file(tensors(games), out)
+    else:
+        write_games(tmp_path / "games.jsonl", games)
+        to = "link" if kind == "a link" else kind
+        assert run("convert", tmp_path / "games.jsonl", out, "--to", to).exit_code == 0
+        given = out.read_text().splitlines()[0] if kind == "a link" else out
+    for command in (["view"], ["analyse", "--rollouts", 4]):
+        done = run(*command, given, "--out", page)
+        assert done.exit_code == 0, (done.output, done.exception)
+        content = shown(page)
+        assert len(content["turns"]) == len(games[0].actions) + 1
+        assert content["cards"] == list(games[0].deck[: len(content["cards"])])
 
 
 @pytest.mark.parametrize(

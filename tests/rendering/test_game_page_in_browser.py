@@ -257,6 +257,24 @@ def test_a_learned_belief_is_drawn_and_named(
     assert count(driver, ".knows") == 1
 
 
+@pytest.mark.parametrize("width", [390, 820, 1280])
+def test_a_long_name_of_a_model_is_cut(
+    open_page: Any, learned_document: dict[str, Any], width: int
+) -> None:
+    long = {"name": 3 * "a-long-name-of-a-model" + ".safetensors", "policy": 60 * "x" + "<b>"}
+    driver = open_page(learned_document | {"belief": learned_document["belief"] | long})
+    resize(driver, width, 844, phone=width < 600)
+    assert driver.execute_script("return document.documentElement.scrollWidth") <= width
+    hands = driver.execute_script(
+        "return [...document.querySelectorAll('.hand, #belief')]"
+        ".map(e => e.scrollWidth - e.clientWidth)"
+    )
+    assert len(hands) == 3 and max(hands) <= 0
+    label = "return document.querySelector('.knows').title"
+    assert driver.execute_script(label) == f"learned belief {long['name']}"
+    assert "games of " + long["policy"] in text(driver, "#belief > .facts")
+
+
 def test_a_document_of_one_seat_shows_no_more(open_page: Any, document: dict[str, Any]) -> None:
     driver = open_page(as_seen_by(document, 0), "#turn=9")
     assert all("hidden card" in label for label in labels(driver) if label.startswith("P0 "))

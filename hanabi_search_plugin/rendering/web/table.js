@@ -157,8 +157,9 @@ function drawHand(game, turn, seat, view) {
   const marks = view.marks || marksOf(game, turn);
   const rows = game.config.players > 2 ? 4 : 5; // bars of a card
   const mind = eyes === null || eyes === seat ? turn.beliefs[seat] : null;
-  const knows = mind && html("span", { class: "knows" + (mind.recovered ? " broken" : "") },
-    mind.hands === null ? modelName(game) :
+  const model = mind && mind.hands === null && modelName(game);
+  const knows = mind && html("span", { class: "knows" + (mind.recovered ? " broken" : ""), title: model },
+    model ||
       (mind.exact ? "" : "about ") + mind.hands.toLocaleString("en") + (mind.hands === 1 ? " possible hand" : " possible hands") +
       (mind.recovered ? ", evidence dropped" : ""));
   return html("section", {

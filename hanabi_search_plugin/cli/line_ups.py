@@ -72,6 +72,10 @@ def line_up(game: Game, seating: Seating, chosen: ChosenSearch, beliefs: BeliefC
         if seating.search_seats == EVERYBODY:
             agent, chosen = _of_everybody(agent, chosen)
         for seat in searching:
+            if seat in people and agent.searches_jointly:
+                raise ConfigError(
+                    f"{chosen.name} searches at every seat, and seat {seat} is a person's"
+                )
             if seat in people:
                 raise ConfigError(f"search-seats must leave out seat {seat}, a person's")
             policies[seat] = agent

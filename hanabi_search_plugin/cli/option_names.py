@@ -55,12 +55,20 @@ def known_games() -> list[str]:
 
 def known_beliefs() -> list[str]:
     """Beliefs, those learned of policies' games too."""
-    from hanabi_search_plugin.networks.catalogue import EXACT, GROUNDED, PARTICLES, belief_models
+    from hanabi_search_plugin.networks.catalogue import SEARCHED, belief_models
 
-    return [EXACT, GROUNDED, PARTICLES, *belief_models()]
+    return [*SEARCHED, *belief_models()]
+
+
+def shown_beliefs() -> list[str]:
+    """Beliefs that a page of a game can show."""
+    from hanabi_search_plugin.networks.catalogue import SHOWN, belief_models
+
+    return [*SHOWN, *belief_models()]
 
 
 policy_names = several(known_policies)
+shown_belief_names = among(shown_beliefs)
 several_partners = several(lambda: ["mixed-track", *known_policies()])
 
 _BY_OPTION: dict[str, Completes] = {

@@ -27,7 +27,7 @@ from hanabi_search_plugin.networks.catalogue import (
     belief_models,
     network_models,
 )
-from hanabi_search_plugin.registry import Entry, networks, policies
+from hanabi_search_plugin.registry import Entry, bidders, networks, policies
 
 HERE, PLUGIN = "this package", "plugin: "
 
@@ -76,7 +76,9 @@ def listed() -> Iterator[Listed]:
     for entry in entries:
         yield _policy("policy", entry, _scores(entry.name))
     yield Listed("policy", "openspiel:NAME", "a registered bot of OpenSpiel, any game", "OpenSpiel")
-    yield from _plugins("policy", [entry.name for entry in (*entries, *networks())])
+    yield from (_policy("policy", entry, ()) for entry in bidders())
+    own = [entry.name for entry in (*entries, *networks(), *bidders())]
+    yield from _plugins("policy", own)
     for entry in networks():
         yield _policy("network", entry, _network_scores(entry.name))
     for search in SEARCHES.values():

@@ -36,9 +36,9 @@ def several(known: Callable[[], Iterable[str]]) -> Completes:
 
 def known_policies() -> list[str]:
     """Policies, networks and plugins' policies."""
-    from hanabi_search_plugin.registry import networks, policies
+    from hanabi_search_plugin.registry import bidders, networks, policies
 
-    return plugins.all_names("policy", [one.name for one in (*policies(), *networks())])
+    return plugins.all_names("policy", [one.name for one in (*policies(), *networks(), *bidders())])
 
 
 def known_networks() -> list[str]:

@@ -36,7 +36,7 @@ from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.files.recorded_positions import Candidates
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.catalogue import EXACT, SHOWN, belief_models
-from hanabi_search_plugin.registry import blueprint_of, load_policies, networks, policies
+from hanabi_search_plugin.registry import bidders, blueprint_of, load_policies, networks, policies
 from hanabi_search_plugin.registry import policy_names as listed
 from hanabi_search_plugin.serving.live_table import TablePlan
 from hanabi_search_plugin.serving.page_messages import SeatWish, TableWish
@@ -120,7 +120,8 @@ def choices() -> dict[str, Any]:
 
 def offered_policies() -> tuple[str, ...]:
     """Policies that a form may name: those with a name of their own, which is no file's."""
-    return tuple(name for name in known_policies() if name != "network")
+    unfit = {"network", *(entry.name for entry in bidders())}
+    return tuple(name for name in known_policies() if name not in unfit)
 
 
 def offered_searches() -> tuple[str, ...]:

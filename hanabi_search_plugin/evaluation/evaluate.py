@@ -312,6 +312,9 @@ def evaluate(
                     checkpoint.append(fields)
 
         try:
+            waiting = np.flatnonzero(~tables["policies"].known)
+            if searching and len(waiting) and not skip_failed:  # what is refused is so at once
+                Match(game, played, "policies", seat, seed).start_searches(int(waiting[0]))
             for side, blueprint in sides.items():
                 todo = np.flatnonzero(~tables[side].known)
                 match = Match(game, blueprint, side, seat, seed)

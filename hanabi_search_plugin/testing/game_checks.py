@@ -42,9 +42,9 @@ Shapes = dict[tuple[int, str], tuple[int, ...]]
 def check_game(game: Game, *, seed: int = 0, games: int = 8) -> None:
     """Check that ``game`` keeps its contract in ``games`` games of random legal moves.
 
-    Determinism by seed, legal masks and IllegalActionError, copies that meet the same chance and
-    leave the original alone, batch independence, views that show their seat's part alone in
-    encodings of one shape, ends and returns; and where declared, ``Enumerable``,
+    Determinism by seed, deals in part, legal masks and IllegalActionError, copies that meet the
+    same chance and leave the original alone, batch independence, views that show their seat's part
+    alone in encodings of one shape, ends and returns; and where declared, ``Enumerable``,
     ``Redeterminizes`` and ``PrivateTokens``. ``public_actions=True`` is checked where chance can be
     listed: see ``_check_public``.
 
@@ -57,6 +57,12 @@ def check_game(game: Game, *, seed: int = 0, games: int = 8) -> None:
     first, second = (game.deal(np.random.default_rng(seed), games) for _ in range(2))
     _check_keys(first)
     require(joint(first) == joint(second), f"{game.name}: the same seed deals other worlds")
+    some = np.arange(games)[::-2]
+    part = game.deal_some(np.random.default_rng(seed), games, some)
+    require(
+        joint(part) == joint(first.select(some)),
+        f"{game.name}: deal_some must give worlds of deal",
+    )
     worlds = game.deal(rng, games)
     if isinstance(game, Enumerable):
         _check_deals(game, worlds)

@@ -144,6 +144,13 @@ class Reckless(OpenSpielGame):
         return super().redeterminize(worlds, 1 - player, rng)
 
 
+class DealingOthers(OpenSpielGame):
+    """Deals some worlds that it does not deal together."""
+
+    def deal_some(self, rng, n, rows):
+        return self.deal(rng, len(rows))
+
+
 class Misdealing(OpenSpielDealtGame):
     def with_private(self, worlds, factor, tokens, rng):
         return super().with_private(worlds, factor, (tokens + 1) % self.vocabulary, rng)
@@ -155,6 +162,7 @@ class Misdealing(OpenSpielDealtGame):
         (Lopsided, SMALL_HANABI, "must have probability 1"),
         (Forgetful, SMALL_HANABI, "missing from deals"),
         (Reckless, "tiny_hanabi", "redeterminize changed what player"),
+        (DealingOthers, SMALL_HANABI, "deal_some must give worlds of deal"),
         (Misdealing, "tiny_hanabi", "must change nothing"),
     ],
 )

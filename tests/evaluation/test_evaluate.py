@@ -40,7 +40,7 @@ from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.comparison import compare
 from hanabi_search_plugin.evaluation.evaluate import evaluate, without_search
-from hanabi_search_plugin.evaluation.match import GameResult, deal_block, deal_game
+from hanabi_search_plugin.evaluation.match import GameResult, deal_game, deal_games
 from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb
 from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
 from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
@@ -165,7 +165,7 @@ def test_a_game_does_not_depend_on_how_many_are_played() -> None:
 
 
 def test_dealing_one_game_is_dealing_its_block() -> None:
-    block, streams = deal_block(GAME, 3, 1)
+    block, streams = deal_games(GAME, 3, np.arange(256, 512))
     one, stream = deal_game(GAME, 3, 256 + 17)
     assert block.select(np.array([17])).view(0).keys() == one.view(0).keys()
     assert streams.state[17] == stream.state[0]

@@ -224,7 +224,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
             history = now.full_history()
             own = [k for k, item in enumerate(history) if item.player == player]
             if not own:
-                raise ContractError(f"player {player} has not moved, so nothing can be restored")
+                raise ContractError(f"seat {player} has not moved, so nothing can be restored")
             state = before.clone()
             for item in history[own[-1] :]:
                 if state.is_terminal() or item.action not in state.legal_actions():

@@ -40,7 +40,7 @@ Side = Literal["policies", "baseline"]
 Numbers = Sequence[int] | IntArray  # of games, in ascending order
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class GameResult:
     """One finished game."""
 
@@ -58,14 +58,20 @@ class GameResult:
     depth: float | None = None  # of the trees it was decided by, the mean; None: no trees
     decisions: tuple[tuple[int, int, SearchResult], ...] = ()  # turn, seat, result; for ``on_game``
 
-    def _repr_html_(self) -> str:
-        """For notebooks: how it ended, and the searched decisions where they are kept."""
+    def __str__(self) -> str:
         lives = "" if self.lives_left is None else f", {counted(self.lives_left, 'life', 'lives')}"
-        title = (
+        line = (
             f"game {self.game}: score {self.score:g}{lives}, {counted(len(self.actions), 'move')}"
         )
         if self.searched_moves:
-            title += f", {self.changed_moves} of {self.searched_moves} searched moves changed"
+            line += f", {self.changed_moves} of {self.searched_moves} searched moves changed"
+        return line
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: how it ended, and the searched decisions where they are kept."""
         rows = [
             (
                 str(turn),
@@ -79,7 +85,7 @@ class GameResult:
         ]
         changed = [number for number, row in enumerate(rows) if row[2] != row[3]]
         headings = ("turn", "seat", "action", "blueprint", "gain", "") if rows else ()
-        return html_table(title, headings, rows, strong=changed)
+        return html_table(str(self), headings, rows, strong=changed)
 
 
 def read_result(line: Any) -> GameResult:

@@ -9,7 +9,7 @@ Everything most programs need, by what it is for:
   ``Mds``, ``SoIsmcts``, ``MoIsmcts``, ``RisMcts``, ``Predictor``
 * Hanabi: ``HanabiGame``, ``HanabiConfig``, ``SmartBot``, ``RuleAgent``
 * policies: ``Policy``, ``UniformPolicy``, ``load_policy``, ``register_policy``, ``from_callable``
-* what a search may be told to believe: ``Particles``, ``Seatwise``, ``Learned`` of a
+* what a search may be told to believe: ``Particles``, ``Learned`` of a
   ``BeliefModel`` (``Grounded``, ``load_belief_model``, your own), ``UnknownPartners``
 * the contracts, for games, beliefs and searches of your own: ``Game``, ``PlainGame``, ``Worlds``,
   ``View``, ``Event``, ``History``, ``Belief``, ``private_belief``, ``public_belief``, ``Search``,
@@ -36,12 +36,10 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.algorithms.mds import Mds
     from hanabi_search_plugin.algorithms.predictor import Predictor
     from hanabi_search_plugin.algorithms.sparta import Sparta
-    from hanabi_search_plugin.belief_agent import upgrade
+    from hanabi_search_plugin.belief_agent import private_belief, public_belief, upgrade
     from hanabi_search_plugin.beliefs.belief_model import BeliefModel, Grounded
-    from hanabi_search_plugin.beliefs.exact import private_belief, public_belief
     from hanabi_search_plugin.beliefs.learned_belief import Learned
     from hanabi_search_plugin.beliefs.particles import Particles
-    from hanabi_search_plugin.beliefs.seatwise import Seatwise
     from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners
     from hanabi_search_plugin.core.agent import Search, SearchAgent
     from hanabi_search_plugin.core.belief import Belief
@@ -89,7 +87,6 @@ __all__ = [
     "Search",
     "SearchAgent",
     "SearchResult",
-    "Seatwise",
     "SmartBot",
     "SoIsmcts",
     "Sparta",
@@ -121,10 +118,8 @@ __getattr__, __dir__ = lazily(
         "algorithms.predictor": ("Predictor",),
         "algorithms.sparta": ("Sparta",),
         "beliefs.belief_model": ("BeliefModel", "Grounded"),
-        "beliefs.exact": ("private_belief", "public_belief"),
         "beliefs.learned_belief": ("Learned",),
         "beliefs.particles": ("Particles",),
-        "beliefs.seatwise": ("Seatwise",),
         "beliefs.unknown_partners": ("UnknownPartners",),
         "core.agent": ("Search", "SearchAgent"),
         "core.belief": ("Belief",),
@@ -144,7 +139,7 @@ __getattr__, __dir__ = lazily(
         "networks.catalogue": ("load_belief_model",),
         "policies.callables": ("from_callable",),
         "registry": ("load_policy", "register_policy"),
-        "belief_agent": ("upgrade",),
+        "belief_agent": ("private_belief", "public_belief", "upgrade"),
     },
 )
 

@@ -101,8 +101,8 @@ def networks() -> tuple[Entry, ...]:
 def load_policy(name: str | os.PathLike[str], game: Game | None = None) -> Policy:
     """The policy of that name, with its options, for a game (default: 2-player Hanabi).
 
-    Names are those of ``policies()``, ``networks()``, ``bidders()`` and plugins, ``uniform`` for ``random``,
-    ``openspiel:NAME`` for a registered bot of OpenSpiel, and the path of a network's file. Raises
+    Names are those of ``policies()``, ``networks()``, ``bidders()`` and plugins, ``uniform`` for
+    ``random``, ``openspiel:NAME`` for a registered bot of OpenSpiel, and the path of a network's file. Raises
     ConfigError for an unknown name, an unknown option, a bad value, or a game that the policy does
     not play; UnsupportedError for what is no Game.
     """

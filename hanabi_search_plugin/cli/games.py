@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import fields
+
 from hanabi_search_plugin import plugins
 from hanabi_search_plugin.cli.own_games import OWN_GAMES
 from hanabi_search_plugin.core.errors import ConfigError
@@ -46,3 +49,16 @@ def load_game(name: str, config: HanabiConfig) -> Game:
         meant = did_you_mean(head, known) or did_you_mean(head, theirs, before=OPENSPIEL)
         raise ConfigError(f"game must be one of {', '.join(known)}, got {head!r}{meant}")
     return plugins.load_game(name, own)
+
+
+def game_options(config: HanabiConfig, *, without: Collection[str] = ()) -> list[str]:
+    """The words of a command line that give the game; none for options at their defaults.
+
+    ``without`` are settings that the command does not have.
+    """
+    usual, found = HanabiConfig(), []
+    for name in (one.name for one in fields(HanabiConfig)):
+        value, flag = getattr(config, name), name.replace("_", "-")
+        if value != getattr(usual, name) and name not in without:
+            found += [f"--{flag}"] if value is True else [f"--{flag}", str(value)]
+    return found

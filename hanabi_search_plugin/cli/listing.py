@@ -18,7 +18,10 @@ from hanabi_search_plugin.cli.own_games import OWN_GAMES
 from hanabi_search_plugin.cli.plain_text import printable
 from hanabi_search_plugin.cli.searches import NONE, SEARCHES
 from hanabi_search_plugin.cli.terminal import show_warnings
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.require import unknown
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.bots.scores import self_play_scores
 from hanabi_search_plugin.networks.catalogue import (
     EXACT,
@@ -60,6 +63,10 @@ def list_names(
     console = Console(highlight=False)
     show_warnings(console)
     everything = list(listed())
+    if name is not None and (theirs := list(_of_openspiel(name))):
+        for one in theirs:
+            _print_whole(console, one)
+        return
     if name is None:
         _print_lines(console, everything)
         return
@@ -100,6 +107,39 @@ def listed() -> Iterator[Listed]:
         options = {name: str(option) for name, option in game.options.items()}
         yield Listed("game", game.name, game.description, HERE, options)
     yield from _plugins("game", [HANABI, *OWN_GAMES])
+
+
+def _of_openspiel(name: str) -> Iterator[Listed]:
+    """OpenSpiel's game and its bot of that name, with or without the prefix.
+
+    Raises ConfigError for a name with the prefix that OpenSpiel does not have.
+    """
+    import pyspiel
+
+    short = name.removeprefix(OPENSPIEL).partition("(")[0]
+    if short in (HANABI, "NAME") and name != f"{OPENSPIEL}{HANABI}":
+        return
+    games = {kind.short_name: kind for kind in pyspiel.registered_games()}
+    if short in games:
+        kind = games[short]
+        least, most = kind.min_num_players, kind.max_num_players
+        players = counted(least, "player") if least == most else f"{least} to {most} players"
+        dynamics = kind.dynamics.name.lower()
+        paid = kind.utility.name.lower().replace("_", " ")
+        yield Listed(
+            "game",
+            f"{OPENSPIEL}{short}",
+            f"a game of OpenSpiel: {kind.long_name}, {players}, {paid}, {dynamics}",
+            "OpenSpiel",
+            {key: "" for key in sorted(kind.parameter_specification)},
+            between="(",
+        )
+    bots = pyspiel.registered_bots()
+    if short in bots:
+        yield Listed("policy", f"{OPENSPIEL}{short}", "a registered bot of OpenSpiel", "OpenSpiel")
+    elif short not in games and name.startswith(OPENSPIEL):
+        meant = did_you_mean(short, [*games, *bots], before=OPENSPIEL)
+        raise ConfigError(f"OpenSpiel has no game or bot {short!r}{meant}")
 
 
 def _policy(kind: str, entry: Entry, figures: Sequence[str]) -> Listed:
@@ -154,6 +194,13 @@ def _print_lines(console: Console, everything: Sequence[Listed]) -> None:
     console.print("`hanabi-search list NAME` has the options, sources and scores of one of them.")
 
 
+_OPTIONS = {
+    ":": "options, after the name as NAME:OPTION=VALUE:",
+    "--": "options:",
+    "(": "parameters, after the name as 'NAME(PARAMETER=VALUE)':",
+}
+
+
 def _print_whole(console: Console, one: Listed) -> None:
     say: Callable[[str], None] = lambda text: console.print(_plain(text), soft_wrap=True)  # noqa: E731
     say(f"{one.name}, a {one.kind}: {one.what}")
@@ -161,9 +208,10 @@ def _print_whole(console: Console, one: Listed) -> None:
     for text in one.figures:
         say(f"  {text}")
     if one.options:
-        say("options, after the name as NAME:OPTION=VALUE:" if one.between == ":" else "options:")
+        say(_OPTIONS[one.between])
+    sign = "" if one.between == "(" else one.between
     for name, text in one.options.items():
-        say(f"  {one.between}{name}  {text}")
+        say(f"  {sign}{name}  {text}".rstrip())
     console.print()
 
 

@@ -146,7 +146,12 @@ def check_agent(
             if follows:
                 twin.step(played)
                 follows = seen_in(twin.view(seat)) == seen_in(view)
-            before, memory = memory, observed(agent, view, seen, memory)
+            before, held = memory, snapshot(memory)
+            memory = observed(agent, view, seen, memory)
+            require(
+                same_memory(before, held),
+                f"{name_of(agent)}: observe changed the memory it was given",
+            )
             if mover == seat:
                 same = _act(agent, then, then.legal, before, stream.select(ONE))
                 require(

@@ -102,9 +102,9 @@ def load_policy(name: str | os.PathLike[str], game: Game | None = None) -> Polic
     """The policy of that name, with its options, for a game (default: 2-player Hanabi).
 
     Names are those of ``policies()``, ``networks()``, ``bidders()`` and plugins, ``uniform`` for
-    ``random``, ``openspiel:NAME`` for a registered bot of OpenSpiel, and the path of a network's file. Raises
-    ConfigError for an unknown name, an unknown option, a bad value, or a game that the policy does
-    not play; UnsupportedError for what is no Game.
+    ``random``, ``openspiel:NAME`` for a registered bot of OpenSpiel, and the path of a network's
+    file. Raises ConfigError for an unknown name, an unknown option, a bad value, or a game that the
+    policy does not play; UnsupportedError for what is no Game.
     """
     game = _named(_HANABI_GAME)() if game is None else game
     require_game(game)

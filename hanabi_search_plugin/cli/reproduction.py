@@ -136,7 +136,8 @@ def _print_all(console: Console, effort: Effort, threads: int) -> None:
     """What each table and figure would play and cost."""
     for plan in PLANS:
         console.print(f"{plan.name}: {plan.title}", markup=False, soft_wrap=True)
-        console.print(table_of(parts_of(plan, _wanted(plan, ""), effort), threads))
+        parts = parts_of(plan, _wanted(plan, ""), effort)
+        console.print(table_of(parts, threads) if parts else "nothing to measure: the paper's rows")
         console.print()
 
 

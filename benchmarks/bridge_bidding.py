@@ -3,6 +3,7 @@
     python -m benchmarks.bridge_bidding check --files FOLDER
     python -m benchmarks.bridge_bidding measure --network FILE --boards 500 --out runs/bridge.jsonl
     python -m benchmarks.bridge_bidding show runs/bridge.jsonl
+    python -m benchmarks.bridge_bidding tables   # docs/bridge.md from docs/results/bridge-one.jsonl
 
 FOLDER has the network's own match record (jps_14days.log.gz, against_WBridge5.raw.gz) and its file,
 which are not shipped. A board's return is IMPs against the network at the other table, so that a
@@ -16,6 +17,7 @@ import gzip
 import json
 import re
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -25,7 +27,9 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from benchmarks.pages import fill
 from hanabi_search_plugin import Sparta, Streams, upgrade
+from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.beliefs.seatwise import Seatwise
 from hanabi_search_plugin.bridge import BridgeBidding, JpsBidder, OtherTable, load_jps
 from hanabi_search_plugin.bridge.auction import DOUBLE, PASS, REDOUBLE, STRAINS, call_text
@@ -36,6 +40,9 @@ from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.rollout import action_values
 
 app = typer.Typer(add_completion=False, help=__doc__)
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "docs" / "results" / "bridge-one.jsonl"
+PAGE = ROOT / "docs" / "bridge.md"
 SEATS = {"one": (0,), "both": (0, 2)}
 
 
@@ -241,25 +248,60 @@ def gain_of(
 @app.command()
 def show(results: Path) -> None:
     """Print what was measured."""
-    lines = [json.loads(line) for line in results.read_text().splitlines()]
-    true = np.array([line["imps"] for line in lines])
-    fresh = np.array([sum(change["fresh"] for change in line["changes"]) for line in lines])
-    claimed = np.array([sum(change["gain"] for change in line["changes"]) for line in lines])
+    lines = _lines(results)
     console = Console(highlight=False)
-    console.print(f"{len(lines)} boards, {lines[0]['options']}")
-    console.print(f"IMPs a board, true deals   {_mean(true)}")
-    console.print(f"IMPs a board, fresh worlds {_mean(fresh)}")
-    console.print(f"the search's own estimate  {_mean(claimed)}")
+    console.print(lines[0]["options"])
+    for name, figure in figures(lines).items():
+        console.print(f"{name:<40} {figure}")
+
+
+@app.command()
+def tables() -> None:
+    """Write the measured figures into docs/bridge.md."""
+    with atomic_write(PAGE) as file:
+        file.write(page(PAGE.read_text()).encode())
+
+
+def page(text: str) -> str:
+    """docs/bridge.md with its table made anew from what was measured."""
+    return fill(text, {"bridge-search": search_table()})
+
+
+def search_table() -> Iterator[str]:
+    """Markdown: SPARTA over the network at one seat."""
+    yield "| SPARTA at one seat | |"
+    yield "|---|---|"
+    for name, figure in figures(_lines(RESULTS)).items():
+        yield f"| {name} | {figure} |"
+
+
+def figures(lines: list[dict[str, Any]]) -> dict[str, str]:
+    """What was measured, in words."""
+    true = np.array([line["imps"] for line in lines])
+    fresh, claimed = (
+        np.array([sum(change[kind] for change in line["changes"]) for line in lines])
+        for kind in ("fresh", "gain")
+    )
     changed = np.array([bool(line["changes"]) for line in lines])
-    console.print(f"boards changed {changed.mean():.1%}, better {(true > 0).mean():.1%}, "
-                  f"worse {(true < 0).mean():.1%}")  # fmt: skip
     cost = np.array([line["cpu_seconds"] for line in lines])
-    console.print(f"CPU seconds a board {cost.mean():.1f}, at most {cost.max():.1f}")
+    return {
+        "boards": f"{len(lines)}",
+        "IMPs a board, true deals": _mean(true),
+        "IMPs a board, fresh worlds": _mean(fresh),
+        "IMPs a board, the search's own estimate": _mean(claimed),
+        "boards with a changed call": f"{changed.mean():.1%}",
+        "boards that end better, worse": f"{(true > 0).mean():.1%}, {(true < 0).mean():.1%}",
+        "CPU seconds a board, mean and most": f"{cost.mean():.1f}, {cost.max():.1f}",
+    }
+
+
+def _lines(results: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in results.read_text().splitlines()]
 
 
 def _mean(numbers: np.ndarray[Any, Any]) -> str:
     error = numbers.std(ddof=1) / np.sqrt(len(numbers)) if len(numbers) > 1 else float("nan")
-    return f"{numbers.mean():+.3f} +- {error:.3f}"
+    return f"{numbers.mean():+.3f} ± {error:.3f}"
 
 
 if __name__ == "__main__":

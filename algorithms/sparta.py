@@ -92,7 +92,8 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies):
     ``objective`` is what a move is to gain (``core.objective``): the ``threshold`` and all figures
     of the result are in its units. ``depth`` cuts rollouts short, as in LBS: the blueprint's values
     (``policy.Value``) estimate the rest. ``candidates`` limits the moves tried to those that the
-    blueprint prefers (``Policy.preferences``), its own move among them. If the belief finds fewer
+    blueprint prefers (``Policy.preferences``), its own move among them, ``preferred`` to those that
+    it prefers at least so much; with no other left nothing is searched. If the belief finds fewer
     worlds than a round needs, the blueprint's move is played for the reason "belief_too_small".
 
     ``continuation`` is what the seat itself may play on with in rollouts, besides the blueprint: a
@@ -144,6 +145,11 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies):
         "blueprint; None: the blueprint alone.",
         metavar="NAMES",
     )
+    preferred: float | None = setting(
+        None,
+        "Try only moves that the blueprint prefers at least so much, its probability where it has "
+        "one; None: all.",
+    )
     endgame: int | None = setting(
         None, "Solve decisions exactly that take no more than so many states; None: none."
     )
@@ -160,6 +166,8 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies):
             require_integers(self, ("candidates",), 2)
         for name in ("threshold", "errors", "indifference", "deviations"):
             require_positive_or_0(name, getattr(self, name))
+        if self.preferred is not None:
+            require_positive_or_0("preferred", self.preferred)
         if self.confirm is not None:
             require_integers(self, ("confirm",), 2)
             if 2 * self.confirm >= self.rollouts:
@@ -210,7 +218,7 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies):
         alive = np.tile(self._tried(belief, actions, base), len(portfolio))
         notes = belief.caveats()
         share = self._budget // int(alive.sum())
-        if moves == 1:
+        if alive.sum() == len(portfolio):
             return _result(belief, actions, base, base, "single_move", rounds, notes)
         if self.endgame is not None:
             solved = exact_values(
@@ -289,13 +297,17 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies):
 
     def _tried(self, belief: Belief, actions: IntArray, base: int) -> BoolArray:
         """[M] True for the moves that are tried."""
-        if self.candidates is None or self.candidates >= len(actions):
-            return np.ones(len(actions), dtype=np.bool_)
+        tried = np.ones(len(actions), dtype=np.bool_)
+        few = self.candidates is not None and self.candidates < len(actions)
+        if not few and self.preferred is None:
+            return tried
         policy = belief.blueprint[belief.seat]
         liked = preferences_of(policy, belief.view, belief.memory)[0, actions]
         liked[base] = np.inf
-        tried = np.zeros(len(actions), dtype=np.bool_)
-        tried[np.argsort(-liked, kind="stable")[: self.candidates]] = True
+        if few:
+            tried[np.argsort(-liked, kind="stable")[self.candidates :]] = False
+        if self.preferred is not None:
+            tried &= liked >= self.preferred
         return tried
 
     def _worlds_next(self, tally: Tally, alive: BoolArray, share: int) -> int:

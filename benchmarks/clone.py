@@ -120,8 +120,8 @@ def measured(
         "games": games,
         "seed": seed,
         "score": mean_and_error(found.scores),
-        "blueprint": mean_and_error(found.baseline_scores),
-        "gain": mean_and_error(found.scores - found.baseline_scores),
+        "blueprint": mean_and_error(found.blueprint_scores),
+        "gain": mean_and_error(found.scores - found.blueprint_scores),
         "perfect": float((found.scores == game.config.max_score).mean()),
         "lost": float(np.mean([played.lives_left == 0 for played in found.games])),
     }

@@ -87,13 +87,13 @@ COMMUNICATION = {
 }
 BIDDING = {
     4: ((2.18, 2.20, 2.19, 2.23, 2.25), 1_000),
-    8: ((4.96, 5.00, 4.79, 4.99, 5.06), 4_000),
-    16: ((10.47, 10.56, 9.97, 9.81, 10.75), 4_000),
+    8: ((4.96, 5.00, 4.79, 4.99, 5.06), 10_000),
+    16: ((10.47, 10.56, 9.97, 9.81, 10.75), 20_000),
 }
 BRIDGE = {
     3: ((1.01, 1.07, 0.66, 0.53, 1.13), 3_000),
-    4: ((1.62, 1.71, 1.03, 0.98, 1.84), 4_000),
-    5: ((2.60, 2.74, 1.71, 1.31, 2.89), 3_000),
+    4: ((1.62, 1.71, 1.03, 0.98, 1.84), 10_000),
+    5: ((2.60, 2.74, 1.71, 1.31, 2.89), 20_000),
 }
 SETTINGS = {
     **{
@@ -105,7 +105,8 @@ SETTINGS = {
     },
     **{
         f"Simple Bidding {cards}": Setting(
-            partial(SimpleBidding, cards), OwnCard, published, trials
+            partial(SimpleBidding, cards), OwnCard, published, trials,
+            seeds=3 if cards < 16 else 8,
         )
         for cards, (published, trials) in BIDDING.items()
     },
@@ -116,11 +117,11 @@ SETTINGS = {
         for cards, (published, trials) in BRIDGE.items()
     },
     "tiny_bridge_2p": Setting(
-        partial(OpenSpielGame, "tiny_bridge_2p"), OwnHand, (None,) * 5, 1_000
+        partial(OpenSpielGame, "tiny_bridge_2p"), OwnHand, (None,) * 5, 10_000
     ),
     "trade_comm(num_items=4)": Setting(
         partial(trade, 4), partial(Mumbling, 4),
-        (None, None, None, None, 1.0), 300,
+        (None, None, None, None, 1.0), 3_000,
     ),
 }  # fmt: skip
 

@@ -5,4 +5,4 @@ from hanabi_search_plugin import HanabiGame, Sparta, evaluate, upgrade
 game = HanabiGame(players=2)
 agent = upgrade("smartbot", game, Sparta(rollouts=10_000))
 result = evaluate(game, ("smartbot", agent), games=4, seed=7)
-print(f"SmartBot alone {result.baseline_mean:.2f}, upgraded {result.mean:.2f}")
+print(f"SmartBot alone {result.blueprint_mean:.2f}, upgraded {result.mean:.2f}")

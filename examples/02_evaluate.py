@@ -29,7 +29,7 @@ result = evaluate(
     threads=2,
     on_game=tell,
 )
-print(f"2,000 rollouts a decision:  {result.baseline_mean:.2f}")
+print(f"2,000 rollouts a decision:  {result.blueprint_mean:.2f}")
 print(f"10,000 rollouts a decision: {result.mean:.2f}")
 print(f"gain: {result.gain:+.2f} +- {result.gain_sem or 0:.2f}")
 print(f"CPU seconds a game: {result.to_dict()['cpu_seconds_per_game']:.2f}")

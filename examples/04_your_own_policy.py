@@ -20,4 +20,4 @@ class Hopeful(Policy):
 
 agent = upgrade(Hopeful(), game, Sparta(rollouts=300, min_rollouts=20))
 result = evaluate(game, (Hopeful(), agent), games=20, seed=7)
-print(f"hopeful {result.baseline_mean:.2f}, upgraded {result.mean:.2f}")
+print(f"hopeful {result.blueprint_mean:.2f}, upgraded {result.mean:.2f}")

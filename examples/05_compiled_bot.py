@@ -38,4 +38,4 @@ register_policy(
 game = HanabiGame(players=2)
 agent = upgrade("teller", game, Sparta(rollouts=2_000))
 result = evaluate(game, ("teller", agent), games=8, seed=7)
-print(f"teller {result.baseline_mean:.2f}, upgraded {result.mean:.2f}")
+print(f"teller {result.blueprint_mean:.2f}, upgraded {result.mean:.2f}")

@@ -22,4 +22,4 @@ def network(obs, mask):
 policy = from_callable(network, returns="logits", encoding="openspiel")
 agent = upgrade(policy, game, Sparta(rollouts=300, min_rollouts=20))
 result = evaluate(game, (policy, agent), games=10, seed=7)
-print(f"network {result.baseline_mean:.2f}, upgraded {result.mean:.2f}")
+print(f"network {result.blueprint_mean:.2f}, upgraded {result.mean:.2f}")

@@ -69,7 +69,7 @@ searching = upgrade(blueprint, game, Sparta(rollouts=400, min_rollouts=20))
 result = evaluate(game, (blueprint[0], searching), baseline=blueprint, games=20, seed=7)
 random = evaluate(game, (UniformPolicy(), UniformPolicy()), games=1000, seed=7).mean
 print(
-    f"random {random:.2f}, trained {result.baseline_mean:.2f}, "
+    f"random {random:.2f}, trained {result.blueprint_mean:.2f}, "
     f"upgraded {result.mean:.2f} of {game.return_range[1]:.0f}"
 )
 print(f"gain {result.gain:+.2f} +- {result.gain_sem:.2f}")

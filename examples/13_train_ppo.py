@@ -113,4 +113,4 @@ with torch.no_grad():
     search = Lbs(depth=2, rollouts=400, min_rollouts=20)
     agent = upgrade((policy, "cautious"), game, search)
     found = evaluate(game, (agent, "cautious"), games=20, seed=7)
-print(f"searched over, on 20 decks: {found.baseline_mean:.2f}, upgraded {found.mean:.2f}")
+print(f"searched over, on 20 decks: {found.blueprint_mean:.2f}, upgraded {found.mean:.2f}")

@@ -123,4 +123,4 @@ if __name__ == "__main__":
     search = Lbs(depth=None, rollouts=1_000, threshold=0.0)
     agent = upgrade(Hasty(), game, search, belief=Learned(Ears(game)))
     result = evaluate(game, agent, games=200, seed=7)
-    print(f"hasty {result.baseline_mean:.2f}, upgraded {result.mean:.2f}")
+    print(f"hasty {result.blueprint_mean:.2f}, upgraded {result.mean:.2f}")

@@ -36,9 +36,8 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.algorithms.mds import Mds
     from hanabi_search_plugin.algorithms.predictor import Predictor
     from hanabi_search_plugin.algorithms.sparta import Sparta
-    from hanabi_search_plugin.belief_agent import upgrade
+    from hanabi_search_plugin.belief_agent import private_belief, public_belief, upgrade
     from hanabi_search_plugin.beliefs.belief_model import BeliefModel, Grounded
-    from hanabi_search_plugin.beliefs.exact import private_belief, public_belief
     from hanabi_search_plugin.beliefs.learned_belief import Learned
     from hanabi_search_plugin.beliefs.particles import Particles
     from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners
@@ -119,7 +118,6 @@ __getattr__, __dir__ = lazily(
         "algorithms.predictor": ("Predictor",),
         "algorithms.sparta": ("Sparta",),
         "beliefs.belief_model": ("BeliefModel", "Grounded"),
-        "beliefs.exact": ("private_belief", "public_belief"),
         "beliefs.learned_belief": ("Learned",),
         "beliefs.particles": ("Particles",),
         "beliefs.unknown_partners": ("UnknownPartners",),
@@ -141,7 +139,7 @@ __getattr__, __dir__ = lazily(
         "networks.catalogue": ("load_belief_model",),
         "policies.callables": ("from_callable",),
         "registry": ("load_policy", "register_policy"),
-        "belief_agent": ("upgrade",),
+        "belief_agent": ("private_belief", "public_belief", "upgrade"),
     },
 )
 

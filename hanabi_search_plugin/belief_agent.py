@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hanabi_search_plugin.beliefs.exact import private_belief
+from hanabi_search_plugin.beliefs import exact
 from hanabi_search_plugin.core.agent import (
     MakeBelief,
     NamesPolicies,
@@ -20,6 +20,7 @@ from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import Event, Game, View, require_game
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
+from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.reprs import agent_repr
 from hanabi_search_plugin.core.require import class_given, require_share
 from hanabi_search_plugin.core.result import SearchResult, require_result
@@ -87,7 +88,9 @@ class BeliefAgent(SearchAgent):
             beliefs = [self.belief(self.blueprint, row) for row in rows]
         else:
             doubt = {"epsilon": self.epsilon, "uncertainty": self.uncertainty}
-            beliefs = [private_belief(self.game, self.blueprint, row, **doubt) for row in rows]
+            beliefs = [
+                exact.private_belief(self.game, self.blueprint, row, **doubt) for row in rows
+            ]
         if isinstance(self.search, WrapsBelief):
             beliefs = [self.search.wrap(belief) for belief in beliefs]
         return beliefs
@@ -189,3 +192,32 @@ def upgrade(
             )
         return search.agent(game, blueprint, epsilon)
     return BeliefAgent(game, blueprint, search, epsilon, belief, uncertainty)
+
+
+def private_belief(
+    game: Game,
+    policy: AnyBlueprint,
+    view: View,
+    *,
+    epsilon: float = 0.0,
+    uncertainty: float = 0.0,
+) -> Belief:
+    """The private belief of ``view.player`` at the start of a game, before any event.
+
+    ``policy`` is what everybody plays, or a tuple of one policy a seat; a name stands for what
+    ``load_policy`` gives. ``view`` is that seat's first view, a batch of one, as
+    ``worlds.view(seat)`` gives it. ``beliefs.exact.private_belief`` documents the rest. No
+    randomness.
+    """
+    blueprint = blueprint_of(policy, game)
+    return exact.private_belief(game, blueprint, view, epsilon=epsilon, uncertainty=uncertainty)
+
+
+def public_belief(
+    game: Game, policy: AnyBlueprint, view: View, *, epsilon: float = 0.0
+) -> PublicBelief:
+    """The public belief at the start of a game, kept by ``view.player``.
+
+    Parameters and errors are as in ``private_belief``.
+    """
+    return exact.public_belief(game, blueprint_of(policy, game), view, epsilon=epsilon)

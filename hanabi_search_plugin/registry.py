@@ -63,8 +63,14 @@ def register_policy(
 
 
 def policies() -> tuple[Entry, ...]:
-    """Every policy of this package but for ``networks``, and every registered one."""
+    """Every policy of this package but for ``networks`` and ``bidders``, and every registered
+    one."""
     return tuple(_entries.values())
+
+
+def bidders() -> tuple[Entry, ...]:
+    """Policies for contract bridge alone."""
+    return _BIDDERS
 
 
 @functools.cache
@@ -95,10 +101,10 @@ def networks() -> tuple[Entry, ...]:
 def load_policy(name: str | os.PathLike[str], game: Game | None = None) -> Policy:
     """The policy of that name, with its options, for a game (default: 2-player Hanabi).
 
-    Names are those of ``policies()``, ``networks()`` and plugins, ``uniform`` for ``random``,
-    ``openspiel:NAME`` for a registered bot of OpenSpiel, and the path of a network's file. Raises
-    ConfigError for an unknown name, an unknown option, a bad value, or a game that the policy does
-    not play; UnsupportedError for what is no Game.
+    Names are those of ``policies()``, ``networks()``, ``bidders()`` and plugins, ``uniform`` for
+    ``random``, ``openspiel:NAME`` for a registered bot of OpenSpiel, and the path of a network's
+    file. Raises ConfigError for an unknown name, an unknown option, a bad value, or a game that the
+    policy does not play; UnsupportedError for what is no Game.
     """
     game = _named(_HANABI_GAME)() if game is None else game
     require_game(game)
@@ -106,7 +112,7 @@ def load_policy(name: str | os.PathLike[str], game: Game | None = None) -> Polic
         raise ConfigError(f"policy must be a name or a network's file, got {name!r}")
     name = os.fspath(name)
     head, *words = name.split(":")
-    known = _entries | {entry.name: entry for entry in networks()}
+    known = _entries | {entry.name: entry for entry in (*networks(), *bidders())}
     plugin = plugins.find("policy", head, known)
     if plugin is not None:
         policy: Policy = plugin.make(game, **plugin.read(words))
@@ -298,4 +304,34 @@ register_policy(
     description="uniformly random legal moves, in any game; uniform is the same",
     source="this package",
     any_game=True,
+)
+
+
+def _bidder(reference: str) -> Callable[..., Policy]:
+    load = _built_in(reference)
+
+    def of_bridge(game: Game, **options: Any) -> Policy:
+        if not isinstance(game, _named("hanabi_search_plugin.bridge:BridgeBidding")):
+            raise ConfigError(f"a bidder plays the game bridge, got {game!r}")
+        return load(game, **options)
+
+    return of_bridge
+
+
+_BIDDERS = (
+    Entry(
+        "natural",
+        "a page of rules that bids contract bridge, in the game bridge",
+        "this package",
+        _bidder("bridge.natural_bidder:NaturalBidder"),
+        any_game=True,
+    ),
+    Entry(
+        "jps",
+        "the bidding network of Joint Policy Search, in the game bridge",
+        "Tian, Gong and Jiang, NeurIPS 2020; its file is not shipped (CC BY-NC 4.0)",
+        _bidder("bridge.jps_bidder:load_jps"),
+        {"file": "its path", "greedy": "default 1: the share of likeliest calls"},
+        any_game=True,
+    ),
 )

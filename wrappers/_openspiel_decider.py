@@ -89,7 +89,7 @@ class Decider:
         self.check_game(state.get_game())
         if state.is_chance_node() or state.is_terminal() or state.current_player() != seat:
             whose = "the game is over" if state.is_terminal() else f"{state.current_player()} is"
-            raise UnsupportedError(f"expected a state in which player {seat} is to move, {whose}")
+            raise UnsupportedError(f"expected a state in which seat {seat} is to move, {whose}")
         return self.decide_by(self.history(state, seat))
 
     def decide_by(self, history: History) -> Decision:

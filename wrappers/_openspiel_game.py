@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -71,8 +72,14 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
         return self  # immutable
 
     def deal(self, rng: np.random.Generator, n: int) -> OpenSpielWorlds:
-        states = [self.spiel.new_initial_state() for _ in range(n)]
-        return OpenSpielWorlds(self, states, Streams.spawn(rng, n))
+        return self._dealt(Streams.spawn(rng, n))
+
+    def deal_some(self, rng: np.random.Generator, n: int, rows: IntArray) -> OpenSpielWorlds:
+        return self._dealt(Streams.spawn(rng, n).select(rows))
+
+    def _dealt(self, streams: Streams) -> OpenSpielWorlds:
+        states = [self.spiel.new_initial_state() for _ in range(len(streams))]
+        return OpenSpielWorlds(self, states, streams)
 
     def deal_scripts(self, scripts: Sequence[Sequence[int]]) -> OpenSpielWorlds:
         """One world a script. The script lists the chance actions of its game, in order.
@@ -92,18 +99,43 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
         return str(self.spiel.action_to_string(player, action))
 
     def deals(self) -> tuple[OpenSpielWorlds, FloatArray]:
-        states: list[State] = []
-        chances: list[float] = []
-        for state, chance in self._outcomes(self.spiel.new_initial_state()):
-            if len(states) == self.max_deals:
-                raise UnsupportedError(
-                    f"{self.name} has more than max_deals={self.max_deals} deals to list, which an "
-                    f"exact belief needs: {DRAWN} draws some of them instead"
-                )
-            states.append(state)
-            chances.append(chance)
+        start = self.spiel.new_initial_state()
+        if self.perfect_information:
+            listed = list(islice(self._outcomes(start), self.max_deals + 1))
+            if len(listed) > self.max_deals:
+                raise self._too_many_deals()
+        else:
+            listed = self._deals_from(start)
+        states, chances = zip(*listed, strict=True)
         streams = Streams(np.arange(len(states), dtype=np.uint64))
         return OpenSpielWorlds(self, states, streams), np.array(chances)
+
+    def _deals_from(self, start: State) -> list[tuple[State, float]]:
+        """Every decision that the chance after ``start`` can lead to, with its probability.
+
+        One chance event of all of them at a time: each outcome leads to one deal at least, so too
+        many are refused before they are dealt to the end, which may take a second each.
+        """
+        found = [(start, 1.0)]
+        while any(state.is_chance_node() for state, _ in found):
+            outcomes, deals = [], 0
+            for state, _ in found:
+                outcomes.append(_possible(state))
+                deals += len(outcomes[-1])
+                if deals > self.max_deals:
+                    raise self._too_many_deals()
+            found = [
+                (state if action is None else state.child(action), chance * share)
+                for (state, chance), possible in zip(found, outcomes, strict=True)
+                for action, share in possible
+            ]
+        return found
+
+    def _too_many_deals(self) -> UnsupportedError:
+        return UnsupportedError(
+            f"{self.name} has more than max_deals={self.max_deals} deals to list, which an exact "
+            f"belief needs: {DRAWN} draws some of them instead"
+        )
 
     def branch(
         self, worlds: Worlds, actions: IntArray
@@ -192,7 +224,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
             history = now.full_history()
             own = [k for k, item in enumerate(history) if item.player == player]
             if not own:
-                raise ContractError(f"player {player} has not moved, so nothing can be restored")
+                raise ContractError(f"seat {player} has not moved, so nothing can be restored")
             state = before.clone()
             for item in history[own[-1] :]:
                 if state.is_terminal() or item.action not in state.legal_actions():
@@ -264,6 +296,13 @@ def _rebuild(kind: type[OpenSpielGame], spiel: Any, public: bool, deals: int) ->
     if kind is OpenSpielGame:
         return kind(spiel, public_actions=public, max_deals=deals)
     return kind(spiel, public_actions=public)
+
+
+def _possible(state: State) -> list[tuple[int | None, float]]:
+    """What chance may do at ``state``, with its probabilities; None where it is not its turn."""
+    if not state.is_chance_node():
+        return [(None, 1.0)]
+    return [(action, share) for action, share in state.chance_outcomes() if share > 0]
 
 
 def _futures(state: State, chance: float) -> Iterator[tuple[State, float]]:

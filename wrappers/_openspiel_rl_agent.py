@@ -157,7 +157,7 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
             watcher.begin()
             hint = "attach(environment)" if watcher.game.config.random_start_player else _HINT
             raise UnsupportedError(
-                f"the time steps must tell player {self.player_id} of every move, from the start "
+                f"the time steps must tell seat {self.player_id} of every move, from the start "
                 f"of the game, or else {hint}; got: {error}"
             ) from error
 
@@ -181,11 +181,11 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
                 break
         if not self._matching:
             raise UnsupportedError(
-                f"no state of {game.name} shows player {self.player_id} this time step"
+                f"no state of {game.name} shows seat {self.player_id} this time step"
             )
         if len({decider.seen(decider.history(s, self.player_id))[-1] for s in self._matching}) > 1:
             raise UnsupportedError(
-                f"the observations of {game.name} do not identify player {self.player_id}'s "
+                f"the observations of {game.name} do not identify seat {self.player_id}'s "
                 f"history: {_HINT}"
             )
         return self._matching[0]

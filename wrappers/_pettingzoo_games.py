@@ -197,8 +197,14 @@ class AECGame(StateGame):
 
     def deal(self, rng: np.random.Generator, n: int) -> AECWorlds:
         """n games, each begun by ``env.reset(seed=...)``. Takes one draw a world from ``rng``."""
+        return self._dealt(rng.integers(0, 2**31, size=n))
+
+    def deal_some(self, rng: np.random.Generator, n: int, rows: IntArray) -> AECWorlds:
+        return self._dealt(rng.integers(0, 2**31, size=n)[rows])
+
+    def _dealt(self, seeds: IntArray) -> AECWorlds:
         positions = []
-        for seed in rng.integers(0, 2**31, size=n).tolist():
+        for seed in seeds.tolist():
             self._env.reset(seed=seed)
             positions.append(self._position((0.0,) * self.num_players))
         return AECWorlds(self, positions)

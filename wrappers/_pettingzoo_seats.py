@@ -203,7 +203,7 @@ class SeatAgent:
         if mask is not None:
             self._check_shape("mask", mask, self.game.num_actions)
             if not np.any(mask):
-                raise IllegalActionError(f"player {self.seat} is not to move: its mask is empty")
+                raise IllegalActionError(f"seat {self.seat} is not to move: its mask is empty")
         if self._record is not None:
             history = self._recorded(self._record)
         elif observation is None:
@@ -218,9 +218,7 @@ class SeatAgent:
         view = history.views[-1]
         mover = int(view.current_player[0])
         if mover != self.seat:
-            raise IllegalActionError(
-                f"player {self.seat} is not to move: it is player {mover}'s turn"
-            )
+            raise IllegalActionError(f"seat {self.seat} is not to move: it is seat {mover}'s turn")
         legal = view.legal
         if mask is not None and not np.array_equal(legal[0], np.asarray(mask, dtype=np.bool_)):
             raise ConfigError(
@@ -250,7 +248,7 @@ class SeatAgent:
         if record.games < 0:
             raise UnsupportedError("expected an environment that was reset, got one that was not")
         if record.over:
-            raise IllegalActionError(f"player {self.seat} is not to move: the game is over")
+            raise IllegalActionError(f"seat {self.seat} is not to move: the game is over")
         if record.games != self._games:
             self._games = record.games
             self._begin()

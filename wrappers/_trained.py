@@ -37,7 +37,7 @@ class TrainedActor(nn.Module):  # type: ignore[misc]  # PyTorch is taken as unty
         """
         super().__init__()
         self.model = model
-        self.name = name
+        self.name = self.__qualname__ = name  # what policies and messages call it
         self.observations = observations
         self.actions = actions
         self.keys = mask_keys(observations)
@@ -108,6 +108,7 @@ class _Critic(nn.Module):  # type: ignore[misc]
 
     def __init__(self, actor: TrainedActor) -> None:
         super().__init__()
+        self.__qualname__ = f"the critic of {actor.name}"
         self.actor = actor
 
     def forward(self, obs: Any, mask: Any, state: Any = None) -> Any:

@@ -23,6 +23,7 @@ class BeliefModel(ABC):
     """
 
     game: PrivateTokens
+    policy: str = ""  # whose games it has learned, by name; "": nobody's, or it is not said
 
     def __repr__(self) -> str:
         return type(self).__name__
@@ -38,6 +39,16 @@ class BeliefModel(ABC):
     @abstractmethod
     def sample(self, view: View, state: Memory, rng: np.random.Generator, n: int) -> IntArray:
         """[n, K] draws for one view; PAD past the end of a factor. Takes n K doubles."""
+
+    def marginals(self, view: View, state: Memory, rng: np.random.Generator, n: int) -> FloatArray:
+        """[K, V] P(token j is v) for one view, as n draws have it: by counts, or in a model that
+        knows what it draws by the mean of that. 0 past the end of a factor.
+
+        Takes what ``sample`` takes.
+        """
+        tokens = self.sample(view, state, rng, n)
+        counted = tokens[:, :, None] == np.arange(self.game.vocabulary)
+        return np.asarray(counted.mean(axis=0), dtype=np.float64)
 
     @abstractmethod
     def log_likelihood(self, view: View, state: Memory, tokens: IntArray) -> FloatArray:

@@ -1,12 +1,17 @@
-"""The exact beliefs of a game: its own if it ``HasBeliefs``, else by following every world."""
+"""The beliefs of a game: its own if it ``HasBeliefs``, else by following every world.
+
+Where worlds are too many to list and the game ``DealsTokens``, a private belief is a sample of
+them.
+"""
 
 from __future__ import annotations
 
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.beliefs.public_enumerated import EnumeratedPublicBelief
+from hanabi_search_plugin.beliefs.seatwise import UNCERTAINTY, Seatwise
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.capabilities import HasBeliefs
-from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.capabilities import DealsTokens, Enumerable, HasBeliefs
+from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import Game, View
 from hanabi_search_plugin.core.policy import Blueprint, Policy, as_blueprint
 from hanabi_search_plugin.core.public_belief import PublicBelief
@@ -30,12 +35,18 @@ def private_belief(
     p + u (1 - p) in place of p.
 
     Raises UnsupportedError for what is no policy or no view, if the game has no beliefs of its own
-    and is not ``Enumerable``, or has too many worlds to list; ConfigError for numbers outside 0
-    to 1.
+    and neither is ``Enumerable`` nor ``DealsTokens``, or has too many worlds to list; ConfigError
+    for numbers outside 0 to 1, and for an epsilon where the belief is a sample seat by seat.
     """
     blueprint = _blueprint(game, blueprint, view)
     if isinstance(game, HasBeliefs):
         return game.private_belief(blueprint, view, epsilon=epsilon, uncertainty=uncertainty)
+    if isinstance(game, DealsTokens) and not isinstance(game, Enumerable):
+        if epsilon:
+            raise ConfigError(
+                f"epsilon must be 0 in {game.name}, where uncertainty does the same, got {epsilon}"
+            )
+        return Seatwise(uncertainty=max(uncertainty, UNCERTAINTY))(blueprint, view)
     return EnumeratedBelief.start(game, blueprint, view, epsilon=epsilon, uncertainty=uncertainty)
 
 

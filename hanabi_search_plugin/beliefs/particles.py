@@ -8,6 +8,7 @@ falls with the square root of the number of particles. Letters: N particles.
 from __future__ import annotations
 
 import logging
+import math
 import sys
 from dataclasses import dataclass
 
@@ -247,7 +248,10 @@ def _deal(
     tries: int,
     rng: np.random.Generator,
 ) -> TrackedWorlds:
-    """As many particles at the first decision, dealt until they show ``view``."""
+    """As many particles at the first decision, dealt until they show ``view``.
+
+    Raises UnsupportedError where ``tries`` deals show it too seldom, or surely would.
+    """
     n = particles
     while True:
         worlds = game.deal(rng, n)
@@ -255,12 +259,13 @@ def _deal(
         if len(rows) == particles:
             worlds = worlds.select(rows)
             return TrackedWorlds(worlds, np.ones(particles), start_memories(worlds, blueprint))
-        if n == tries:
+        at_most = (len(rows) + 4.0 * math.sqrt(len(rows)) + 7.0) / n  # one in a thousand is above
+        if n == tries or at_most * tries < particles:
             way = "use fewer particles, more tries, or another belief"
             if len(rows) == 0:
                 way = "drawing finds none, so this game needs a belief of its own (HasBeliefs)"
             raise UnsupportedError(
-                f"{len(rows)} of {tries} deals of {game.name} show what seat {view.player} sees, "
+                f"{len(rows)} of {n} deals of {game.name} show what seat {view.player} sees, "
                 f"expected {particles}: {way}"
             )
         n = min(4 * n, tries)

@@ -7,6 +7,7 @@ hidden from the seat.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -112,21 +113,30 @@ class PastMoves:
         for p, policy in enumerate(self.blueprint):
             if p == self.history.seat or not _gives_probabilities(policy):
                 continue
-            moves = {
-                t: int(event.action[0])
-                for t, event in enumerate(self.history.events)
-                if t >= since and event.player[0] == p and event.action[0] != UNSEEN
-            }
-            ask = self._by_views if p in self.public else self._by_replay
-            left = sorted(moves, reverse=True)
+            left = [t for t in self.turns(p) if t >= since][::-1]
             while left and (rows := np.flatnonzero(weights)).size:
                 # Many samples turn by turn: fewer are left each time, and they share public memory.
                 count = max(1, VIEWS_AT_ONCE // len(rows)) if p in self.public else len(left)
                 turns, left = left[:count], left[count:]
-                self.count.n += len(turns) * len(rows)
                 for some in np.array_split(rows, -(-len(rows) // BLOCK)):
-                    weights[some] *= ask(p, {t: moves[t] for t in turns}, tokens[some])
+                    weights[some] *= self.chances(p, tokens[some], turns).prod(axis=0)
         return weights
+
+    def turns(self, player: int) -> list[int]:
+        """The turns at which ``player`` made a move that was seen."""
+        return [
+            t
+            for t, event in enumerate(self.history.events)
+            if event.player[0] == player and event.action[0] != UNSEEN
+        ]
+
+    def chances(self, player: int, tokens: IntArray, turns: Sequence[int]) -> FloatArray:
+        """[T, n] the probability of the moves of ``player`` at ``turns``, if tokens [n, K] are
+        hidden from the seat today. The game must be one that ``Replays``."""
+        self.count.n += len(turns) * len(tokens)
+        moves = {t: int(self.history.events[t].action[0]) for t in turns}
+        ask = self._by_views if player in self.public else self._by_replay
+        return ask(player, moves, tokens)
 
     def memory(self, player: int, tokens: IntArray) -> Memory:
         """[n] the policy memory of another player, if tokens [n, K] are hidden from the seat."""
@@ -135,7 +145,7 @@ class PastMoves:
         return memory_from(self.blueprint[player], self._replayed(player, tokens))
 
     def _by_views(self, player: int, moves: dict[int, int], tokens: IntArray) -> FloatArray:
-        """[n] the probability of the moves (by turn) of ``player``, whose memory is public."""
+        """[T, n] the probability of the moves (by turn) of ``player``, whose memory is public."""
         assert isinstance(self.game, Replays)
         turns, actions = np.array(list(moves)), np.array(list(moves.values()))
         n, move = len(tokens), np.repeat(np.arange(len(moves)), len(tokens))
@@ -144,18 +154,18 @@ class PastMoves:
         memory = take(join([self.before[t] for t in turns]), move)
         chance = chances_of(self.blueprint[player], view, memory)
         made = chance[np.arange(len(move)), actions[move]]
-        return np.asarray(made.reshape(-1, n).prod(axis=0), dtype=np.float64)
+        return np.asarray(made.reshape(-1, n), dtype=np.float64)
 
     def _by_replay(self, player: int, moves: dict[int, int], tokens: IntArray) -> FloatArray:
-        """[n] the probability of the moves (by turn) of ``player``, whatever its memory."""
+        """[T, n] the probability of the moves (by turn) of ``player``, whatever its memory."""
         policy, again = self.blueprint[player], self._replayed(player, tokens)
-        made, memory = np.ones(len(tokens)), started(policy, again.views[0])
+        made, memory = [], started(policy, again.views[0])
         for t, event in enumerate(again.events):
             view = again.views[t]
             if t in moves:
-                made *= chances_of(policy, view, memory)[:, moves[t]]
+                made.append(chances_of(policy, view, memory)[:, moves[t]])
             memory = observed(policy, again.views[t + 1], event, memory)
-        return made
+        return np.array(made)
 
     def _replayed(self, player: int, tokens: IntArray) -> History:
         """The history of ``player`` in batches of n."""

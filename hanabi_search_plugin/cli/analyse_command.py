@@ -10,7 +10,14 @@ import typer
 from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli.fitted_table import FittedTable
 from hanabi_search_plugin.cli.option_names import policy_names, several_partners
+from hanabi_search_plugin.cli.page_beliefs import (
+    AnalysedBelief,
+    named_shown_belief,
+    say_strangers,
+)
 from hanabi_search_plugin.cli.plain_text import printable
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.networks.catalogue import EXACT
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,6 +78,7 @@ def analyse(
             "perfect game, as searches have it.",
         ),
     ] = "score",
+    belief: AnalysedBelief = EXACT,
     threads: option.Threads = 1,
     seed: option.Seed = 0,
     out: Annotated[
@@ -79,14 +87,16 @@ def analyse(
     ] = None,
     json_file: option.JsonFile = None,
 ) -> None:
-    """Read a game, value its moves, and print what was found."""
+    """Read a game, value its moves, and print what was found.
+
+    Raises ConfigError for a belief to show without a page.
+    """
     from hanabi_search_plugin.cli import result_files, terminal
     from hanabi_search_plugin.cli.line_ups import per_seat
     from hanabi_search_plugin.core.require import require_choice, require_integer
     from hanabi_search_plugin.evaluation.provenance import versions
     from hanabi_search_plugin.hanabi.files.analysis import analyse_game
     from hanabi_search_plugin.hanabi.files.annotated_games import read_annotated_game
-    from hanabi_search_plugin.hanabi.files.game_document import game_document
     from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
     from hanabi_search_plugin.registry import blueprint_of
     from hanabi_search_plugin.rendering.game_page import write_page
@@ -98,6 +108,11 @@ def analyse(
     terminal.show_warnings(console)
     record = read_annotated_game(games, game).record
     rules = HanabiGame(record.config)
+    if out is None and belief != EXACT:
+        raise ConfigError(f"belief needs out, the page that shows it, got {belief!r}")
+    shown = named_shown_belief(belief, rules, seed)
+    if not isinstance(shown, str):
+        say_strangers(shown, record.policies or ())
     names: list[str] = []
     blueprint = None
     if policy is not None:
@@ -109,7 +124,7 @@ def analyse(
         analysis = analyse_game(
             record, candidates, blueprint, names,
             rollouts=rollouts, objective=cast('Named', objective), threads=threads, seed=seed,
-            with_beliefs=out is not None, on_turn=show,
+            with_beliefs=out is not None and belief == EXACT, on_turn=show,
         )  # fmt: skip
     _print(console, analysis)
     content = {"command": "analyse", "parameters": result_files.parameters(context)}
@@ -117,8 +132,7 @@ def analyse(
     result_files.write_json(json_file, content)
     if out is not None:
         taken_for = [_taken_for(analysis, seat) for seat in range(rules.num_players)]
-        annotated = analysis.annotated()
-        write_page(out, game_document(annotated, names=taken_for, beliefs=analysis.beliefs))
+        write_page(out, analysis.document(taken_for, shown))
         console.print(f"written: {out}", markup=False, soft_wrap=True)
 
 

@@ -11,16 +11,9 @@ from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli import result_files, terminal
 from hanabi_search_plugin.cli.fitted_table import FittedTable
 from hanabi_search_plugin.core.errors import ConfigError
-from hanabi_search_plugin.evaluation.comparison import (
-    Comparison,
-    ResultGames,
-    read_results,
-)
+from hanabi_search_plugin.evaluation.comparison import HEADINGS, ResultGames, read_results
 from hanabi_search_plugin.evaluation.comparison import compare as compare_games
 from hanabi_search_plugin.evaluation.provenance import versions
-from hanabi_search_plugin.evaluation.summary import with_error
-
-HEADINGS = ("", "games", "mean", "difference", "pairs", "better", "worse")
 
 
 def compare(
@@ -47,11 +40,9 @@ def compare(
     ]
     if not compared:
         raise ConfigError(f"files must have labels in common, got none of {files[0]} in the others")
-    rows = [row for base, found in compared for row in (_base(base), *map(_row, found))]
+    rows = [row for base, found in compared for row in (base.row, *(one.row for one in found))]
     console.print(FittedTable(HEADINGS, rows))
-    for line in dict.fromkeys(
-        line for _, found in compared for one in found for line in _notes(one)
-    ):
+    for line in dict.fromkeys(line for _, found in compared for one in found for line in one.notes):
         console.print(line, markup=False, soft_wrap=True)
     content = {
         "command": "compare",
@@ -75,23 +66,3 @@ def _partners(
             )
         found += [one for one in other if len(other) == 1 or one.label == base.label]
     return found
-
-
-def _base(base: ResultGames) -> tuple[str, ...]:
-    return (base.name, f"{base.games:,}", with_error(base.mean, base.sem))
-
-
-def _row(one: Comparison) -> tuple[str, ...]:
-    difference = with_error(one.difference, one.sem, "+")
-    pairs = f"{one.pairs:,}" if one.pairs else "none"
-    return (*_base(one.other), difference, pairs, _share(one.better), _share(one.worse))
-
-
-def _notes(one: Comparison) -> list[str]:
-    because = one.unpaired_because
-    notes = [] if because is None else [f"{one.other.path} is not paired: {because}"]
-    return notes if one.note is None else [*notes, f"the scores may count differently: {one.note}"]
-
-
-def _share(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f} %"

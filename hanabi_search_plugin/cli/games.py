@@ -1,8 +1,12 @@
-"""Games by name: native Hanabi, those of OpenSpiel, Dec-POMDPs of files, those of plugins."""
+"""Games by name: Hanabi and others of ours, OpenSpiel's, Dec-POMDPs of files, plugins'."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import fields
+
 from hanabi_search_plugin import plugins
+from hanabi_search_plugin.cli.own_games import OWN_GAMES
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Game
 from hanabi_search_plugin.core.near_names import did_you_mean
@@ -32,8 +36,11 @@ def load_game(name: str, config: HanabiConfig) -> Game:
         from hanabi_search_plugin.wrappers import dpomdp
 
         return dpomdp.load_game(name.removeprefix(DPOMDP))
-    own = (HANABI, f"{OPENSPIEL}NAME", f"{DPOMDP}FILE")
+    own = (HANABI, *OWN_GAMES, f"{OPENSPIEL}NAME", f"{DPOMDP}FILE")
     head = name.partition(":")[0].partition("(")[0]
+    if head in OWN_GAMES and plugins.find("game", head, own) is None:
+        game: Game = OWN_GAMES[head].make(**OWN_GAMES[head].read(name.split(":")[1:]))
+        return game
     if head not in plugins.all_names("game", own):
         import pyspiel
 
@@ -42,3 +49,16 @@ def load_game(name: str, config: HanabiConfig) -> Game:
         meant = did_you_mean(head, known) or did_you_mean(head, theirs, before=OPENSPIEL)
         raise ConfigError(f"game must be one of {', '.join(known)}, got {head!r}{meant}")
     return plugins.load_game(name, own)
+
+
+def game_options(config: HanabiConfig, *, without: Collection[str] = ()) -> list[str]:
+    """The words of a command line that give the game; none for options at their defaults.
+
+    ``without`` are settings that the command does not have.
+    """
+    usual, found = HanabiConfig(), []
+    for name in (one.name for one in fields(HanabiConfig)):
+        value, flag = getattr(config, name), name.replace("_", "-")
+        if value != getattr(usual, name) and name not in without:
+            found += [f"--{flag}"] if value is True else [f"--{flag}", str(value)]
+    return found

@@ -25,8 +25,9 @@ hint red     tell the next player about its red cards; also hint r, hr, h red
 hint 3       tell it about its cards of rank 3; also h3
 hint P2 red  with more than two players, say whom
 moves        list the moves that are allowed
-advice       what a search would play, and what every move is worth to it; also ?
+advice       what a search would play, and what every move is worth to it; also a
 undo         take back your last move, and all that followed
+help         these lines; also ?
 quit         leave the game"""
 COMMANDS = ("moves", "advice", "undo", "help", "quit")
 
@@ -97,17 +98,17 @@ class Asked:
         console.print(board, end="")
         moves = [spelled(config, player, action) for action in np.flatnonzero(legal).tolist()]
         while True:
-            prompt = f"P{player}, your move (or help): "
+            prompt = f"P{player}, your move (or advice, help): "
             line = self._screen.reader.read(prompt, (*moves, *COMMANDS)).strip().lower()
             if line in ("quit", "q", "exit"):
                 raise Left
             if line == "undo":
                 raise TakenBack
-            if line in ("", "help", "h"):
+            if line in ("", "help", "h", "?"):
                 console.print(HELP, highlight=False, markup=False)
             elif line == "moves":
                 console.print("\n".join(moves), highlight=False, markup=False)
-            elif line in ("advice", "?"):
+            elif line in ("advice", "advise", "a"):
                 self._show_advice(view, history)
             else:
                 try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, fields
 
 from hanabi_search_plugin.algorithms.joint_sparta import JointAgent
@@ -10,6 +11,7 @@ from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.beliefs.learned_belief import Learned
 from hanabi_search_plugin.beliefs.particles import Particles
 from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners, favouring
+from hanabi_search_plugin.cli.games import game_options
 from hanabi_search_plugin.cli.searches import ChosenSearch
 from hanabi_search_plugin.cli.table_options import EXACT, BeliefChoice, Seating
 from hanabi_search_plugin.core.agent import MakeBelief, SearchAgent, TeamSearch, WrapsBelief
@@ -72,6 +74,10 @@ def line_up(game: Game, seating: Seating, chosen: ChosenSearch, beliefs: BeliefC
         if seating.search_seats == EVERYBODY:
             agent, chosen = _of_everybody(agent, chosen)
         for seat in searching:
+            if seat in people and agent.searches_jointly:
+                raise ConfigError(
+                    f"{chosen.name} searches at every seat, and seat {seat} is a person's"
+                )
             if seat in people:
                 raise ConfigError(f"search-seats must leave out seat {seat}, a person's")
             policies[seat] = agent
@@ -179,10 +185,7 @@ def named_belief(game: Game, policy: str, search: str, beliefs: BeliefChoice) ->
     if name is None and search == "lbs" and beliefs.partners is None:
         name = policy
         if name not in belief_models():
-            raise ConfigError(
-                f"belief must be given where there is no model of {name}'s games: "
-                f"`hanabi-search train belief --policy {name}` makes one"
-            )
+            raise ConfigError(_without_model(game, name))
     if name is None or name == EXACT:
         if not beliefs.explain:
             raise ConfigError("no-explain is an option of learned beliefs, got an exact one")
@@ -190,6 +193,25 @@ def named_belief(game: Game, policy: str, search: str, beliefs: BeliefChoice) ->
     if search not in ("sparta", "lbs"):
         raise ConfigError(f"belief is not an option of {search}, got {name!r}")
     return Learned(load_belief_model(name, game), explain=beliefs.explain)
+
+
+_NOT_TRAINED = ("random_start_player", "observation_type", "bomb")  # no options of `train belief`
+
+
+def _without_model(game: Game, policy: str) -> str:
+    """What to do where no belief model of ``policy``'s games is there."""
+    message = (
+        f"belief must be given where there is no model of {policy}'s games: --belief exact or "
+        "--belief grounded do without"
+    )
+    if not isinstance(game, HanabiGame):
+        return message
+    words = ["hanabi-search", "train", "belief", "--policy", policy, "--out", "runs/belief"]
+    words += game_options(game.config, without=_NOT_TRAINED)
+    return (
+        f"{message}; `{shlex.join(words)}` makes one, which is --belief "
+        "runs/belief/model.safetensors"
+    )
 
 
 def per_seat(text: str, players: int, parameter: str) -> list[str]:

@@ -14,10 +14,14 @@ from rich.text import Text
 from hanabi_search_plugin import plugins
 from hanabi_search_plugin.cli.games import DPOMDP, HANABI, OPENSPIEL
 from hanabi_search_plugin.cli.option_names import among
+from hanabi_search_plugin.cli.own_games import OWN_GAMES
 from hanabi_search_plugin.cli.plain_text import printable
 from hanabi_search_plugin.cli.searches import NONE, SEARCHES
 from hanabi_search_plugin.cli.terminal import show_warnings
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.require import unknown
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.bots.scores import self_play_scores
 from hanabi_search_plugin.networks.catalogue import (
     EXACT,
@@ -26,7 +30,7 @@ from hanabi_search_plugin.networks.catalogue import (
     belief_models,
     network_models,
 )
-from hanabi_search_plugin.registry import Entry, networks, policies
+from hanabi_search_plugin.registry import Entry, bidders, networks, policies
 
 HERE, PLUGIN = "this package", "plugin: "
 
@@ -59,6 +63,10 @@ def list_names(
     console = Console(highlight=False)
     show_warnings(console)
     everything = list(listed())
+    if name is not None and (theirs := list(_of_openspiel(name))):
+        for one in theirs:
+            _print_whole(console, one)
+        return
     if name is None:
         _print_lines(console, everything)
         return
@@ -75,7 +83,9 @@ def listed() -> Iterator[Listed]:
     for entry in entries:
         yield _policy("policy", entry, _scores(entry.name))
     yield Listed("policy", "openspiel:NAME", "a registered bot of OpenSpiel, any game", "OpenSpiel")
-    yield from _plugins("policy", [entry.name for entry in (*entries, *networks())])
+    yield from (_policy("policy", entry, ()) for entry in bidders())
+    own = [entry.name for entry in (*entries, *networks(), *bidders())]
+    yield from _plugins("policy", own)
     for entry in networks():
         yield _policy("network", entry, _network_scores(entry.name))
     for search in SEARCHES.values():
@@ -93,7 +103,43 @@ def listed() -> Iterator[Listed]:
     yield Listed("game", HANABI, "native Hanabi, set by options of the commands", HERE)
     yield Listed("game", f"{OPENSPIEL}NAME", "a game of OpenSpiel: 'NAME(players=3)'", "OpenSpiel")
     yield Listed("game", f"{DPOMDP}FILE", "a .dpomdp file: 'FILE(horizon=4,discount=1)'", HERE)
-    yield from _plugins("game", [HANABI])
+    for game in OWN_GAMES.values():
+        options = {name: str(option) for name, option in game.options.items()}
+        yield Listed("game", game.name, game.description, HERE, options)
+    yield from _plugins("game", [HANABI, *OWN_GAMES])
+
+
+def _of_openspiel(name: str) -> Iterator[Listed]:
+    """OpenSpiel's game and its bot of that name, with or without the prefix.
+
+    Raises ConfigError for a name with the prefix that OpenSpiel does not have.
+    """
+    import pyspiel
+
+    short = name.removeprefix(OPENSPIEL).partition("(")[0]
+    if short in (HANABI, "NAME") and name != f"{OPENSPIEL}{HANABI}":
+        return
+    games = {kind.short_name: kind for kind in pyspiel.registered_games()}
+    if short in games:
+        kind = games[short]
+        least, most = kind.min_num_players, kind.max_num_players
+        players = counted(least, "player") if least == most else f"{least} to {most} players"
+        dynamics = kind.dynamics.name.lower()
+        paid = kind.utility.name.lower().replace("_", " ")
+        yield Listed(
+            "game",
+            f"{OPENSPIEL}{short}",
+            f"a game of OpenSpiel: {kind.long_name}, {players}, {paid}, {dynamics}",
+            "OpenSpiel",
+            {key: "" for key in sorted(kind.parameter_specification)},
+            between="(",
+        )
+    bots = pyspiel.registered_bots()
+    if short in bots:
+        yield Listed("policy", f"{OPENSPIEL}{short}", "a registered bot of OpenSpiel", "OpenSpiel")
+    elif short not in games and name.startswith(OPENSPIEL):
+        meant = did_you_mean(short, [*games, *bots], before=OPENSPIEL)
+        raise ConfigError(f"OpenSpiel has no game or bot {short!r}{meant}")
 
 
 def _policy(kind: str, entry: Entry, figures: Sequence[str]) -> Listed:
@@ -148,6 +194,13 @@ def _print_lines(console: Console, everything: Sequence[Listed]) -> None:
     console.print("`hanabi-search list NAME` has the options, sources and scores of one of them.")
 
 
+_OPTIONS = {
+    ":": "options, after the name as NAME:OPTION=VALUE:",
+    "--": "options:",
+    "(": "parameters, after the name as 'NAME(PARAMETER=VALUE)':",
+}
+
+
 def _print_whole(console: Console, one: Listed) -> None:
     say: Callable[[str], None] = lambda text: console.print(_plain(text), soft_wrap=True)  # noqa: E731
     say(f"{one.name}, a {one.kind}: {one.what}")
@@ -155,9 +208,10 @@ def _print_whole(console: Console, one: Listed) -> None:
     for text in one.figures:
         say(f"  {text}")
     if one.options:
-        say("options, after the name as NAME:OPTION=VALUE:" if one.between == ":" else "options:")
+        say(_OPTIONS[one.between])
+    sign = "" if one.between == "(" else one.between
     for name, text in one.options.items():
-        say(f"  {one.between}{name}  {text}")
+        say(f"  {sign}{name}  {text}".rstrip())
     console.print()
 
 

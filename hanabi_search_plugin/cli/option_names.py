@@ -36,9 +36,9 @@ def several(known: Callable[[], Iterable[str]]) -> Completes:
 
 def known_policies() -> list[str]:
     """Policies, networks and plugins' policies."""
-    from hanabi_search_plugin.registry import networks, policies
+    from hanabi_search_plugin.registry import bidders, networks, policies
 
-    return plugins.all_names("policy", [one.name for one in (*policies(), *networks())])
+    return plugins.all_names("policy", [one.name for one in (*policies(), *networks(), *bidders())])
 
 
 def known_networks() -> list[str]:
@@ -55,12 +55,20 @@ def known_games() -> list[str]:
 
 def known_beliefs() -> list[str]:
     """Beliefs, those learned of policies' games too."""
-    from hanabi_search_plugin.networks.catalogue import EXACT, GROUNDED, PARTICLES, belief_models
+    from hanabi_search_plugin.networks.catalogue import SEARCHED, belief_models
 
-    return [EXACT, GROUNDED, PARTICLES, *belief_models()]
+    return [*SEARCHED, *belief_models()]
+
+
+def shown_beliefs() -> list[str]:
+    """Beliefs that a page of a game can show."""
+    from hanabi_search_plugin.networks.catalogue import SHOWN, belief_models
+
+    return [*SHOWN, *belief_models()]
 
 
 policy_names = several(known_policies)
+shown_belief_names = among(shown_beliefs)
 several_partners = several(lambda: ["mixed-track", *known_policies()])
 
 _BY_OPTION: dict[str, Completes] = {

@@ -70,7 +70,9 @@ def reproduce(
     dry_run: Annotated[
         bool,
         typer.Option(
-            "--dry-run", help="Say what would be played, what it costs and needs; play nothing."
+            "--dry-run",
+            help="Say what would be played, what it costs and needs; play nothing. Without NAME: "
+            "of all of them.",
         ),
     ] = False,
     out: option.Out = Path("runs"),
@@ -79,15 +81,18 @@ def reproduce(
 
     The cheapest rows come first. Ctrl-C prints what there is, and writes DIR/NAME.partial.json.
     """
-    plan = _plan(what)
-    wanted = _wanted(plan, only)
     require_integer("games", games, 1)
     require_integer("seed", seed, 0)
     effort = Effort(games, seed, Threads(threads), out / "games")
-    parts = parts_of(plan, wanted, effort)
     console = terminal.open_console(None)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = _WIDE
+    if dry_run and what is None and not only:
+        _print_all(console, effort, threads)
+        return
+    plan = _plan(what)
+    wanted = _wanted(plan, only)
+    parts = parts_of(plan, wanted, effort)
     if dry_run:
         console.print(table_of(parts, threads))
         return
@@ -125,6 +130,15 @@ def reproduce(
     if drawn:
         with atomic_write(out / f"{plan.name}.png") as file:
             plot(content, file)
+
+
+def _print_all(console: Console, effort: Effort, threads: int) -> None:
+    """What each table and figure would play and cost."""
+    for plan in PLANS:
+        console.print(f"{plan.name}: {plan.title}", markup=False, soft_wrap=True)
+        parts = parts_of(plan, _wanted(plan, ""), effort)
+        console.print(table_of(parts, threads) if parts else "nothing to measure: the paper's rows")
+        console.print()
 
 
 def names() -> str:

@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from hanabi_search_plugin.cli import options as option
+from hanabi_search_plugin.cli.option_names import shown_belief_names
+from hanabi_search_plugin.cli.page_beliefs import KINDS
 from hanabi_search_plugin.cli.searches import ChosenSearch, SearchOptions
 from hanabi_search_plugin.cli.table_options import (
     BeliefChoice,
@@ -20,6 +22,7 @@ from hanabi_search_plugin.cli.table_options import (
     set_table,
     the_game,
 )
+from hanabi_search_plugin.networks.catalogue import EXACT
 
 _SERVER = "Server"
 
@@ -53,6 +56,15 @@ def serve(
     search: Annotated[ChosenSearch, SearchOptions()],
     belief: Annotated[BeliefChoice, beliefs()],
     game: Annotated[GameChoice, the_game("game", "observation_type")],
+    analysis_belief: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=shown_belief_names,
+            help=f"What the analysis afterwards shows of what players believe: {KINDS}",
+            rich_help_panel="Analysis",
+        ),
+    ] = EXACT,
     seed: option.DrawnSeed = None,
 ) -> None:
     """Open a table, and serve it and those of the form until Ctrl-C."""
@@ -81,7 +93,7 @@ def serve(
         bots = names[1:] if len(names) > 1 else names * (game.config.players - 1)
         table = replace(table, seats=",".join(["human", *bots]))
     table, game = set_table(given | {"seats"}, table, game)
-    plan = plan_of_options(game, table, search, belief)
+    plan = plan_of_options(game, table, search, belief, analysis_belief)
     terminal.show_warnings(console, plan.policies)
     place = LiveTables(Workers(searches or usual_threads()), plan_of_wish, choices(), tables)
     with listen(address, port) as socket:

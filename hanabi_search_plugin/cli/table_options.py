@@ -26,7 +26,8 @@ class GameChoice:
     game: str = setting(
         HANABI,
         "hanabi, a game of OpenSpiel, as 'openspiel:leduc_poker(players=3)', a Dec-POMDP, as "
-        "'dpomdp:FILE(horizon=4)', or a plugin's with options of its own, NAME:option=value.",
+        "'dpomdp:FILE(horizon=4)', or another of ours or of a plugin with options of its own, "
+        "NAME:option=value, as bridge:dealer=0.",
         metavar="NAME",
     )
     config: HanabiConfig = setting(HanabiConfig, "Game")

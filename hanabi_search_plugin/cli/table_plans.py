@@ -23,6 +23,7 @@ from hanabi_search_plugin.cli.line_ups import (
     named_belief,
 )
 from hanabi_search_plugin.cli.option_names import known_policies
+from hanabi_search_plugin.cli.page_beliefs import named_shown_belief
 from hanabi_search_plugin.cli.searches import NONE, SEARCHES, ChosenSearch, make_search
 from hanabi_search_plugin.cli.table_options import BeliefChoice, GameChoice, Seating
 from hanabi_search_plugin.core.errors import ConfigError
@@ -34,7 +35,8 @@ from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.files.recorded_positions import Candidates
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-from hanabi_search_plugin.registry import blueprint_of, load_policies, networks, policies
+from hanabi_search_plugin.networks.catalogue import EXACT, SHOWN, belief_models
+from hanabi_search_plugin.registry import bidders, blueprint_of, load_policies, networks, policies
 from hanabi_search_plugin.registry import policy_names as listed
 from hanabi_search_plugin.serving.live_table import TablePlan
 from hanabi_search_plugin.serving.page_messages import SeatWish, TableWish
@@ -49,16 +51,20 @@ VARIANTS = (
 
 
 def plan_of_options(
-    game: GameChoice, table: Seating, chosen: ChosenSearch, beliefs: BeliefChoice
+    game: GameChoice,
+    table: Seating,
+    chosen: ChosenSearch,
+    beliefs: BeliefChoice,
+    shown: str = EXACT,
 ) -> TablePlan:
-    """The table of a command's options; see ``line_up``.
+    """The table of a command's options; see ``line_up``. ``shown``: the belief of its analysis.
 
     Raises ConfigError, also for a table without a person.
     """
     who = line_up(game.load(), table, chosen, beliefs)
     searches = {seat: chosen for seat in who.searching}
     search = chosen.search if isinstance(chosen.search, Sparta) else Sparta()
-    return _plan(who, searches, replace(search, threads=1))
+    return _plan(who, searches, replace(search, threads=1), shown)
 
 
 def plan_of_wish(wish: TableWish) -> TablePlan:
@@ -70,6 +76,7 @@ def plan_of_wish(wish: TableWish) -> TablePlan:
     for seat in wish.seats:
         require_choice("policy", seat.policy, offered)
     require_integer("advice", wish.advice, 1, MOST_ADVICE)
+    require_choice("belief", wish.belief, offered_beliefs())
     advice = {"rollouts": wish.advice}
     if wish.seed is not None:
         require_integer("seed", wish.seed, 0)
@@ -91,7 +98,7 @@ def plan_of_wish(wish: TableWish) -> TablePlan:
     who = LineUp(game, tuple(seated), tuple(names), tuple(names), people, tuple(chosen))
     advises = _search_of(SeatWish(who="policy", policy="", search="sparta", options=advice))
     assert isinstance(advises.search, Sparta)
-    return _plan(who, chosen, advises.search)
+    return _plan(who, chosen, advises.search, wish.belief)
 
 
 def choices() -> dict[str, Any]:
@@ -105,6 +112,7 @@ def choices() -> dict[str, Any]:
             {"name": name, "about": SEARCHES[name].what, "budget": _budget(name)}
             for name in offered_searches()
         ],
+        "beliefs": offered_beliefs(),
         "most": BUDGETS | {"advice": MOST_ADVICE},
         "advice": Sparta().rollouts,
     }
@@ -112,12 +120,18 @@ def choices() -> dict[str, Any]:
 
 def offered_policies() -> tuple[str, ...]:
     """Policies that a form may name: those with a name of their own, which is no file's."""
-    return tuple(name for name in known_policies() if name != "network")
+    unfit = {"network", *(entry.name for entry in bidders())}
+    return tuple(name for name in known_policies() if name not in unfit)
 
 
 def offered_searches() -> tuple[str, ...]:
     """Searches that a form may name: those that sit at one seat, beside people."""
     return tuple(name for name, one in SEARCHES.items() if one.make is not JointSparta)
+
+
+def offered_beliefs() -> tuple[str, ...]:
+    """Beliefs that a form may name for its analysis: those that are no file's."""
+    return (*SHOWN, *belief_models())
 
 
 def _budget(name: str) -> dict[str, Any]:
@@ -155,7 +169,7 @@ def _require_values(blueprint: Blueprint, wish: TableWish) -> None:
 # ---------------------------------------------------------------------------------------- of both
 
 
-def _plan(who: LineUp, searches: dict[int, ChosenSearch], advises: Sparta) -> TablePlan:
+def _plan(who: LineUp, searches: dict[int, ChosenSearch], advises: Sparta, shown: str) -> TablePlan:
     if not who.people:
         raise ConfigError("seats must have a person, human, to look at the table, got none")
     game = who.hanabi()
@@ -177,6 +191,7 @@ def _plan(who: LineUp, searches: dict[int, ChosenSearch], advises: Sparta) -> Ta
         adviser=adviser(who, advice),
         advice=_in_words(advice),
         candidates=partial(_candidates, who, game),
+        belief=named_shown_belief(shown, game),
     )
 
 

@@ -6,12 +6,12 @@ import shlex
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from hanabi_search_plugin.cli.games import game_options
 from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
@@ -155,23 +155,13 @@ def show_use(
 
     path = str(out / MODEL)
     play = f"hanabi-search evaluate {options.replace('MODEL', path)}"
-    line = " ".join([*map(shlex.quote, play.split(" ")), *_game_options(config)])
+    line = " ".join([*map(shlex.quote, play.split(" ")), *game_options(config)])
     code = python.replace("MODEL", path).replace("GAME", repr(HanabiGame(config)))
     told = [f"the model is {path}", f"  play it: {line}", f"  in Python: {code}"]
     if more:
         told.append(f"  train it further: --start {shlex.quote(path)}, with another --out")
     for text in told:
         notes(console).print(text, markup=False, soft_wrap=True)
-
-
-def _game_options(config: HanabiConfig) -> list[str]:
-    """The options that give the game; none for those at their defaults."""
-    usual, found = HanabiConfig(), []
-    for name in (one.name for one in fields(HanabiConfig)):
-        value, flag = getattr(config, name), name.replace("_", "-")
-        if value != getattr(usual, name):
-            found += [f"--{flag}"] if value is True else [f"--{flag}", str(value)]
-    return found
 
 
 def _tensorboard(told: Console, folder: Path, done: int) -> Callable[[Row], None]:

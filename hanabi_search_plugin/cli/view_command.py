@@ -11,7 +11,10 @@ import typer
 
 from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli.option_names import policy_names
+from hanabi_search_plugin.cli.page_beliefs import ShownBelief, named_shown_belief, say_strangers
+from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.networks.catalogue import EXACT, GROUNDED, HINTS
 
 
 def view(
@@ -20,8 +23,8 @@ def view(
         str,
         typer.Argument(
             metavar="GAMES",
-            help="Recorded games (JSON lines, .gz), games of hanab.live (JSON or a short link), or "
-            "a folder of `record`.",
+            help="Recorded games (JSON lines, .gz), games of hanab.live (JSON or short links), a "
+            "data file of AH2AC2, or a folder of `record`.",
         ),
     ],
     game: option.GameNumber = None,
@@ -34,10 +37,12 @@ def view(
         typer.Option(
             metavar="NAME[,NAME...]",
             autocompletion=policy_names,
-            help="Whose moves beliefs understand (one name, or one a seat); default: nobody's, "
-            "beliefs are by hints and copies alone.",
+            help="Whose moves exact beliefs understand (one name, or one a seat); of a learned "
+            "belief who plays, where the record does not say so.",
         ),
     ] = None,
+    belief: ShownBelief = None,
+    seed: Annotated[int, typer.Option(help="Of the hands that a model draws.")] = 0,
     seat: Annotated[
         int | None,
         typer.Option(help="Put into the page only what this seat saw; default: everything."),
@@ -48,7 +53,10 @@ def view(
     ] = None,
     json_file: option.JsonFile = None,
 ) -> None:
-    """Read a game, work out what its seats believed, and show it."""
+    """Read a game, work out what its seats believed, and show it.
+
+    Raises ConfigError for an exact belief without policies, or policies that hints do not need.
+    """
     from hanabi_search_plugin.cli import result_files, terminal
     from hanabi_search_plugin.cli.line_ups import per_seat
     from hanabi_search_plugin.hanabi.files.annotated_games import read_annotated_game
@@ -64,13 +72,24 @@ def view(
     config = found.record.config
     if seat is not None:
         require_integer("seat", seat, 0, config.players - 1)
-    blueprint = names = None
+    require_integer("seed", seed, 0)
+    rules, blueprint, names, model = HanabiGame(config), None, None, None
+    kind = belief or (HINTS if policy is None else EXACT)
+    shown = named_shown_belief(kind, rules, seed)
+    if (kind == EXACT) > (policy is not None):
+        raise ConfigError("policy must name whose moves an exact belief understands, got none")
+    if kind in (HINTS, GROUNDED) and policy is not None:
+        raise ConfigError(f"policy is no option of the belief {kind}, got {policy!r}")
     if policy is not None:
         names = per_seat(policy, config.players, "policy")
-        blueprint = blueprint_of(names, HanabiGame(config))
+        loaded = blueprint_of(names, rules)
+        blueprint = loaded if kind == EXACT else None
+    if not isinstance(shown, str):
+        model = shown
+        say_strangers(model, names or found.record.policies or ())
     total = len(found.record.actions)
     with terminal.progress_bar(console, "turns", total) as show, terminal.compile_progress(console):
-        document = game_document(found, blueprint, names, on_turn=show)
+        document = game_document(found, blueprint, names, model=model, on_turn=show)
     if seat is not None:
         document = as_seen_by(document, seat)
     result_files.write_json(json_file, document)

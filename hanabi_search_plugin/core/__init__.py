@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.core.capabilities import (
         Branches,
         CompilesRollouts,
+        DealsTokens,
         Enumerable,
         HasBeliefs,
         PrivateTokens,
@@ -91,6 +92,7 @@ __all__ = [
     "ConfigError",
     "ContractError",
     "CutsRollouts",
+    "DealsTokens",
     "Enumerable",
     "EstimatingGuide",
     "Event",
@@ -158,6 +160,7 @@ __getattr__, __dir__ = lazily(
         "capabilities": (
             "Branches",
             "CompilesRollouts",
+            "DealsTokens",
             "Enumerable",
             "HasBeliefs",
             "PrivateTokens",

@@ -147,13 +147,23 @@ class SearchAgent(Policy):
         if "_warned" in vars(self):
             return
         object.__setattr__(self, "_warned", True)  # agents are mostly frozen dataclasses
+        silent = {  # what may be stochastic and not say so
+            repr(policy): None
+            for p, policy in enumerate(self.blueprint)
+            if p != seat and type(policy).probabilities is Policy.probabilities
+        }
         _logger.warning(
             "a partner of seat %d made a move that %r rules out, so the belief fell back to what "
             "the seat has seen (said once; notes of results count it): give the policies that the "
             "others really play, an epsilon or uncertainty of 0.05, say, or, where they search, "
-            "agent.for_all_seats()",
+            "agent.for_all_seats()%s",
             seat,
             self,
+            "".join(
+                f"; if {name} ever moves in another way in the same position, it lacks "
+                "probabilities(view, legal, memory), and must set deterministic = False"
+                for name in silent
+            ),
         )
 
     @abstractmethod

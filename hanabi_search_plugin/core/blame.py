@@ -5,9 +5,9 @@ What code of others raises by itself becomes a ContractError, which names the po
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Literal
+from typing import Any, Literal
 
 from hanabi_search_plugin.core.errors import ContractError, HanabiSearchError, IllegalActionError
 
@@ -40,3 +40,34 @@ def asking(policy: object, seat: int, method: str = "") -> Iterator[None]:
             came = f"{type(error).__name__}: {error}".partition("\n")[0]
             asked = f"{method} of {policy!r}" if method else repr(policy)
             raise ContractError(f"{asked} must answer, got {came}") from error
+
+
+LONG = 200  # characters of a state that are shown
+
+
+def answers(
+    game: object,
+    method: str,
+    ask: Callable[..., Any],
+    states: Sequence[Any],
+    *beside: Iterable[Any],
+) -> list[Any]:
+    """``ask`` of each state and what lies ``beside`` it: ``method`` of a game written by others.
+
+    Raises ContractError, which names the method and shows the state, for what it raises by itself;
+    errors of this package and those of the operating system pass.
+    """
+    found: list[Any] = []
+    try:
+        found.extend(map(ask, states, *beside))  # keeps those before one that raises
+    except (HanabiSearchError, OSError, MemoryError):
+        raise
+    except Exception as error:  # whatever another's code may raise
+        came = f"{type(error).__name__}: {error}".partition("\n")[0]
+        shown = " ".join(repr(states[len(found)]).split())
+        shown = shown if len(shown) <= LONG else f"{shown[:LONG]}..."
+        raise ContractError(
+            f"{type(game).__name__}.{method} must answer in every state of a game, got {came} in "
+            f"the state {shown}"
+        ) from error
+    return found

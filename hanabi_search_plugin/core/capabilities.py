@@ -8,9 +8,9 @@ A game needs none of them. Four enable whole families of methods:
 ``PrivateTokens``   learned beliefs, which draw hidden information token by token.
 
 The rest are advanced, and a small game never needs them: ``Replays`` serves learned beliefs over
-policies with private memory; ``HasBeliefs``, ``CompilesRollouts``, ``core.solving.SolvesEndgames``
-and ``core.tree.GrowsTrees`` replace generic code by the game's own, with the same meaning and in
-less time.
+policies with private memory; ``DealsTokens`` beliefs by samples, seat by seat; ``HasBeliefs``,
+``CompilesRollouts``, ``core.solving.SolvesEndgames`` and ``core.tree.GrowsTrees`` replace generic
+code by the game's own, with the same meaning and in less time.
 
 Letters in shapes: B worlds in a batch, A actions, P players, N worlds listed, M actions tried,
 F private factors, L tokens of a factor, K tokens hidden from a player, V vocabulary.
@@ -195,6 +195,15 @@ class Replays(Game):
     @abstractmethod
     def tokens_at(self, history: History, tokens: IntArray, turn: int) -> IntArray:
         """[B, K] the tokens hidden from the observer at ``turn``, given those of today [B, K]."""
+
+
+class DealsTokens(PrivateTokens, Replays):
+    """A game that deals out its private tokens once, at the start, from one pool.
+
+    Each factor has exactly L tokens, which never change, and by chance every way to share out the
+    tokens that a player does not see is equally likely. What a player sees is its own factors and
+    what everybody sees, so that its moves tell of nothing else.
+    """
 
 
 class HasBeliefs(Game):

@@ -7,6 +7,7 @@ from importlib import import_module
 from hanabi_search_plugin.core.errors import UnsupportedError
 
 _PROJECTS = {  # by extra
+    "bridge": "endplay",
     "cluster": "Ray",
     "hanab-live": "websockets",
     "plots": "Matplotlib",

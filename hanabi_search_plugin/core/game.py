@@ -176,12 +176,25 @@ class Game(ABC):
     public_actions: bool  # True if every seat sees the actions of all others
     encodings: tuple[str, ...]  # names that ``View.observation`` accepts
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """A class with a ``deal`` of its own deals some by it, whatever its base class does."""
+        super().__init_subclass__(**options)
+        if "deal" in vars(cls) and "deal_some" not in vars(cls):
+            cls.deal_some = Game.deal_some  # type: ignore[method-assign]
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({getattr(self, 'name', '')!r})"
 
     @abstractmethod
     def deal(self, rng: np.random.Generator, n: int) -> Worlds:
         """Deal n worlds: at their first decision, each with a chance stream of its own."""
+
+    def deal_some(self, rng: np.random.Generator, n: int, rows: IntArray) -> Worlds:
+        """The worlds at ``rows`` (int [N]) of those that ``deal(rng, n)`` gives.
+
+        By default all n are dealt. A game in which a deal costs something deals these alone.
+        """
+        return self.deal(rng, n).select(rows)
 
     @abstractmethod
     def action_to_string(self, player: int, action: int) -> str:

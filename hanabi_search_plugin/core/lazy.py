@@ -13,8 +13,8 @@ def lazily(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a package that offers ``homes[module]`` of its modules.
 
-    A module is named relative to the package: ``".jit"`` is one beside it. A name may be that of a
-    submodule.
+    ``dir`` lists what ``__all__`` of the package does. A module is named relative to the package:
+    ``".jit"`` is one beside it. A name may be that of a submodule.
     """
     module_of = {name: module for module, names in homes.items() for name in names}
 
@@ -28,6 +28,8 @@ def lazily(
         return value
 
     def listed() -> list[str]:
-        return sorted({*vars(sys.modules[package]), *module_of})
+        own = vars(sys.modules[package])
+        special = [name for name in own if name.startswith("__") and name.endswith("__")]
+        return sorted({*special, *own["__all__"]})
 
     return load, listed

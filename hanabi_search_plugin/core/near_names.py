@@ -9,14 +9,20 @@ from difflib import get_close_matches
 def did_you_mean(name: object, known: Iterable[object], *, before: str = "") -> str:
     """ ": did you mean smartbot?", the end of a message; empty where nothing is near.
 
-    Case, dashes and underscores make no difference. A name that is none may be how others begin.
-    ``before`` is what must be written before those ``known``.
+    Case, dashes and underscores make no difference. A name that is none may be how others
+    begin, or nearly. ``before`` is what must be written before those ``known``.
     """
     spelled = {_plain(str(one)): str(one) for one in known}
     given = _plain(str(name))
     near = get_close_matches(given, spelled, n=2, cutoff=0.7)
     if not near and len(given) > 2:
         near = sorted(one for one in spelled if one.startswith(given))[:2]
+    if not near and len(given) > 3:
+        begins: dict[str, list[str]] = {}
+        for one in spelled:
+            begins.setdefault(one[: len(given)], []).append(one)
+        close = get_close_matches(given, begins, n=2, cutoff=0.8)
+        near = [one for begin in close for one in begins[begin]][:2]
     return f": did you mean {' or '.join(before + spelled[one] for one in near)}?" if near else ""
 
 

@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hanabi_search_plugin.core.blame import answers
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray, Worlds, require_game
@@ -72,7 +73,7 @@ class PlainGame(StateGame, Enumerable):
 
     @abstractmethod
     def returns(self, state: State) -> Sequence[float]:
-        """[P] score points so far."""
+        """[P] score points so far, at the end and before it."""
 
     @abstractmethod
     def observation(self, state: State, player: int) -> Sequence[float]:
@@ -136,7 +137,7 @@ class PlainView(StateView):
 
     def shown(self, encoding: str) -> NDArray[Any]:
         """[B, K]"""
-        seen = [self._seen(state) for state in self._states]
+        seen = self._all_seen()
         lengths = {len(each) for each in seen}
         if len(lengths) > 1:
             raise ContractError(
@@ -153,11 +154,15 @@ class PlainView(StateView):
 
     def keys(self) -> Sequence[Hashable]:
         return [
-            (mover, legal.tobytes(), self._seen(state))
-            for mover, legal, state in zip(
-                self.current_player.tolist(), self.legal, self._states, strict=True
+            (mover, legal.tobytes(), seen)
+            for mover, legal, seen in zip(
+                self.current_player.tolist(), self.legal, self._all_seen(), strict=True
             )
         ]
+
+    def _all_seen(self) -> list[tuple[float, ...]]:
+        """[B, K]"""
+        return answers(self.game, "observation", self._seen, self._states)
 
     def _seen(self, state: State) -> tuple[float, ...]:
         """[K]"""
@@ -202,7 +207,8 @@ def _initial_states(game: PlainGame) -> Outcomes:
 
 def _next_states(game: PlainGame, state: State, action: int) -> Outcomes:
     """Checked. Raises ContractError."""
-    return _checked(game, "next_states", game.next_states(state, action))
+    (given,) = answers(game, "next_states", game.next_states, [state], [action])
+    return _checked(game, "next_states", given)
 
 
 def _checked(game: PlainGame, method: str, outcomes: object) -> Outcomes:

@@ -117,14 +117,23 @@ class Policy(ABC):
     def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
         """[B, A] the probability of each action; one-hot for a deterministic policy.
 
-        Raises UnsupportedError for a stochastic policy that does not override it.
+        Raises UnsupportedError for a stochastic policy that does not override it, ContractError for
+        one that draws from its stream and does not say that it is stochastic.
         """
         if not self.deterministic:
             raise UnsupportedError(
-                f"{type(self).__name__} is stochastic and does not give its probabilities"
+                f"{self!r} is stochastic and does not give its probabilities, which whoever "
+                "follows its moves must know: override probabilities(view, legal, memory), which "
+                "gives [B, A]"
             )
-        given = self.act(view, legal, memory, Streams.still(len(view)))
+        rng = Streams.still(len(view))
+        given = self.act(view, legal, memory, rng)
         actions = require_moves(self, given, legal)
+        if rng.state.any():
+            raise ContractError(
+                f"{self!r} draws its moves from rng, yet its class says deterministic = True: set "
+                "it to False, and override probabilities(view, legal, memory), which gives [B, A]"
+            )
         chance = np.zeros(legal.shape)
         chance[np.arange(len(view)), actions] = 1.0
         return chance

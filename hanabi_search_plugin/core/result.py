@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -13,6 +13,7 @@ from hanabi_search_plugin.core.figures import blank_figure
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
 from hanabi_search_plugin.core.html_tables import html_table
 from hanabi_search_plugin.core.reprs import search_repr
+from hanabi_search_plugin.core.text_tables import text_table
 from hanabi_search_plugin.core.words import counted
 
 Reason = Literal[
@@ -31,9 +32,9 @@ Reason = Literal[
 REASONS: tuple[str, ...] = get_args(Reason)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class SearchResult:
-    """One decision of a search, over M legal moves.
+    """One decision of a search, over M legal moves. ``print`` shows a table of them.
 
     Means and gains are returns of the searching seat in score points, or in the units of the
     search's objective.
@@ -81,6 +82,20 @@ class SearchResult:
             out[name] = None if out[name] != out[name] else out[name]
         return out
 
+    def __repr__(self) -> str:
+        return f"<{self._headline('+-')}>"
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def to_text(self, words: Callable[[int], str] = str) -> str:
+        """A table of the moves, the best first. ``words`` names an action."""
+        lines: list[tuple[str, ...]] = [("action", "estimated return", "rollouts", "")]
+        lines += [(words(action), *cells) for action, *cells in self._rows("+-")]
+        width = max(len(line[-1]) for line in lines)  # names of the players: to the left
+        table = text_table([(*line[:-1], line[-1].ljust(width)) for line in lines])
+        return "\n".join([self._headline("+-", words), *table])
+
     def plot(self, words: Callable[[int], str] = str) -> Any:
         """A Matplotlib figure: the estimate of each move and its standard error, the best on top.
 
@@ -109,35 +124,39 @@ class SearchResult:
 
     def _repr_html_(self) -> str:
         """For notebooks: the moves, the best first."""
-        rows = []
-        for index in self._best_first().tolist():
-            action = int(self.actions[index])
-            roles = {"search": self.action, "blueprint": self.blueprint_action}
-            mean, stderr = self.mean[index], self.stderr[index]
-            tried = not np.isnan(mean)
-            error = f" \u00b1 {stderr:.3f}" if tried and not np.isnan(stderr) else ""
-            rows.append(
-                (
-                    str(action),
-                    f"{mean:.3f}{error}" if tried else "not tried",
-                    f"{self.count[index]:,}",
-                    ", ".join(name for name, played in roles.items() if played == action),
-                )
-            )
-        chosen = [number for number, row in enumerate(rows) if int(row[0]) == self.action]
+        rows = list(self._rows())
+        chosen = [number for number, row in enumerate(rows) if row[0] == self.action]
         return html_table(
-            self._headline(), ("action", "estimated return", "rollouts", ""), rows, strong=chosen
+            self._headline(),
+            ("action", "estimated return", "rollouts", ""),
+            [(str(action), *cells) for action, *cells in rows],
+            strong=chosen,
         )
+
+    def _rows(self, sign: str = "\u00b1") -> Iterator[tuple[int, str, str, str]]:
+        """Action, estimated return, rollouts and who plays it, the best first."""
+        roles = {"search": self.action, "blueprint": self.blueprint_action}
+        for index in self._best_first().tolist():
+            action, mean, stderr = int(self.actions[index]), self.mean[index], self.stderr[index]
+            tried = not np.isnan(mean)
+            error = f" {sign} {stderr:.3f}" if tried and not np.isnan(stderr) else ""
+            yield (
+                action,
+                f"{mean:.3f}{error}" if tried else "not tried",
+                f"{self.count[index]:,}",
+                ", ".join(name for name, played in roles.items() if played == action),
+            )
 
     def _best_first(self) -> IntArray:
         """[M] rows, by mean; those that were never tried come last."""
         means = np.where(np.isnan(self.mean), -np.inf, self.mean)
         return np.argsort(-means, kind="stable")
 
-    def _headline(self) -> str:
-        what = f"action {self.action}: {self.reason}"
+    def _headline(self, sign: str = "\u00b1", words: Callable[[int], str] = str) -> str:
+        what = f"action {words(self.action)}: {self.reason.replace('_', ' ')}"
         if self.action != self.blueprint_action:
-            what += f", gain {self.gain:+.3f} \u00b1 {self.gain_stderr:.3f}"
+            error = "" if np.isnan(self.gain_stderr) else f" {sign} {self.gain_stderr:.3f}"
+            what += f", gain {self.gain:+.3f}{error}"
         return f"{what}; {counted(self.rollouts, 'rollout')}, {counted(self.belief_size, 'world')}"
 
 

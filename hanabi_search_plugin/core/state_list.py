@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from hanabi_search_plugin.core.blame import answers
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import (
     NOBODY,
@@ -68,7 +69,7 @@ class StateList(list[State]):
     def movers(self) -> IntArray:
         """[B] whose turn it is, as the game says. Not to be changed."""
         if self._movers is None:
-            movers = [self._game.current_player(state) for state in self]
+            movers = answers(self._game, "current_player", self._game.current_player, self)
             try:
                 self._movers = np.fromiter(movers, dtype=np.int64, count=len(movers))
             except (TypeError, ValueError, OverflowError) as error:
@@ -84,7 +85,8 @@ class StateList(list[State]):
         if self._legal is None:
             self._legal = np.zeros((len(self), self._game.num_actions), dtype=np.bool_)
             moving = np.flatnonzero(self.movers >= 0)
-            masks = [self._game.legal_mask(self[b]) for b in moving.tolist()]
+            asked = [self[b] for b in moving.tolist()]
+            masks = answers(self._game, "legal_actions", self._game.legal_mask, asked)
             # By way of bytes: twice as fast as an array of lists.
             flat = np.frombuffer(b"".join(map(bytes, masks)), dtype=np.bool_)
             self._legal[moving] = flat.reshape(len(moving), self._game.num_actions)
@@ -164,17 +166,21 @@ class StateWorlds(Worlds):
 
     @property
     def returns(self) -> FloatArray:
-        returns = [self.game.returns(state) for state in self.states]
+        returns = answers(self.game, "returns", self.game.returns, self.states)
         size = (len(self), self.game.num_players)
         try:
             found = np.array(returns, dtype=np.float64)
         except (TypeError, ValueError):
             found = np.zeros(0)
         if returns and found.shape != size:
-            wrong = next(given for given in returns if np.shape(given) != size[1:])
+            state, wrong = next(
+                (state, given)
+                for state, given in zip(self.states, returns, strict=True)
+                if np.shape(given) != size[1:]
+            )
             raise ContractError(
                 f"{self.game.name}: returns must give {counted(size[1], 'number')}, one a player, "
-                f"got {wrong!r}"
+                f"also before the end, got {wrong!r} in the state {state!r}"
             )
         return found.reshape(size)
 

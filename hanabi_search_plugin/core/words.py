@@ -26,3 +26,13 @@ def duration(seconds: float) -> str:
         return f"{hours} h {minutes} min" if minutes else f"{hours} h"
     days, hours = divmod(round(seconds / 3600), 24)
     return f"{days} d {hours} h" if hours else f"{days} d"
+
+
+def with_error(mean: float | None, sem: float | None, sign: str = "") -> str:
+    """ "23.150 +- 0.393"; "-" where there is no mean, without an error where there is none.
+
+    What is nan is not there.
+    """
+    if mean is None or mean != mean:
+        return "-"
+    return f"{mean:{sign}.3f}" + ("" if sem is None or sem != sem else f" +- {sem:.3f}")

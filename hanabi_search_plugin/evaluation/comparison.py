@@ -12,13 +12,18 @@ import numpy as np
 
 from hanabi_search_plugin.core.errors import ConfigError, RecordError, UnsupportedError
 from hanabi_search_plugin.core.plain_json import parse_json, typed
+from hanabi_search_plugin.core.text_tables import text_table
 from hanabi_search_plugin.core.whole_files import read_whole
+from hanabi_search_plugin.core.words import counted, with_error
 from hanabi_search_plugin.evaluation.evaluate import RESULTS, Evaluation
 from hanabi_search_plugin.evaluation.journal import FORMAT, difference
 from hanabi_search_plugin.evaluation.match import read_result
 
 FREE = ("bomb", "observation_type")
 """Settings of Hanabi that have no say in what is dealt."""
+
+HEADINGS = ("", "games", "mean", "difference", "pairs", "better", "worse")
+"""Of a table of line-ups beside each other."""
 
 _KINDS: dict[str, Any] = {
     "label": str,
@@ -33,7 +38,7 @@ _KINDS: dict[str, Any] = {
 _EXPECTED = "expected results of `evaluate --json`, of `reproduce`, or games that --resume has kept"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class ResultGames:
     """Games of one line-up in a result file. Raises ValueError for values of other types."""
 
@@ -57,10 +62,19 @@ class ResultGames:
     def name(self) -> str:
         return f"{self.path}: {self.label}" if self.label else self.path
 
+    @property
+    def row(self) -> tuple[str, ...]:
+        """Name, games and mean, for a table under ``HEADINGS``."""
+        return (self.name, f"{self.games:,}", with_error(self.mean, self.sem))
 
-@dataclass(frozen=True, kw_only=True)
+    def __repr__(self) -> str:
+        mean = with_error(self.mean, self.sem)
+        return f"<{self.name}: {counted(self.games, 'game')}, mean {mean}>"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Comparison:
-    """How much more ``other`` scores than ``base``."""
+    """How much more ``other`` scores than ``base``; ``print`` shows it as a table."""
 
     base: ResultGames
     other: ResultGames
@@ -71,6 +85,28 @@ class Comparison:
     worse: float | None
     unpaired_because: str | None  # None: the games are paired
     note: str | None = None  # what else tells the two apart
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """``other`` beside ``base``, for a table under ``HEADINGS``."""
+        difference = with_error(self.difference, self.sem, "+")
+        pairs = f"{self.pairs:,}" if self.pairs else "none"
+        return (*self.other.row, difference, pairs, _share(self.better), _share(self.worse))
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences: why the games are not paired, and what else tells the two apart."""
+        why, note = self.unpaired_because, self.note
+        notes = [] if why is None else [f"{self.other.path} is not paired: {why}"]
+        return notes if note is None else [*notes, f"the scores may count differently: {note}"]
+
+    def __str__(self) -> str:
+        return "\n".join([*text_table((HEADINGS, self.base.row, self.row)), *self.notes])
+
+    def __repr__(self) -> str:
+        difference = with_error(self.difference, self.sem, "+")
+        games = counted(self.pairs, "pair") if self.pairs else "games that are not paired"
+        return f"<Comparison: {self.other.name} less {self.base.name} {difference} in {games}>"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types, without the games' own scores."""
@@ -245,6 +281,10 @@ def _reproduced(path: str, results: dict[str, Any]) -> list[ResultGames]:
         for label, figures in found
         if figures
     ]
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.1f} %"
 
 
 def _sem(values: Any) -> float | None:

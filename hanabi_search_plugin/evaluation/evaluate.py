@@ -21,7 +21,7 @@ from hanabi_search_plugin.core.game import FloatArray, Game, require_game
 from hanabi_search_plugin.core.html_tables import html_table
 from hanabi_search_plugin.core.policy import Blueprint, Value
 from hanabi_search_plugin.core.require import require_integer
-from hanabi_search_plugin.core.words import counted
+from hanabi_search_plugin.core.words import counted, with_error
 from hanabi_search_plugin.evaluation.executor import Executor
 from hanabi_search_plugin.evaluation.frame import frame_of
 from hanabi_search_plugin.evaluation.game_table import GameTable, column
@@ -91,7 +91,7 @@ class Evaluation:
         return np.array(column(self.games, "score"))
 
     @property
-    def baseline_scores(self) -> FloatArray:
+    def blueprint_scores(self) -> FloatArray:
         """[N] score points; empty without a baseline."""
         return np.array(column(self.baseline or (), "score"))
 
@@ -111,14 +111,14 @@ class Evaluation:
         return _mean(self.scores == self.best)
 
     @property
-    def baseline_mean(self) -> float | None:
+    def blueprint_mean(self) -> float | None:
         """Score points a game of the baseline."""
-        return _mean(self.baseline_scores)
+        return _mean(self.blueprint_scores)
 
     @property
-    def baseline_sem(self) -> float | None:
-        """Standard error of ``baseline_mean``."""
-        return _sem(self.baseline_scores)
+    def blueprint_sem(self) -> float | None:
+        """Standard error of ``blueprint_mean``."""
+        return _sem(self.blueprint_scores)
 
     @property
     def gain(self) -> float | None:
@@ -133,14 +133,15 @@ class Evaluation:
     @property
     def _differences(self) -> FloatArray:
         """[N] score points over the baseline's; empty without one."""
-        return self.scores - self.baseline_scores if self.baseline is not None else np.zeros(0)
+        return self.scores - self.blueprint_scores if self.baseline is not None else np.zeros(0)
 
     def __str__(self) -> str:
         return as_text(self.to_dict(), self.names)
 
     def __repr__(self) -> str:
         games = counted(len(self.games), "game")
-        return f"<Evaluation of {', '.join(self.names)}: {games}, mean {self.mean}>"
+        mean = with_error(self.mean, self.sem)
+        return f"<Evaluation of {', '.join(self.names)}: {games}, mean {mean}>"
 
     def _repr_html_(self) -> str:
         """For notebooks: the table of ``print``."""
@@ -161,7 +162,7 @@ class Evaluation:
         figure, axes = blank_figure("a plot of an evaluation", 7, 3.6)
         sides = {"with search" if self.searched else "policies": self.scores}
         if self.baseline is not None:
-            sides = {"baseline": self.baseline_scores} | sides
+            sides = {"blueprint": self.blueprint_scores} | sides
         every = np.concatenate(list(sides.values()))
         whole = len(every) > 0 and bool((every == np.round(every)).all())
         edges = np.arange(every.min() - 0.5, every.max() + 1) if whole else 20
@@ -218,7 +219,7 @@ class Evaluation:
         out |= {"numbers": np.array(column(self.games, "game"), dtype=np.int64).tolist()}
         out |= {"scores": self.scores.tolist()}
         if self.baseline is not None:
-            out["blueprint_scores"] = self.baseline_scores.tolist()
+            out["blueprint_scores"] = self.blueprint_scores.tolist()
         out |= {"peak_rss_mb": self.peak_rss_mb, "compile_seconds": self.compile_seconds}
         return out | self.parameters | {"threads": self.threads, "versions": versions()}
 
@@ -312,6 +313,9 @@ def evaluate(
                     checkpoint.append(fields)
 
         try:
+            waiting = np.flatnonzero(~tables["policies"].known)
+            if searching and len(waiting) and not skip_failed:  # what is refused is so at once
+                Match(game, played, "policies", seat, seed).start_searches(int(waiting[0]))
             for side, blueprint in sides.items():
                 todo = np.flatnonzero(~tables[side].known)
                 match = Match(game, blueprint, side, seat, seed)

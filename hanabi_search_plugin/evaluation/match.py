@@ -29,6 +29,7 @@ from hanabi_search_plugin.evaluation.chunk_worker import RemoteTraceback, portab
 from hanabi_search_plugin.evaluation.executor import Executor, Outcome, Place
 from hanabi_search_plugin.evaluation.playing import play_game, self_play
 from hanabi_search_plugin.evaluation.provenance import describe
+from hanabi_search_plugin.evaluation.seat import SeatedPolicy
 from hanabi_search_plugin.jit import compile_seconds
 
 BLOCK = 256  # games dealt together, and played together where nobody searches
@@ -39,7 +40,7 @@ Side = Literal["policies", "baseline"]
 Numbers = Sequence[int] | IntArray  # of games, in ascending order
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class GameResult:
     """One finished game."""
 
@@ -57,14 +58,20 @@ class GameResult:
     depth: float | None = None  # of the trees it was decided by, the mean; None: no trees
     decisions: tuple[tuple[int, int, SearchResult], ...] = ()  # turn, seat, result; for ``on_game``
 
-    def _repr_html_(self) -> str:
-        """For notebooks: how it ended, and the searched decisions where they are kept."""
+    def __str__(self) -> str:
         lives = "" if self.lives_left is None else f", {counted(self.lives_left, 'life', 'lives')}"
-        title = (
+        line = (
             f"game {self.game}: score {self.score:g}{lives}, {counted(len(self.actions), 'move')}"
         )
         if self.searched_moves:
-            title += f", {self.changed_moves} of {self.searched_moves} searched moves changed"
+            line += f", {self.changed_moves} of {self.searched_moves} searched moves changed"
+        return line
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def _repr_html_(self) -> str:
+        """For notebooks: how it ended, and the searched decisions where they are kept."""
         rows = [
             (
                 str(turn),
@@ -78,7 +85,7 @@ class GameResult:
         ]
         changed = [number for number, row in enumerate(rows) if row[2] != row[3]]
         headings = ("turn", "seat", "action", "blueprint", "gain", "") if rows else ()
-        return html_table(title, headings, rows, strong=changed)
+        return html_table(str(self), headings, rows, strong=changed)
 
 
 def read_result(line: Any) -> GameResult:
@@ -130,17 +137,16 @@ def _lives_left(outcome: Mapping[str, IntArray], row: int) -> int | None:
     return None if lives is None else int(lives[row])
 
 
-def deal_block(game: Game, seed: int, block: int) -> tuple[Worlds, Streams]:
-    """A block of games at their first decisions, and a stream for each one's policies."""
-    rngs = [np.random.default_rng([seed, use, block]) for use in (DECKS, POLICIES)]
-    return game.deal(rngs[0], BLOCK), Streams.spawn(rngs[1], BLOCK)
+def deal_games(game: Game, seed: int, games: IntArray) -> tuple[Worlds, Streams]:
+    """Games [N] of one block at their first decisions, and a stream for each one's policies."""
+    block, rows = int(games[0]) // BLOCK, games % BLOCK
+    decks, policies = (np.random.default_rng([seed, use, block]) for use in (DECKS, POLICIES))
+    return game.deal_some(decks, BLOCK, rows), Streams.spawn(policies, BLOCK).select(rows)
 
 
 def deal_game(game: Game, seed: int, index: int) -> tuple[Worlds, Streams]:
     """Game ``index`` of a seed (a batch of one) and its policies' stream."""
-    worlds, streams = deal_block(game, seed, index // BLOCK)
-    row = np.array([index % BLOCK])
-    return worlds.select(row), streams.select(row)
+    return deal_games(game, seed, np.array([index]))
 
 
 @dataclass(frozen=True)
@@ -192,9 +198,8 @@ class Match:
 
     def batch(self, games: IntArray) -> list[GameResult]:
         """Games [N] of one block in lockstep."""
-        worlds, streams = deal_block(self.game, self.seed, int(games[0]) // BLOCK)
-        rows = games % BLOCK
-        played = self_play(worlds.select(rows), self.policies, streams.select(rows))
+        worlds, streams = deal_games(self.game, self.seed, games)
+        played = self_play(worlds, self.policies, streams)
         return [
             GameResult(
                 side=self.side,
@@ -222,6 +227,16 @@ class Match:
         if place.alone:
             seconds -= compile_seconds() - compiled
         return finished_game(worlds, self.side, index, self.seat, actions, decisions, seconds)
+
+    def start_searches(self, index: int) -> None:
+        """Let each agent that searches begin game ``index``, which is not played.
+
+        Raises what they raise: a belief that would be too large, say.
+        """
+        agents = {id(self.policies[p]): p for p in reversed(searching_seats(self.policies))}
+        worlds, _ = deal_game(self.game, self.seed, index)
+        for p in agents.values():
+            SeatedPolicy(self.policies[p]).start(worlds.view(p))
 
     def failed(self, games: tuple[int, ...], error: BaseException) -> FailedGame:
         return FailedGame(self.side, games, self.seed, error)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Show = Callable[[int], None]
 """Takes how much is done."""
 
-FIRST, EVERY = 10.0, 30.0  # seconds to the first line, and between lines
+SOON, LATE = 10.0, 30.0  # seconds between lines: at least, and at most where work goes on
 
 
 @contextmanager
@@ -93,7 +93,8 @@ def _bar(
 
 
 class ProgressLines:
-    """Says how far the work is after ``FIRST`` seconds, then every ``EVERY`` and at each tenth.
+    """Says how far the work is after ``SOON`` seconds, then at each tenth that is complete ``SOON``
+    or more after the line before, and where no line came for ``LATE`` seconds.
 
     ``clock`` gives seconds.
     """
@@ -112,14 +113,14 @@ class ProgressLines:
         self._status = status
         self._before = self._done = self._said_at = done
         self._began = clock()
-        self._due = self._began + FIRST
+        self._written, self._due = self._began, self._began + SOON
         self._lock = threading.Lock()  # of the work and of the thread that ticks
 
     def show(self, done: int) -> None:
         """Note what is done; a line where a tenth is complete."""
         with self._lock:
             self._done = done
-            early = self._clock() < self._began + FIRST
+            early = self._clock() < self._written + SOON
             if self._total and not early and self._tenths(done) > self._tenths(self._said_at):
                 self._say()
 
@@ -135,7 +136,7 @@ class ProgressLines:
 
     def _say(self) -> None:
         now = self._clock()
-        self._due, self._said_at = now + EVERY, self._done
+        self._written, self._due, self._said_at = now, now + LATE, self._done
         seconds, new = now - self._began, self._done - self._before
         text = f"{self._what}: {self._done:,}"
         if self._total is not None:

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hanabi_search_plugin.core.words import counted
-
-GAP = "  "  # between columns
+from hanabi_search_plugin.core.text_tables import text_table
+from hanabi_search_plugin.core.words import counted, with_error
 
 _COSTS = (
     ("CPU seconds a game", "cpu_seconds", ",.2f"),
@@ -78,28 +77,13 @@ def rows(figures: Mapping[str, Any]) -> list[SummaryRow]:
 def as_text(figures: Mapping[str, Any], names: Sequence[str]) -> str:
     """Title, headings and rows, in columns."""
     lines = [headings(figures), *((row.title, *row.cells) for row in rows(figures))]
-    widths = [
-        max(len(line[column]) for line in lines if column < len(line))
-        for column in range(len(lines[0]))
-    ]
-    laid_out = [title(figures, names)]
-    for first, *cells in lines:
-        numbers = [cell.rjust(width) for cell, width in zip(cells, widths[1:], strict=False)]
-        laid_out.append(GAP.join([first.ljust(widths[0]), *numbers]))
-    return "\n".join(laid_out)
+    return "\n".join([title(figures, names), *text_table(lines)])
 
 
 def _scores(what: str, figures: Mapping[str, Any], prefix: str) -> SummaryRow:
     mean = with_error(figures[f"{prefix}mean"], figures[f"{prefix}sem"])
     shares = [_percent(figures[f"{prefix}{name}"]) for name in _shares(figures)]
     return SummaryRow(what, (mean, *shares))
-
-
-def with_error(mean: float | None, sem: float | None, sign: str = "") -> str:
-    """ "23.150 +- 0.393"; "-" where there is no mean, without an error where there is none."""
-    if mean is None:
-        return "-"
-    return f"{mean:{sign}.3f}" + ("" if sem is None else f" +- {sem:.3f}")
 
 
 def _percent(share: float | None) -> str:

@@ -62,6 +62,9 @@ class NetworkBelief(BeliefModel):
         self.mask = mask
         self.device = device
         self.training = dict(training or {})  # the record of how it was trained
+        learned = self.training.get("policy")
+        told = learned.get("type") if isinstance(learned, dict) else learned
+        self.policy = told if isinstance(told, str) else ""
         self.digest = digest_of(network)
         self.network = to_device(network, device).eval()
         self._last: tuple[NDArray[Any], BeliefInputs] | None = None
@@ -75,23 +78,36 @@ class NetworkBelief(BeliefModel):
         return self._remember(view, heard, state["network"])
 
     def sample(self, view: View, state: Memory, rng: np.random.Generator, n: int) -> IntArray:
+        return self._draw(view, state, rng, n)[0]
+
+    def marginals(self, view: View, state: Memory, rng: np.random.Generator, n: int) -> FloatArray:
+        """See ``BeliefModel``: the mean of what each draw was made by, exact of the first token."""
+        return self._draw(view, state, rng, n)[1]
+
+    def _draw(
+        self, view: View, state: Memory, rng: np.random.Generator, n: int
+    ) -> tuple[IntArray, FloatArray]:
+        """Tokens [n, K], and the mean [K, V] of the probabilities by which they were drawn."""
         many, network = view.select(np.zeros(n, dtype=np.int64)), self.network
-        tokens = np.zeros((n, 0), dtype=np.int64)
+        tokens, length = np.zeros((n, 0), dtype=np.int64), hidden_length(self.game, view)
+        means = np.zeros((length, self.game.vocabulary))
         last = torch.full((n,), PAD, device=self.device)
         with torch.inference_mode():
             context, seen = self._given(view, state)
             decoder: Any = None
-            for place in range(hidden_length(self.game, view)):
+            for place in range(length):
                 known = self.game.token_weights(many, tokens)
                 weights = as_tensor(known, self.device).float()
                 logits, decoder = network.next_logits(context, seen, last, weights, place, decoder)
                 if self.mask:
                     logits = masked(logits, weights)
-                drawn = draw(torch.softmax(logits.double(), 1).cpu().numpy(), rng.random(n))
-                drawn[(known == 0).all(axis=1)] = PAD
+                chances = torch.softmax(logits.double(), 1).cpu().numpy()
+                drawn, ended = draw(chances, rng.random(n)), (known == 0).all(axis=1)
+                drawn[ended] = PAD
+                means[place] = chances[~ended].sum(axis=0) / n
                 tokens = np.append(tokens, drawn[:, None], axis=1)
                 last = as_tensor(drawn, self.device)
-        return tokens
+        return tokens, means
 
     def log_likelihood(self, view: View, state: Memory, tokens: IntArray) -> FloatArray:
         weights = as_tensor(weights_along(self.game, view, tokens), self.device).float()

@@ -20,7 +20,9 @@ from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 if TYPE_CHECKING:
     from hanabi_search_plugin.beliefs.belief_model import BeliefModel
 
-EXACT, GROUNDED, PARTICLES = "exact", "grounded", "particles"
+EXACT, HINTS, GROUNDED, PARTICLES = "exact", "hints", "grounded", "particles"
+SEARCHED = (EXACT, GROUNDED, PARTICLES)  # beliefs that a search can have and that are no file's
+SHOWN = (EXACT, HINTS, GROUNDED)  # and those that a page can show
 
 
 @functools.cache
@@ -49,12 +51,18 @@ def belief_models() -> dict[str, dict[str, Any]]:
     return models
 
 
-def load_belief_model(name: str, game: Game, *, mask: bool = True) -> BeliefModel:
+def load_belief_model(
+    name: str,
+    game: Game,
+    *,
+    mask: bool = True,
+    words: tuple[str, ...] = SEARCHED,
+) -> BeliefModel:
     """The model of that name for ``game``: "grounded", one of ``belief_models``, or a file.
 
-    ``mask`` as in ``networks.belief_files.NetworkBelief``. Raises ConfigError for a name that is
-    unknown or not for this game, UnsupportedError without PyTorch, CheckpointError for a file that
-    does not fit.
+    ``words`` are those of an option that stand for no file; an error lists them. ``mask`` as in
+    ``networks.belief_files.NetworkBelief``. Raises ConfigError for a name that is unknown or not
+    for this game, UnsupportedError without PyTorch, CheckpointError for a file that does not fit.
     """
     if name == GROUNDED:
         from hanabi_search_plugin.beliefs.belief_model import Grounded
@@ -62,7 +70,7 @@ def load_belief_model(name: str, game: Game, *, mask: bool = True) -> BeliefMode
         return Grounded(game)
     path = _shipped(name, game) if name in belief_models() else Path(name)
     if not path.is_file():
-        raise unknown("belief", name, (EXACT, GROUNDED, PARTICLES, *belief_models()), "or a file")
+        raise unknown("belief", name, (*words, *belief_models()), "or a file")
     require_extra("torch", "a learned belief", "torch", "safetensors")
     from hanabi_search_plugin.networks.belief_files import load_belief
 

@@ -14,6 +14,7 @@ from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.hanabi.files.annotated_games import AnnotatedGame
 from hanabi_search_plugin.hanabi.files.game_document import game_document
 from hanabi_search_plugin.hanabi.files.records import RecordedGame
+from hanabi_search_plugin.hanabi.files.shown_beliefs import ModelBeliefs
 from hanabi_search_plugin.rendering.html_pages import assembled
 
 SCRIPTS = ("table.js", "moves.js", "page.js")  # one after the other
@@ -34,15 +35,19 @@ def write_page(path: str | Path, document: dict[str, Any]) -> None:
 class GamePage:
     """A recorded game that a notebook shows as its page.
 
-    Beliefs are exact given that all seats play ``blueprint``, by hints and copies without one.
-    Raises RecordError for an illegal move.
+    Beliefs are exact given that all seats play ``blueprint``, a ``model``'s, or by hints and copies
+    without either. Raises as ``game_document``.
     """
 
     def __init__(
-        self, game: AnnotatedGame | RecordedGame, blueprint: Blueprint | None = None
+        self,
+        game: AnnotatedGame | RecordedGame,
+        blueprint: Blueprint | None = None,
+        *,
+        model: ModelBeliefs | None = None,
     ) -> None:
         annotated = AnnotatedGame(game) if isinstance(game, RecordedGame) else game
-        self.document = game_document(annotated, blueprint)
+        self.document = game_document(annotated, blueprint, model=model)
 
     def save(self, path: str | Path) -> None:
         """Write the page, whole or not at all."""

@@ -23,7 +23,7 @@ def assembled(
     *,
     connects: bool = False,
 ) -> str:
-    """The HTML of ``page``, a file of ``web/``, with these others and a document in it.
+    """The HTML of a page: ``page``, a file of ``web/``, is its body; with these others, a document.
 
     ``connects``: it may connect to where it came from, else to nothing.
     """
@@ -36,8 +36,9 @@ def assembled(
         "base-uri 'none'",
         "form-action 'none'",
     ]
-    made = _source(page)
+    made = _source("frame.html")
     parts = {
+        "body": _source(page),
         "policy": "; ".join(rules),
         "style": style,
         "script": script,

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from hanabi_search_plugin.hanabi.files.annotated_games import AnnotatedGame, sea
 from hanabi_search_plugin.hanabi.files.game_document import game_document
 from hanabi_search_plugin.hanabi.files.recorded_positions import Candidates
 from hanabi_search_plugin.hanabi.files.records import RecordedGame, line_of_record
+from hanabi_search_plugin.hanabi.files.shown_beliefs import EXACT, ModelBeliefs
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.serving.page_messages import PageMessage
 from hanabi_search_plugin.serving.seat_messages import (
@@ -64,6 +65,7 @@ class TablePlan:
     adviser: SearchAgent
     advice: str  # the same of the adviser
     candidates: Callable[[], Candidates]  # whom an analysis takes the seats for
+    belief: ModelBeliefs | Literal["exact", "hints"] = "exact"  # that its page shows
 
 
 class OpenPage(Protocol):
@@ -432,11 +434,11 @@ class LiveTable:
 
         def work() -> dict[str, Any]:
             analysis = analyse_game(
-                record, plan.candidates(), rollouts=ANALYSED_ROLLOUTS, with_beliefs=True,
-                on_turn=heard,
+                record, plan.candidates(), rollouts=ANALYSED_ROLLOUTS, on_turn=heard,
+                with_beliefs=plan.belief == EXACT,
             )  # fmt: skip
             names = [one.blueprint for one in analysis.players()]
-            return game_document(analysis.annotated(), names=names, beliefs=analysis.beliefs)
+            return analysis.document(names, plan.belief)
 
         def heard(turns: int) -> None:
             job.watch.require_wanted()

@@ -67,6 +67,7 @@ class TableWish:
     seats: tuple[SeatWish, ...]
     advice: int  # rollouts of a piece of advice
     seed: int | None = None  # None: one is drawn
+    belief: str = "exact"  # that the page of an analysis shows
 
 
 def read_wish(text: str | bytes) -> TableWish:
@@ -83,7 +84,9 @@ def read_wish(text: str | bytes) -> TableWish:
         wished = tuple(from_fields(SeatWish, seat) for seat in seats)
     except ValueError as error:
         raise ConfigError(f"a table must be as the form has it: {error}") from None
-    return TableWish(config=plain.config, seats=wished, advice=plain.advice, seed=plain.seed)
+    return TableWish(
+        config=plain.config, seats=wished, advice=plain.advice, seed=plain.seed, belief=plain.belief
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +94,7 @@ class _PlainWish:
     config: dict[str, Any]
     advice: int
     seed: int | None = None
+    belief: str = "exact"
 
 
 def _object(text: str | bytes, what: str, longest: int) -> Mapping[str, Any]:

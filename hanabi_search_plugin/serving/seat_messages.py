@@ -16,12 +16,8 @@ from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView
 from hanabi_search_plugin.hanabi.engine.layout import BOMB, LIVES, PLAYED, TURN
 from hanabi_search_plugin.hanabi.engine.text import action_to_dict, why_illegal
 from hanabi_search_plugin.hanabi.files.annotated_games import searched_turn
-from hanabi_search_plugin.hanabi.files.game_document import (
-    FORMAT,
-    describe_beliefs,
-    describe_search,
-    sizes_of,
-)
+from hanabi_search_plugin.hanabi.files.game_document import FORMAT, describe_search, sizes_of
+from hanabi_search_plugin.hanabi.files.shown_beliefs import describe_beliefs
 from hanabi_search_plugin.hanabi.files.table_positions import seen_turns
 
 

@@ -247,7 +247,7 @@ async def _make_table(request: Request) -> Response:
         plan = await tables.workers.run("moves", lambda: tables.make_plan(wish)).result()
         tokens = tables.add(plan, wish.seed)
     except HanabiSearchError as error:
-        return JSONResponse({"why": str(error)}, 400)
+        return JSONResponse({"why": str(error)})  # an error's number would be noted by the browser
     seats = [{"seat": seat, "address": f"/seat/{token}/"} for seat, token in tokens.items()]
     return JSONResponse({"seats": seats}, 201)
 

@@ -7,9 +7,10 @@ helps is a change at one seat that pays only once the others understand it.
 
 The paper samples a chain of information states, tries every action in each, and values the change
 by its policy-change density. Here a trial draws new actions for a seat in many information states,
-all seats reply best in turn, and the outcome's value is exact. The trials are of two kinds:
+all seats reply best in turn, and the outcome's value is exact. The trials are of three kinds:
 
 * a new plan: other actions from some information state that play reaches on to the end
+* another action in one information state that play reaches
 * a new meaning: other actions wherever play does not lead now, which changes nothing by itself, but
   moves that nobody makes may then be worth making
 
@@ -41,7 +42,7 @@ def joint_policy_search(
     reached = replies.reached(table)
     for _ in range(trials):
         seat = int(rng.integers(players))
-        changed = _new_plan if rng.random() < 0.5 else _new_meaning
+        changed = KINDS[int(rng.integers(len(KINDS)))]
         rows = changed(states, reached, seat, rng)
         if len(rows) == 0:
             continue
@@ -70,6 +71,14 @@ def _new_plan(
     return np.flatnonzero(follows & states.legal.any(axis=1))
 
 
+def _another_action(
+    states: InformationStates, reached: IntArray, seat: int, rng: np.random.Generator
+) -> IntArray:
+    """One information state of the seat that play reaches."""
+    own: IntArray = reached[states.owner[reached] == seat]
+    return rng.choice(own, size=min(1, len(own)))
+
+
 def _new_meaning(
     states: InformationStates, reached: IntArray, seat: int, rng: np.random.Generator
 ) -> IntArray:
@@ -77,3 +86,6 @@ def _new_meaning(
     off = (states.owner == seat) & states.legal.any(axis=1)
     off[reached] = False
     return np.flatnonzero(off)
+
+
+KINDS = (_new_plan, _new_meaning, _another_action)

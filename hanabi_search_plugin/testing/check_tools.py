@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import reprlib
+import sys
 from collections import deque
 from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ContractError
-from hanabi_search_plugin.core.game import Event, FloatArray, IntArray, View, Worlds
+from hanabi_search_plugin.core.game import (
+    Event,
+    FloatArray,
+    Game,
+    History,
+    IntArray,
+    View,
+    Worlds,
+)
 from hanabi_search_plugin.core.policy import Memory, Policy, Shared
+from hanabi_search_plugin.core.public_belief import PublicBelief
+from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.words import counted
 
 TOLERANCE = 1e-9  # of exact probabilities
@@ -98,31 +112,71 @@ def _parts(memory: Memory) -> Iterator[Any]:
         yield memory
 
 
-def snapshot(memory: Memory) -> Memory:
-    """A copy of all arrays and collections in a memory."""
+@dataclass(frozen=True)
+class _Contents:
+    """What an object of another's class held."""
+
+    kind: type
+    fields: dict[str, Any]
+
+
+def snapshot(memory: Memory, *, within: tuple[int, ...] = ()) -> Memory:
+    """A copy of a memory: arrays, collections, and the attributes of objects.
+
+    What this package itself keeps in memories (beliefs, views) is never changed, and not copied.
+    ``within`` are the ids of the objects on the way, for those that hold each other.
+    """
+    if id(memory) in within:
+        return None
+    part = partial(snapshot, within=(*within, id(memory)))
     if isinstance(memory, Shared):
-        return Shared(snapshot(memory.row))
-    if isinstance(memory, (tuple, list)):
-        return type(memory)(snapshot(part) for part in memory)
+        return Shared(part(memory.row))
+    if isinstance(memory, tuple) and hasattr(memory, "_fields"):
+        return type(memory)(*map(part, memory))
+    if isinstance(memory, (tuple, list, deque)):
+        return type(memory)(map(part, memory))
     if isinstance(memory, dict):
-        return {name: snapshot(part) for name, part in memory.items()}
-    return memory.copy() if isinstance(memory, np.ndarray | set | deque) else memory
+        return {name: part(held) for name, held in memory.items()}
+    if isinstance(memory, np.ndarray | set):
+        return memory.copy()
+    if isinstance(memory, (_Contents, *_KEPT)) or callable(memory):
+        return memory
+    if "torch" in sys.modules and isinstance(memory, sys.modules["torch"].Tensor):
+        return memory.detach().cpu().numpy().copy()
+    held = dict(getattr(memory, "__dict__", {}))
+    slots = [name for kind in type(memory).__mro__ for name in getattr(kind, "__slots__", ())]
+    held |= {name: getattr(memory, name) for name in slots if hasattr(memory, name)}
+    return _Contents(type(memory), {name: part(v) for name, v in held.items()}) if held else memory
+
+
+_KEPT = (Belief, Event, Game, History, Policy, PublicBelief, Streams, View, Worlds)
 
 
 def same_memory(a: Memory, b: Memory) -> bool:
-    """Equal memories; floats may differ as batches of networks do."""
+    """Equal memories; floats may differ as batches of networks do.
+
+    Of an object's attributes those count that both have: others may be worked out when asked for.
+    """
+    return _same(snapshot(a), snapshot(b))
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Are two snapshots equal?"""
     if type(a) is not type(b):
         return False
     if isinstance(a, Shared):
-        return same_memory(a.row, b.row)
-    if isinstance(a, (tuple, list)):
-        return len(a) == len(b) and all(same_memory(x, y) for x, y in zip(a, b, strict=True))
+        return _same(a.row, b.row)
+    if isinstance(a, _Contents):
+        both = a.fields.keys() & b.fields.keys()
+        return a.kind is b.kind and all(_same(a.fields[name], b.fields[name]) for name in both)
+    if isinstance(a, (tuple, list, deque)):
+        return len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b, strict=True))
     if isinstance(a, dict):
-        return a.keys() == b.keys() and all(same_memory(a[name], b[name]) for name in a)
+        return a.keys() == b.keys() and all(_same(a[name], b[name]) for name in a)
     if isinstance(a, np.ndarray):
         if a.dtype.kind == "f":
             return a.shape == b.shape and np.allclose(a, b, rtol=1e-4, atol=1e-6, equal_nan=True)
         return np.array_equal(a, b)
-    if isinstance(a, (int, float, str, bytes, set, deque, type(None))):
+    if isinstance(a, (int, float, str, bytes, set, type(None))):
         return bool(a == b)
     return True  # other objects say nothing of their contents

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 
 from hanabi_search_plugin.beliefs.belief_model import Grounded
+from hanabi_search_plugin.core.blame import answers
 from hanabi_search_plugin.core.capabilities import Enumerable, PrivateTokens, Redeterminizes
 from hanabi_search_plugin.core.errors import (
     ContractError,
@@ -30,6 +32,7 @@ from hanabi_search_plugin.testing.check_tools import (
     joint,
     random_legal,
     require,
+    same_memory,
     seen_in,
 )
 from hanabi_search_plugin.testing.failures import naming_failures
@@ -42,9 +45,9 @@ Shapes = dict[tuple[int, str], tuple[int, ...]]
 def check_game(game: Game, *, seed: int = 0, games: int = 8) -> None:
     """Check that ``game`` keeps its contract in ``games`` games of random legal moves.
 
-    Determinism by seed, legal masks and IllegalActionError, copies that meet the same chance and
-    leave the original alone, batch independence, views that show their seat's part alone in
-    encodings of one shape, ends and returns; and where declared, ``Enumerable``,
+    Determinism by seed, deals in part, legal masks and IllegalActionError, copies that meet the
+    same chance and leave the original alone, batch independence, views that show their seat's part
+    alone in encodings of one shape, ends and returns; and where declared, ``Enumerable``,
     ``Redeterminizes`` and ``PrivateTokens``. ``public_actions=True`` is checked where chance can be
     listed: see ``_check_public``.
 
@@ -57,6 +60,12 @@ def check_game(game: Game, *, seed: int = 0, games: int = 8) -> None:
     first, second = (game.deal(np.random.default_rng(seed), games) for _ in range(2))
     _check_keys(first)
     require(joint(first) == joint(second), f"{game.name}: the same seed deals other worlds")
+    some = np.arange(games)[::-2]
+    part = game.deal_some(np.random.default_rng(seed), games, some)
+    require(
+        joint(part) == joint(first.select(some)),
+        f"{game.name}: deal_some must give worlds of deal",
+    )
     worlds = game.deal(rng, games)
     if isinstance(game, Enumerable):
         _check_deals(game, worlds)
@@ -66,6 +75,8 @@ def check_game(game: Game, *, seed: int = 0, games: int = 8) -> None:
         if len(worlds) == 0:
             return
         require(moves < game.max_length, f"{game.name} is longer than {game.max_length} moves")
+        if isinstance(game, PlainGame):
+            _check_values(game, worlds)
         _check_hidden(game, worlds, rng)
         if game.public_actions and isinstance(game, Enumerable):
             _check_public(game, worlds, shapes)
@@ -190,6 +201,19 @@ def _check_step(game: Game, worlds: Worlds, actions: IntArray) -> Worlds:
     shown = list(zip(*(seen_in(view) for view in kept), strict=True))
     require(shown == before, f"{name}: a selected view changed when its worlds were stepped")
     return worlds
+
+
+def _check_values(game: PlainGame, worlds: Worlds) -> None:
+    """States are values, which ``next_states`` leaves as they are."""
+    states = worlds.states  # type: ignore[attr-defined]  # a PlainGame deals StateWorlds
+    for state, action in zip(states, worlds.legal.argmax(axis=1).tolist(), strict=True):
+        before = copy.deepcopy(state)
+        answers(game, "next_states", game.next_states, [state], [action])
+        require(
+            same_memory(state, before),
+            f"{type(game).__name__}.next_states must give new states, and has changed the one that "
+            f"it was given: {before!r} is {state!r} after action {action}",
+        )
 
 
 def _check_deals(game: Enumerable, dealt: Worlds) -> None:

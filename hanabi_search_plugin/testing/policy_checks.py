@@ -8,7 +8,7 @@ from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.beliefs.particles import ParticleBelief
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.capabilities import Enumerable, Redeterminizes
+from hanabi_search_plugin.core.capabilities import DealsTokens, Enumerable, Redeterminizes
 from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import (
     BoolArray,
@@ -146,7 +146,12 @@ def check_agent(
             if follows:
                 twin.step(played)
                 follows = seen_in(twin.view(seat)) == seen_in(view)
-            before, memory = memory, observed(agent, view, seen, memory)
+            before, held = memory, snapshot(memory)
+            memory = observed(agent, view, seen, memory)
+            require(
+                same_memory(before, held),
+                f"{name_of(agent)}: observe changed the memory it was given",
+            )
             if mover == seat:
                 same = _act(agent, then, then.legal, before, stream.select(ONE))
                 require(
@@ -272,7 +277,7 @@ class Twins:
         if not isinstance(game, Redeterminizes):
             anything = as_blueprint(UniformPolicy(), game.num_players)
             view = worlds.view(seat).select(ONE)
-            if isinstance(game, Enumerable):
+            if isinstance(game, Enumerable | DealsTokens):
                 self.belief = private_belief(game, anything, view)
             else:
                 rng = np.random.default_rng(0)

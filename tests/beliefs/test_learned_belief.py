@@ -521,7 +521,7 @@ def test_lbs_on_the_tiger_problem() -> None:
     agent = upgrade(POMDP["Hasty"](), game, search, belief=Learned(POMDP["Ears"](game)))
     result = evaluate(game, agent, games=80, seed=0)
     exact = evaluate(game, upgrade(POMDP["Hasty"](), game, search), games=80, seed=0)
-    assert result.baseline_scores.mean() == pytest.approx(-1 + 8.5 - 15, abs=13)
+    assert result.blueprint_scores.mean() == pytest.approx(-1 + 8.5 - 15, abs=13)
     assert result.to_dict()["gain"] > 4 and exact.to_dict()["gain"] > 4
     assert np.mean(result.scores == exact.scores) > 0.9
     check_agent(game, agent, games=2)

@@ -257,6 +257,8 @@ def test_refuses_what_it_cannot_do():
     one = worlds.view(0).select(np.array([0]))
     with pytest.raises(UnsupportedError, match=r"0 of 500 deals of hanabi .* expected 10"):
         ParticleBelief.start(game, blueprint, one, particles=10, rng=rng, tries=500)
+    with pytest.raises(UnsupportedError, match=r"0 of 200 deals of hanabi .* expected 200"):
+        ParticleBelief.start(game, blueprint, one, particles=200, rng=rng, tries=500)  # hopeless
     with pytest.raises(ConfigError, match="particles must be from 1 to tries=500, got 0"):
         ParticleBelief.start(game, blueprint, one, particles=0, rng=rng, tries=500)
     with pytest.raises(ConfigError, match="epsilon must be"):

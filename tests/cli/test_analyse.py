@@ -45,6 +45,25 @@ def test_a_table_a_page_and_a_document(saved: Path, tmp_path: Path) -> None:
     assert '"mistake":' in text and '"lost":' in text
 
 
+@pytest.mark.parametrize("kind", ["hints", "grounded"])
+def test_the_page_shows_another_belief(saved: Path, tmp_path: Path, kind: str) -> None:
+    pages = [tmp_path / "a.html", tmp_path / "b.html"]
+    for page, more in zip(pages, ([], ["--belief", kind]), strict=True):
+        done = run("analyse", saved, "--rollouts", 20, "--out", page, *more)
+        assert done.exit_code == 0, (done.output, done.exception)
+    exact, other = (
+        json.loads(re.findall(r'id="document">(.*?)</script>', page.read_text())[0])
+        for page in pages
+    )
+    assert exact["belief"]["kind"] == "exact" and exact["policies"] == ["smartbot"] * 2
+    assert other["belief"]["kind"] == ("hints" if kind == "hints" else "model")
+    assert exact["searched"] == other["searched"] == [False, False]
+    for turn, same in zip(exact["turns"], other["turns"], strict=True):
+        assert turn["search"] == same["search"]  # values are by the exact belief
+        assert all(mind["slots"] for mind in same["beliefs"]) or turn["move"] is None
+    assert exact["turns"] != other["turns"]
+
+
 def test_one_blueprint(saved: Path) -> None:
     done = run("analyse", saved, "--policy", "piers,vdb", "--epsilon", 0, "--rollouts", 20)
     assert done.exit_code == 0, (done.output, done.exception)
@@ -76,6 +95,8 @@ def test_partners_beside_a_blueprint(saved: Path) -> None:
         ("--objective win", "objective must be one of score, perfect, got 'win'"),
         ("--epsilon 2", "epsilon must be from 0 to 1, got 2.0"),
         ("--threads 0", "threads must be an integer of at least 1, got 0"),
+        ("--belief hints", "belief needs out, the page that shows it, got 'hints'"),
+        ("--belief rlnat --out /dev/null", "got 'rlnat': did you mean rlnet?"),
         ("--seed -1", "seed must be an integer of at least 0, got -1"),
         ("--partners clever", "must be one of smartbot, "),
         ("--policy smartbot,vdb,vdb", "policy must be one name or 2, one a seat"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from hanabi_search_plugin.cli import app
+from hanabi_search_plugin.cli.reproduction import PLANS
 from hanabi_search_plugin.hanabi.files.records import read_games
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -267,7 +269,7 @@ def test_the_person_beside_a_search_leaves_it_the_other_seat() -> None:
 
 
 def test_a_person_asks_for_advice_and_takes_back() -> None:
-    typed = "?\np0\np0\nundo\nundo\nundo\nadvice\nquit\n"
+    typed = "advise\np0\np0\nundo\nundo\nundo\nadvice\nquit\n"
     out = run("play", *SMALL, "--seats", "human,smartbot", "--seed", 1, "--json", "-", typed=typed)
     content, text = json.loads(out.stdout), out.stderr
     advice = re.findall(r"points at the end\n(?:.*\n)+?.*rollouts, .* hands.*\n", text)
@@ -278,6 +280,13 @@ def test_a_person_asks_for_advice_and_takes_back() -> None:
     assert "this is your first move" in text
     assert content["taken_back"] == 2 and content["actions"] == []
     assert "2 moves taken back" in text
+
+
+def test_a_question_mark_is_a_call_for_help() -> None:
+    out = run("play", *SMALL, "--seats", "human,smartbot", "--seed", 1, typed="?\nquit\n")
+    text = out.output
+    assert "advice       what a search would play" in text and "rollouts" not in text
+    assert "P0, your move (or advice, help): " in text
 
 
 def test_what_follows_a_move_taken_back_is_the_game_of_that_seed() -> None:
@@ -327,10 +336,12 @@ def test_a_person_on_a_terminal_edits_lines(tmp_path: Path) -> None:
         os.write(main, keys)
 
     try:
-        answer(b"(or help): ", b"pl\t 0\x1b[D\x1b[D1\x7f\n")  # completed, and edited in the middle
-        answer(b"(or help): ", b"\x1b[A\n")  # the line before
+        answer(
+            b"(or advice, help): ", b"pl\t 0\x1b[D\x1b[D1\x7f\n"
+        )  # completed, and edited in the middle
+        answer(b"(or advice, help): ", b"\x1b[A\n")  # the line before
         assert b"plays slot 0" in shown and b"^[" not in shown
-        answer(b"(or help): ", b"quit\n")
+        answer(b"(or advice, help): ", b"quit\n")
         answer(b"Enter leaves: ", b"replay\n")
         answer(b"Enter leaves: ", b"\n")
         assert b"Turn 1: P0 moves" in shown and b"Turn 4: P1 moves" in shown
@@ -340,6 +351,37 @@ def test_a_person_on_a_terminal_edits_lines(tmp_path: Path) -> None:
         process.kill()
         process.wait()
         os.close(main)
+
+
+def test_a_game_of_openspiel_is_listed_and_guessed() -> None:
+    for name in ("leduc_poker", "openspiel:leduc_poker"):
+        out = good("list", name).stdout
+        assert out.startswith("openspiel:leduc_poker, a game: a game of OpenSpiel: Leduc Poker, ")
+        assert "\n  suit_isomorphism\n" in out
+    refused = run("list", "openspiel:leduk")
+    assert refused.exit_code == 2 and "did you mean openspiel:leduc_poker?" in refused.stderr
+    refused = run("evaluate", "--game", "openspiel:leduk", "--policy", "random")
+    assert refused.exit_code == 2 and "did you mean leduc_poker?" in refused.stderr
+
+
+def test_the_command_that_makes_a_belief_model_can_be_pasted(tmp_path: Path) -> None:
+    table = ("--policy", "iggi", "--players", 3, "--hand-size", 4, "--bomb", "keep")
+    refused = run("evaluate", *table, "--search", "lbs", "--games", 1)
+    assert refused.exit_code == 2 and "--belief exact or --belief grounded" in refused.stderr
+    (command,) = re.findall(r"`hanabi-search (.*?)`", refused.stderr)
+    words = shlex.split(command)
+    assert words[:4] == ["train", "belief", "--policy", "iggi"] and "--bomb" not in words
+    words[words.index("--out") + 1] = str(tmp_path / "belief")
+    refused = run(*words, "--iterations", 0)  # whatever else it takes is understood
+    assert "iterations must be" in refused.stderr
+
+
+def test_a_dry_run_without_a_name_has_every_table() -> None:
+    out = good("reproduce", "--dry-run").stdout
+    titles = [f"{plan.name}: {plan.title}" for plan in PLANS]
+    found = [line for line in out.splitlines() if line in titles]
+    costs = re.findall(r"^(\d+ measurements?, about .* of CPU time|nothing to measure)", out, re.M)
+    assert found == titles and len(costs) == len(titles)
 
 
 def test_list_names_what_can_be_named() -> None:
@@ -356,7 +398,7 @@ def test_list_names_what_can_be_named() -> None:
         "none",
     ):
         assert re.search(rf"^{name} ", text, re.MULTILINE)
-    assert max(map(len, text.splitlines())) <= 80 and "…" not in text and len(text) < 5000
+    assert max(map(len, text.splitlines())) <= 80 and "…" not in text and len(text) < 6500
     risky = good("list", "risky").stdout
     assert "  :threshold  " in risky and "github.com/fossgalaxy/hanabi v0.2.4" in risky
     assert re.search(

@@ -54,6 +54,9 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[LiveTables]:
         ("--seats smartbot,smartbot", "seats must have a person, human"),
         ("--seats human,clever", "policy must be one of"),
         ("--seats human,smartbot --search sparta --search-seats 0", "must leave out seat 0"),
+        ("--search joint-sparta", "joint-sparta searches at every seat, and seat 0 is a person's"),
+        ("--analysis-belief rlnat", "got 'rlnat': did you mean rlnet?"),
+        ("--analysis-belief rlnet --colors 3", "belief rlnet is for games of hanabi with"),
         ("--host 203.0.113.1 --port 0", "host and port must be free to listen at"),
     ],
 )
@@ -97,6 +100,13 @@ def test_the_first_seat_is_yours_unless_seats_are_named(
 ) -> None:
     assert run("--port", 0, *SMALL, *line.split()).exit_code == 0
     assert served[0].open[0].plan.names == names
+
+
+def test_the_belief_of_the_analysis_is_an_option(served: list[LiveTables]) -> None:
+    for name in ("exact", "hints", "grounded"):
+        assert run("--port", 0, *SMALL, "--analysis-belief", name).exit_code == 0
+        shown = served[-1].open[0].plan.belief
+        assert (shown if isinstance(shown, str) else shown.name) == name
 
 
 def test_searching_seats_doubt_people_unless_they_are_told_otherwise(

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import webbrowser
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
 import pytest
+from safetensors.numpy import save_file
 from typer.testing import CliRunner, Result
 
 from hanabi_search_plugin.cli import app
+from hanabi_search_plugin.hanabi.files.records import write_games
+from tests.helpers.ah2ac2_files import played, tensors
 
 SMALL = ["--colors", "2", "--ranks", "3", "--hand-size", "2", "--policy", "smartbot"]
 
@@ -75,6 +79,25 @@ def test_a_page_of_one_seat(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert [order for order, card in enumerate(content["cards"]) if card is None] == held
 
 
+@pytest.mark.parametrize("kind", ["hanab-live", "link", "a link", "ah2ac2"])
+def test_games_of_other_formats(tmp_path: Path, kind: str) -> None:
+    games, out, page = played(2, 2), tmp_path / "games", tmp_path / "game.html"
+    given: object = out
+    if kind == "ah2ac2":
+        save_file(tensors(games), out)
+    else:
+        write_games(tmp_path / "games.jsonl", games)
+        to = "link" if kind == "a link" else kind
+        assert run("convert", tmp_path / "games.jsonl", out, "--to", to).exit_code == 0
+        given = out.read_text().splitlines()[0] if kind == "a link" else out
+    for command in (["view"], ["analyse", "--rollouts", 4]):
+        done = run(*command, given, "--out", page)
+        assert done.exit_code == 0, (done.output, done.exception)
+        content = shown(page)
+        assert len(content["turns"]) == len(games[0].actions) + 1
+        assert content["cards"] == list(games[0].deck[: len(content["cards"])])
+
+
 @pytest.mark.parametrize(
     ("opens", "says"), [(True, "opened in your browser"), (False, "no browser was found")]
 )
@@ -104,6 +127,13 @@ def test_by_default_it_opens_a_browser(
         ("--policy smartbot,vdb,vdb", "policy must be one name or 2, one a seat"),
         ("--trace /no/such/file", "/no/such/file: No such file or directory"),
         ("--out /no/such/folder/x.html", "out must lie in a folder that exists"),
+        ("--belief exact", "policy must name whose moves an exact belief understands, got none"),
+        ("--belief hints --policy vdb", "policy is no option of the belief hints, got 'vdb'"),
+        ("--belief particles", "belief must be one of exact, hints, grounded, smartnet, "),
+        ("--belief rlnet", "belief rlnet is for games of hanabi with players 2"),
+        ("--belief rlnat", "got 'rlnat': did you mean rlnet?"),
+        ("--belief /tmp", "or a file, got '/tmp'"),
+        ("--belief grounded --seed -1", "seed must be an integer of at least 0, got -1"),
     ],
 )
 def test_what_it_refuses(files: tuple[Path, Path], line: str, says: str) -> None:
@@ -111,3 +141,81 @@ def test_what_it_refuses(files: tuple[Path, Path], line: str, says: str) -> None
     assert done.exit_code == 2 and done.stdout == ""
     assert done.stderr.startswith("hanabi-search: ") and done.stderr.count("\n") == 1
     assert says in done.stderr
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A belief model of games of rlnet, whose weights are as they were drawn."""
+    pytest.importorskip("torch")
+    from hanabi_search_plugin import HanabiGame
+    from hanabi_search_plugin.networks.belief_files import save_belief
+    from hanabi_search_plugin.networks.nets.belief_net import BeliefNet
+
+    game = HanabiGame(players=2, colors=2, ranks=3, hand_size=2)
+    network = BeliefNet(game, hidden=8, decoder=8, embedding=4)
+    path = tmp_path_factory.mktemp("models") / "mine.safetensors"
+    save_belief(path, game, network, {"policy": "rlnet"})
+    return path
+
+
+def test_a_learned_belief_of_a_file(files: tuple[Path, Path], model: Path, tmp_path: Path) -> None:
+    pages = [tmp_path / "a.html", tmp_path / "b.html", tmp_path / "c.html"]
+    for page, seed in zip(pages, (1, 1, 2), strict=True):
+        done = run("view", files[0], "--belief", model, "--seed", seed, "--out", page)
+        assert done.exit_code == 0, (done.output, done.exception)
+    said = "warning: belief mine.safetensors has learned games of rlnet, and P0 plays smartbot, "
+    assert said + "P1 plays smartbot+sparta" in done.stderr
+    one, again, other = map(shown, pages)
+    assert one == again and one["turns"] != other["turns"]
+    assert one["belief"] == {
+        "kind": "model", "name": "mine.safetensors", "policy": "rlnet", "samples": 1000,
+    }  # fmt: skip
+
+
+def test_who_plays_is_said_for_a_learned_belief(files: tuple[Path, Path], model: Path) -> None:
+    line = ["view", files[0], "--belief", model, "--json", "-", "--policy"]
+    done = run(*line, "vdb,smartbot")
+    assert "and P0 plays vdb, P1 plays smartbot" in done.stderr
+    assert json.loads(done.stdout)["policies"] == ["vdb", "smartbot"]
+    assert json.loads(done.stdout)["belief"]["kind"] == "model"
+
+
+@pytest.mark.parametrize("damage", ["cut", "text", "other game", "a policy's"])
+def test_a_damaged_or_wrong_model(
+    files: tuple[Path, Path], model: Path, tmp_path: Path, damage: str
+) -> None:
+    whole, bad = model.read_bytes(), tmp_path / "bad.safetensors"
+    bad.write_bytes(whole[: len(whole) // 2] if damage == "cut" else b"{}")
+    if damage == "other game":
+        from hanabi_search_plugin import HanabiGame
+        from hanabi_search_plugin.networks.belief_files import save_belief
+        from hanabi_search_plugin.networks.nets.belief_net import BeliefNet
+
+        game = HanabiGame(players=2, colors=2, ranks=3, hand_size=3)
+        save_belief(bad, game, BeliefNet(game, hidden=8, decoder=8, embedding=4), {})
+    elif damage == "a policy's":
+        from hanabi_search_plugin.networks import models
+
+        shipped = Path(models.__path__[0]) / "rlnet-players-2.safetensors"
+        bad.write_bytes(shipped.read_bytes())
+    says = {
+        "cut": "expected a safetensors file",
+        "text": "expected a safetensors file",
+        "other game": "expected a game with hand_size 3, for which the model was made, got 2",
+        "a policy's": "bad.safetensors: expected ",
+    }[damage]
+    done = run("view", files[0], "--belief", bad, "--out", tmp_path / "x.html")
+    assert done.exit_code == 2 and done.stdout == ""
+    assert says in done.stderr and done.stderr.count("\n") == 1
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_a_learned_belief_without_pytorch(
+    files: tuple[Path, Path], model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    done = run("view", files[0], "--belief", model)
+    assert done.exit_code == 2 and done.stdout == "" and done.stderr.count("\n") == 1
+    assert "hanabi-search: a learned belief needs PyTorch: pip install" in done.stderr
+    done = run("view", files[0], "--belief", "grounded", "--json", "-")
+    assert done.exit_code == 0 and json.loads(done.stdout)["belief"]["name"] == "grounded"

@@ -3,6 +3,9 @@
 import re
 import subprocess
 import sys
+from importlib import import_module
+
+import pytest
 
 import hanabi_search_plugin as package
 
@@ -37,3 +40,11 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["", ".algorithms", ".core", ".hanabi", ".networks"])
+def test_completion_offers_what_is_public(name: str) -> None:
+    package = import_module(f"hanabi_search_plugin{name}")
+    offered = [each for each in dir(package) if not each.startswith("__")]
+    assert offered == sorted(each for each in package.__all__ if not each.startswith("__"))
+    assert "__doc__" in dir(package)

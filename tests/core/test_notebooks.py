@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hanabi_search_plugin import HanabiGame, UniformPolicy, evaluate, upgrade
+from hanabi_search_plugin import HanabiGame, UniformPolicy, compare, evaluate, upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.html_tables import html_table
@@ -60,6 +60,47 @@ def test_a_decision_shows_its_moves_best_first() -> None:
     assert "<td>7</td><td>not tried</td><td>0</td>" in rows[2]
 
 
+def test_a_decision_prints_as_a_table_of_its_moves() -> None:
+    headline = "action 5: improved, gain +0.750 +- 0.100; 1,300 rollouts, 40 worlds"
+    assert repr(RESULT) == f"<{headline}>"
+    assert str(RESULT).splitlines() == [
+        headline,
+        "action  estimated return  rollouts",
+        "5         4.250 +- 0.062     1,200  search",
+        "2         3.500 +- 0.125       100  blueprint",
+        "7              not tried         0",
+    ]
+    named = RESULT.to_text(lambda action: f"move {action}").splitlines()
+    assert named[0].startswith("action move 5: ") and named[2].startswith("move 5   ")
+
+
+def test_games_and_comparisons_print_as_lines(
+    evaluation: tuple[Evaluation, list[GameResult]],
+) -> None:
+    result, heard = evaluation
+    assert len(repr(result)) < 200 and "mean" in repr(result) and " +- " in repr(result)
+    assert all(
+        repr(game) == f"<{game}>" and str(game).startswith(f"game {game.game}: score ")
+        for game in heard
+    )
+    found = compare(result, result)
+    lines = str(found).splitlines()
+    assert lines[0].split() == ["games", "mean", "difference", "pairs", "better", "worse"]
+    assert lines[1].startswith("the first ") and lines[2].startswith("the second ")
+    assert lines[2].split()[-6:] == ["+-", "0.000", "3", "0.0", "%", "0.0", "%"][1:]
+    assert repr(found) == "<Comparison: the second less the first +0.000 +- 0.000 in 3 pairs>"
+    assert repr(found.base) == f"<the first: 3 games, mean {result.mean:.3f} +- {result.sem:.3f}>"
+
+
+def test_a_comparison_of_other_decks_says_so(
+    evaluation: tuple[Evaluation, list[GameResult]],
+) -> None:
+    other = evaluate(GAME, UniformPolicy(), games=3, seed=9)
+    found = compare(evaluation[0], other)
+    assert "not paired" in repr(found)
+    assert str(found).splitlines()[-1].startswith("the second is not paired: seed is 0 in")
+
+
 def test_a_decision_is_plotted_with_its_errors() -> None:
     pytest.importorskip("matplotlib", reason="needs Matplotlib")
     axes = RESULT.plot(lambda action: f"move {action}").axes[0]
@@ -88,12 +129,12 @@ def test_an_evaluation_is_plotted_as_shares_of_scores(
     result = evaluation[0]
     axes = result.plot().axes[0]
     assert [text.get_text() for text in axes.get_legend().get_texts()] == [
-        "baseline",
+        "blueprint",
         "with search",
     ]
     drawn = [[bar.get_height() for bar in side] for side in axes.containers]
-    low = min(*result.scores, *result.baseline_scores)
-    for heights, scores in zip(drawn, (result.baseline_scores, result.scores), strict=True):
+    low = min(*result.scores, *result.blueprint_scores)
+    for heights, scores in zip(drawn, (result.blueprint_scores, result.scores), strict=True):
         shares = [np.mean(scores == low + step) for step in range(len(heights))]
         assert heights == pytest.approx(shares)
     assert replace(result, baseline=None).plot().axes[0].containers

@@ -173,6 +173,7 @@ RANKS = {
     "jit": 0,
     "beliefs": 1,
     "games": 1,
+    "bridge": 1,
     "policies": 1,
     "tabular": 1,
     "plugins": 1,

@@ -202,11 +202,14 @@ class Nested(TinyHanabi):
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (OneNumber, "tiny: returns must give 2 numbers, one a player, got 0.0"),
-        (OneReturn, r"one a player, got \[0.0\]"),
+        (
+            OneNumber,
+            "tiny: returns must give 2 numbers, one a player, also before the end, got 0.0",
+        ),
+        (OneReturn, r"one a player, also before the end, got \[0.0\]"),
         (
             ReturnsAtTheEnd,
-            "check_game: ReturnsAtTheEnd.returns must answer wherever it is asked, got IndexError",
+            "check_game: ReturnsAtTheEnd.returns must answer in every state .* got IndexError",
         ),
         (LooksTooFar, "LooksTooFar.legal_actions must answer .* got IndexError: tuple"),
         (NobodyMoves, "check_game: tiny: current_player must give a player's number.* got None$"),
@@ -375,3 +378,67 @@ def test_states_that_are_set_are_those_that_are_asked_about() -> None:
     assert worlds.legal.tolist() == [[True] * 3, [False] * 3]
     assert worlds.view(1).legal.tolist() == worlds.legal.tolist()
     assert not worlds.view(0).legal.any()
+
+
+class Listed(TinyHanabi):
+    """States, and pairs of them and their probabilities, are lists."""
+
+    def initial_states(self) -> Outcomes:
+        return [[list(state), chance] for state, chance in super().initial_states()]  # type: ignore[misc, list-item]
+
+    def next_states(self, state: Any, action: int) -> Outcomes:
+        return [[[*state[:2], (*state[2], action)], 1.0]]  # type: ignore[list-item]
+
+
+def test_lists_are_states_too() -> None:
+    check_game(Listed(), games=2)
+    found = [
+        evaluate(game, ("random", upgrade("random", game, Sparta(rollouts=50))), games=20)
+        for game in (TinyHanabi(), Listed())
+    ]
+    assert found[0].scores.tolist() == found[1].scores.tolist()
+
+
+class InPlace(Listed):
+    def next_states(self, state: Any, action: int) -> Outcomes:
+        state[2] = (*state[2], action)
+        return [(state, 1.0)]
+
+
+class PaysAtTheEnd(TinyHanabi):
+    def returns(self, state: Any) -> Sequence[float]:
+        return [self.payoff[state[0], state[1], state[2][0], state[2][1]]] * 2
+
+
+class SilentBefore(TinyHanabi):
+    def returns(self, state: Any) -> Any:
+        return super().returns(state) if len(state[2]) == 2 else None
+
+
+class Blind(TinyHanabi):
+    def observation(self, state: Any, player: int) -> Sequence[float]:
+        return [state[7]]
+
+
+class Stuck(TinyHanabi):
+    def next_states(self, state: Any, action: int) -> Outcomes:
+        return [(state[7], 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("game", "says"),
+    [
+        (
+            InPlace(),
+            r"InPlace.next_states must give new states.*: \[\d, \d, \(\)\] is \[\d, \d, \(\d",
+        ),
+        (PaysAtTheEnd(), r"PaysAtTheEnd.returns must .*IndexError.* in the state \(\d, \d, \(\)\)"),
+        (SilentBefore(), r"returns must .* before the end, got None in the state \(\d, \d, \(\)\)"),
+        (Blind(), r"Blind.observation must .* IndexError.* in the state \(\d, \d, \(\)\)"),
+        (Stuck(), r"Stuck.next_states must .* IndexError.* in the state \(\d, \d, \(\)\)"),
+    ],
+)
+def test_a_game_that_fails_is_named_with_the_state(game: PlainGame, says: str) -> None:
+    with pytest.raises(ContractError, match=says) as caught:
+        check_game(game)
+    assert "PlainWorlds" not in str(caught.value)

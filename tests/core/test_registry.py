@@ -20,11 +20,14 @@ from hanabi_search_plugin import (
     UnknownPartners,
     UnsupportedError,
     evaluate,
+    private_belief,
+    public_belief,
     registry,
     upgrade,
 )
 from hanabi_search_plugin.core.errors import ContractError
 from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.hanabi.bots.scores import self_play_scores
 from hanabi_search_plugin.registry import load_policy, networks, policies, register_policy
 from hanabi_search_plugin.testing import check_agent, check_belief, check_game, check_policy
@@ -221,3 +224,13 @@ def test_what_is_registered_must_be_a_policy(monkeypatch: pytest.MonkeyPatch) ->
     registry.register_policy("five", five, description="none", source="here", any_game=True)
     with pytest.raises(UnsupportedError, match="expected a Policy of 'five', got a int"):
         load_policy("five", HanabiGame(players=2))
+
+
+def test_beliefs_take_names() -> None:
+    game = HanabiGame(players=2, colors=2, ranks=2, hand_size=2)
+    view = game.deal(np.random.default_rng(0), 1).view(0)
+    named = private_belief(game, "iggi", view)
+    assert named.size == private_belief(game, load_policy("iggi", game), view).size
+    assert isinstance(public_belief(game, ("iggi", "smartbot"), view), PublicBelief)
+    with pytest.raises(ConfigError, match="smartbot"):
+        private_belief(game, "smartbott", view)

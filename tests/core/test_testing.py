@@ -1,5 +1,6 @@
 """Every check can fail: things broken on purpose, each in one way."""
 
+import copy
 import warnings
 
 import numpy as np
@@ -9,10 +10,11 @@ from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief_agent import BeliefAgent, upgrade
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.core.capabilities import HasBeliefs
-from hanabi_search_plugin.core.errors import ContractError
+from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import FloatArray, Worlds
 from hanabi_search_plugin.core.policy import Policy, UniformPolicy
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.evaluate import evaluate
 from hanabi_search_plugin.testing import (
     check_agent,
     check_belief,
@@ -144,6 +146,13 @@ class Reckless(OpenSpielGame):
         return super().redeterminize(worlds, 1 - player, rng)
 
 
+class DealingOthers(OpenSpielGame):
+    """Deals some worlds that it does not deal together."""
+
+    def deal_some(self, rng, n, rows):
+        return self.deal(rng, len(rows))
+
+
 class Misdealing(OpenSpielDealtGame):
     def with_private(self, worlds, factor, tokens, rng):
         return super().with_private(worlds, factor, (tokens + 1) % self.vocabulary, rng)
@@ -155,6 +164,7 @@ class Misdealing(OpenSpielDealtGame):
         (Lopsided, SMALL_HANABI, "must have probability 1"),
         (Forgetful, SMALL_HANABI, "missing from deals"),
         (Reckless, "tiny_hanabi", "redeterminize changed what player"),
+        (DealingOthers, SMALL_HANABI, "deal_some must give worlds of deal"),
         (Misdealing, "tiny_hanabi", "must change nothing"),
     ],
 )
@@ -540,3 +550,83 @@ def test_a_peeking_search_is_caught():
     agent = PeekingSearch(game, (UniformPolicy(),) * 2, Sparta(rollouts=30))
     with pytest.raises(ContractError, match="cannot see"):
         check_agent(game, agent)
+
+
+class Notebook:
+    """A memory that holds a list of its own."""
+
+    def __init__(self):
+        self.moves = []
+
+
+class Scribbling(First):
+    """Writes into the notebooks that it was given."""
+
+    def start(self, view):
+        return [Notebook() for _ in range(len(view))]
+
+    def observe(self, view, event, memory):
+        for book, action in zip(memory, event.action.tolist(), strict=True):
+            book.moves.append(action)
+        return memory
+
+
+class Copying(Scribbling):
+    def observe(self, view, event, memory):
+        return super().observe(view, event, copy.deepcopy(memory))
+
+
+def test_objects_changed_in_place_are_found():
+    game = OpenSpielGame("leduc_poker")
+    for check, says in (
+        (check_policy, "observe changed the old memory"),
+        (check_agent, "observe changed the memory it was given"),
+    ):
+        with pytest.raises(ContractError, match=says):
+            check(game, Scribbling())
+        check(game, Copying())
+
+
+class Undeclared(UniformPolicy):
+    """Draws its moves, and does not say so."""
+
+    deterministic = True
+    probabilities = Policy.probabilities
+
+
+class Declared(Undeclared):
+    deterministic = False
+
+
+class Whimsical(First):
+    """Moves by a generator of its own, which nobody can tell beforehand."""
+
+    def __init__(self):
+        self.rng = np.random.default_rng(0)
+
+    def act(self, view, legal, memory, rng):
+        return np.array([self.rng.choice(np.flatnonzero(row)) for row in legal])
+
+
+@pytest.mark.parametrize(
+    ("policy", "kind", "says"),
+    [
+        (Undeclared(), ContractError, "Undeclared draws its moves .* deterministic = True: set it"),
+        (Declared(), UnsupportedError, "Declared is stochastic .*: override probabilities"),
+    ],
+)
+def test_a_stochastic_policy_without_probabilities_is_told_what_it_lacks(policy, kind, says):
+    game = OpenSpielGame("leduc_poker")
+    agent = upgrade(policy, game, Sparta(rollouts=10))
+    with pytest.raises(kind, match=says):
+        evaluate(game, (policy, agent), games=3)
+
+
+def test_the_warning_names_what_may_be_stochastic(caplog):
+    game = OpenSpielGame("leduc_poker")
+    policy = Whimsical()
+    agent = upgrade(policy, game, Sparta(rollouts=10, min_rollouts=2))
+    evaluate(game, (policy, agent), games=10)
+    (line,) = [r.getMessage() for r in caplog.records if "rules out" in r.getMessage()]
+    assert "if Whimsical ever moves in another way" in line
+    assert "it lacks probabilities(view, legal, memory)" in line

@@ -40,7 +40,7 @@ from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.comparison import compare
 from hanabi_search_plugin.evaluation.evaluate import evaluate, without_search
-from hanabi_search_plugin.evaluation.match import GameResult, deal_block, deal_game
+from hanabi_search_plugin.evaluation.match import GameResult, deal_game, deal_games
 from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb
 from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
 from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
@@ -165,7 +165,7 @@ def test_a_game_does_not_depend_on_how_many_are_played() -> None:
 
 
 def test_dealing_one_game_is_dealing_its_block() -> None:
-    block, streams = deal_block(GAME, 3, 1)
+    block, streams = deal_games(GAME, 3, np.arange(256, 512))
     one, stream = deal_game(GAME, 3, 256 + 17)
     assert block.select(np.array([17])).view(0).keys() == one.view(0).keys()
     assert streams.state[17] == stream.state[0]
@@ -612,16 +612,16 @@ def test_figures_are_those_of_the_record() -> None:
     assert evaluation.gain is not None and evaluation.gain_sem is not None
     assert (evaluation.mean, evaluation.sem) == (result["mean"], result["sem"])
     assert evaluation.perfect == result["perfect"]
-    assert evaluation.baseline_mean == result["blueprint_mean"]
-    assert evaluation.baseline_sem == result["blueprint_sem"]
+    assert evaluation.blueprint_mean == result["blueprint_mean"]
+    assert evaluation.blueprint_sem == result["blueprint_sem"]
     assert (evaluation.gain, evaluation.gain_sem) == (result["gain"], result["gain_sem"])
-    assert evaluation.gain == pytest.approx(evaluation.mean - evaluation.baseline_mean)
+    assert evaluation.gain == pytest.approx(evaluation.mean - evaluation.blueprint_mean)
 
 
 def test_what_there_is_nothing_of_is_none() -> None:
     one = evaluate(GAME, UniformPolicy(), games=1)
     assert one.mean is not None and one.perfect is not None
-    assert one.sem is one.gain is one.gain_sem is one.baseline_mean is one.baseline_sem is None
+    assert one.sem is one.gain is one.gain_sem is one.blueprint_mean is one.blueprint_sem is None
     none = dataclasses.replace(one, games=())
     assert none.mean is none.sem is none.perfect is None
     assert "-" in str(none)
@@ -644,7 +644,7 @@ def test_an_interrupted_evaluation_says_so() -> None:
     whole = evaluate(GAME, UniformPolicy(), games=2, seed=3)
     first, *_ = str(dataclasses.replace(whole, requested=9)).splitlines()
     assert first == "UniformPolicy: 2 games of 9, interrupted, seed 3"
-    assert repr(whole) == f"<Evaluation of UniformPolicy: 2 games, mean {whole.mean}>"
+    assert repr(whole) == "<Evaluation of UniformPolicy: 2 games, mean 3.000 +- 0.000>"
 
 
 def test_an_agent_prints_in_one_line() -> None:

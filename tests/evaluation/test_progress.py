@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -47,13 +48,28 @@ def test_lines_come_after_10_seconds_and_then_every_30() -> None:
 def test_a_line_at_each_tenth_of_what_lasts() -> None:
     shown, clock, lines = paced(100)
     for done in range(1, 101):
-        clock.now += 0.2
+        clock.now += 1.25
         shown.show(done)
         shown.tick()
     assert [line.partition(" (")[0] for line in lines] == [
-        f"games: {done} of 100" for done in (50, 60, 70, 80, 90, 100)
+        f"games: {done} of 100" for done in (8, 16, 24, 32, 40, 50, 60, 70, 80, 90, 100)
     ]
-    assert lines[0].endswith("(50 %), 5.0 a second, about 10 s left")
+    assert lines[5].endswith("(50 %), 1.2 s each, about 62 s left")
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.2, 0.9, 1.6, 7.0])
+def test_lines_keep_their_distance(seconds: float) -> None:
+    """The clock's line at 19 of 200 is not followed by that of a tenth at 20 of 200."""
+    shown, clock, lines = paced(200)
+    times: list[float] = []
+    for done in range(1, 201):
+        clock.now += seconds
+        for report in (lambda done=done: shown.show(done), shown.tick):
+            before = len(lines)
+            report()
+            times += [clock.now] * (len(lines) - before)
+    assert len(lines) == len(times) == len(set(lines)) >= 200 * seconds // 45
+    assert all(later - earlier >= 9.99 for earlier, later in pairwise(times))
 
 
 def test_what_is_quick_shows_no_line() -> None:
@@ -67,12 +83,12 @@ def test_what_is_quick_shows_no_line() -> None:
 
 def test_what_was_done_before_is_no_part_of_the_rate() -> None:
     shown, clock, lines = paced(200, done=100)
-    clock.now += 11
+    clock.now += 10
     shown.tick()
-    clock.now += 9
+    clock.now += 10
     shown.show(120)
     assert lines == [
-        "games: 100 of 200 (50 %) after 11 s",
+        "games: 100 of 200 (50 %) after 10 s",
         "games: 120 of 200 (60 %), 1.0 s each, about 80 s left",
     ]
 
@@ -120,7 +136,7 @@ def test_evaluate_counts_each_side_by_itself(monkeypatch: pytest.MonkeyPatch) ->
 def test_python_shows_lines_where_there_is_no_terminal(
     monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    monkeypatch.setattr("hanabi_search_plugin.evaluation.progress.FIRST", 0.0)
+    monkeypatch.setattr("hanabi_search_plugin.evaluation.progress.SOON", 0.0)
     evaluate(GAME, UniformPolicy(), games=20, progress=True)
     assert "games: 20 of 20 (100 %)" in capsys.readouterr().err
     assert not sys.stderr.isatty()

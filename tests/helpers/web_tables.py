@@ -30,7 +30,13 @@ def budget_of(search: str) -> str:
     return next(one["budget"]["name"] for one in choices()["searches"] if one["name"] == search)
 
 
-def wish(*seats: str, seed: int | None = 1, advice: int = 100, **config: Any) -> TableWish:
+def wish(
+    *seats: str,
+    seed: int | None = 1,
+    advice: int = 100,
+    belief: str = "exact",
+    **config: Any,
+) -> TableWish:
     """The wish of a form.
 
     Seats are "person", "person:" and whom they are taken for, a policy, or "policy+search=budget".
@@ -51,6 +57,7 @@ def wish(*seats: str, seed: int | None = 1, advice: int = 100, **config: Any) ->
             }
         )
     content = {"config": config, "seats": found, "advice": advice, "seed": seed}
+    content["belief"] = belief
     return read_wish(json.dumps(content))
 
 

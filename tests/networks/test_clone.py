@@ -26,7 +26,7 @@ from hanabi_search_plugin import (
 from hanabi_search_plugin.cli import app
 from hanabi_search_plugin.core.errors import RecordError, UnsupportedError
 from hanabi_search_plugin.core.policy import take
-from hanabi_search_plugin.evaluation.match import deal_block
+from hanabi_search_plugin.evaluation.match import deal_games
 from hanabi_search_plugin.evaluation.playing import self_play
 from hanabi_search_plugin.hanabi.files.searched_games import read_searched, record_games
 from hanabi_search_plugin.networks.advised_policy import AdvisedPolicy
@@ -86,15 +86,11 @@ def test_one_that_trusts_its_adviser_plays_as_it(kind: str) -> None:
     policy = network_policy(network_of(kind, trust=1e3))
     assert isinstance(policy, AdvisedPolicy)
     assert policy.public_memory == (kind == "advised-masks")
-    worlds, streams = deal_block(GAME, 1, 0)
-    rows = np.arange(60)
-    moves = [
-        self_play(worlds.select(rows), (player,) * 2, streams.select(rows)).actions
-        for player in (policy, SmartBot())
-    ]
+    worlds, streams = deal_games(GAME, 1, np.arange(60))
+    moves = [self_play(worlds, (player,) * 2, streams).actions for player in (policy, SmartBot())]
     np.testing.assert_array_equal(*moves)
-    other = self_play(worlds.select(rows), (network_policy(network_of(kind, trust=0.0)),) * 2,
-                      streams.select(rows)).actions  # fmt: skip
+    untrusting = network_policy(network_of(kind, trust=0.0))
+    other = self_play(worlds, (untrusting,) * 2, streams).actions
     assert other.shape != moves[0].shape or (other != moves[0]).any()
 
 
@@ -130,7 +126,7 @@ def test_a_file_gives_it_back(kind: str, tmp_path: Path) -> None:
     first = evaluate(GAME, policy, games=20).scores
     assert first.tolist() == evaluate(GAME, network_policy(network), games=20).scores.tolist()
     with pytest.raises(UnsupportedError, match="has no values"):
-        policy.value(deal_block(GAME, 1, 0)[0].view(0), None)
+        policy.value(deal_games(GAME, 1, np.arange(1))[0].view(0), None)
 
 
 @pytest.mark.parametrize("kind", KINDS)

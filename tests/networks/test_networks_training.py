@@ -228,7 +228,7 @@ def test_every_kind_of_network_learns(tmp_path: Path, architecture: str, policy:
 def test_a_training_shows_its_progress(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("hanabi_search_plugin.evaluation.progress.FIRST", 0.0)
+    monkeypatch.setattr("hanabi_search_plugin.evaluation.progress.SOON", 0.0)
     settings = Distillation(config=TINY, options={"hidden": 8}, iterations=2, games=4, batch=8)
     distill(settings, tmp_path / "shown", progress=True)
     shown = capsys.readouterr().err

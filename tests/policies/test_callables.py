@@ -428,7 +428,7 @@ def test_search_improves_it(name):
     policy = POLICIES[name]
     agent = upgrade(policy, game, search=Sparta(rollouts=400))
     result = evaluate(game, (policy, agent), games=8, seed=1)
-    assert result.scores.mean() - result.baseline_scores.mean() > 0.5
+    assert result.scores.mean() - result.blueprint_scores.mean() > 0.5
 
 
 def test_agents_over_it_do_not_peek():

@@ -23,7 +23,7 @@ from hanabi_search_plugin.rendering.game_page import GamePage, page_of, write_pa
 from tests.helpers.game_pages import HOSTILE, document_of, random_game
 
 ROOT = Path(__file__).parents[2]
-SOURCES = ("page.html", "page.css", "table.js", "moves.js", "page.js")
+SOURCES = ("frame.html", "page.html", "page.css", "table.js", "moves.js", "page.js")
 LIVE = ("live.html", "live.css", "live.js", "start.html", "start.js")  # of a server's pages
 
 

@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
-from hanabi_search_plugin.hanabi.files.game_document import as_seen_by
+from hanabi_search_plugin import HanabiGame
+from hanabi_search_plugin.beliefs.belief_model import Grounded
+from hanabi_search_plugin.hanabi.files.game_document import as_seen_by, game_document
+from hanabi_search_plugin.hanabi.files.shown_beliefs import ModelBeliefs
 from hanabi_search_plugin.rendering.game_page import GamePage, write_page
 from tests.helpers.browser import chromium, complaints, requests, resize
 from tests.helpers.game_pages import HOSTILE, analysed_document, document_of, random_game
@@ -27,6 +30,17 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 @pytest.fixture(scope="module")
 def document() -> dict[str, Any]:
     return document_of("ann", "bob")
+
+
+@pytest.fixture(scope="module")
+def learned_document() -> dict[str, Any]:
+    """Beliefs of a model that says it has learned games of rlnet."""
+    game = random_game(("rlnet", "bob"))
+    short = replace(game, record=replace(game.record, actions=game.record.actions[:8]))
+    short = replace(short, decisions={t: one for t, one in game.decisions.items() if t < 8})
+    model = Grounded(HanabiGame(short.record.config))
+    model.policy = "rlnet"
+    return game_document(short, model=ModelBeliefs(model, "mine", samples=40))
 
 
 @pytest.fixture
@@ -201,6 +215,64 @@ def test_the_belief_of_a_card_is_shown_in_full(open_page: Any, document: dict[st
         assert (cell in ("·", "0")) == (chance == 0)
         if cell.isdecimal() and chance > 0:
             assert abs(int(cell) - 100 * chance) <= 0.51
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_learned_belief_is_drawn_and_named(
+    open_page: Any, learned_document: dict[str, Any], width: int
+) -> None:
+    """Bars, their label beside each hand, and whose games it has learned; in both themes."""
+    driver = open_page(learned_document, "#turn=4")
+    resize(driver, width, 844, phone=width < 600)
+    driver.execute_script("document.querySelectorAll('.slot')[1].click()")
+    said = (
+        "Percent, learned belief mine from games of rlnet, the mean over 40 sampled hands. "
+        "It does not know the others: P1 plays bob."
+    )
+    looks = set()
+    for _ in range(2):
+        labels = driver.execute_script(
+            "return [...document.querySelectorAll('.knows')].map(e => e.innerText)"
+        )
+        assert labels == ["learned belief mine"] * 2
+        assert text(driver, "#belief > .facts") == said
+        assert "learned belief mine, 40 sampled hands" in text(driver, "#subtitle")
+        drawn = driver.execute_script(
+            "return [...document.querySelectorAll('.slot')[1].querySelectorAll('.bar')]"
+            ".filter(bar => bar.querySelector('svg')).map(bar => [bar.innerText.split(/\\s+/),"
+            " bar.querySelector('svg').getBoundingClientRect().width,"
+            " bar.querySelectorAll('rect')[1].getBoundingClientRect().width])"
+        )
+        chances = learned_document["turns"][3]["beliefs"][0]["slots"][1]
+        best = sorted((c, -i) for i, c in enumerate(chances) if c)[::-1]
+        assert drawn
+        for ((name_, *_), whole, bar), (chance, identity) in zip(drawn, best, strict=False):
+            assert name_ == f"{'RYGWB'[-identity // 5]}{-identity % 5 + 1}"
+            assert whole > 5 and bar == pytest.approx(whole * chance, abs=0.6)
+        assert driver.execute_script("return document.documentElement.scrollWidth") <= width
+        looks.add(driver.execute_script("return getComputedStyle(document.body).backgroundColor"))
+        press(driver, "t")
+    assert len(looks) == 2
+    press(driver, "1")  # its own eyes: the other's belief is not shown
+    assert count(driver, ".knows") == 1
+
+
+@pytest.mark.parametrize("width", [390, 820, 1280])
+def test_a_long_name_of_a_model_is_cut(
+    open_page: Any, learned_document: dict[str, Any], width: int
+) -> None:
+    long = {"name": 3 * "a-long-name-of-a-model" + ".safetensors", "policy": 60 * "x" + "<b>"}
+    driver = open_page(learned_document | {"belief": learned_document["belief"] | long})
+    resize(driver, width, 844, phone=width < 600)
+    assert driver.execute_script("return document.documentElement.scrollWidth") <= width
+    hands = driver.execute_script(
+        "return [...document.querySelectorAll('.hand, #belief')]"
+        ".map(e => e.scrollWidth - e.clientWidth)"
+    )
+    assert len(hands) == 3 and max(hands) <= 0
+    label = "return document.querySelector('.knows').title"
+    assert driver.execute_script(label) == f"learned belief {long['name']}"
+    assert "games of " + long["policy"] in text(driver, "#belief > .facts")
 
 
 def test_a_document_of_one_seat_shows_no_more(open_page: Any, document: dict[str, Any]) -> None:

@@ -93,7 +93,7 @@ def test_with_four_and_five_players() -> None:
 
 def test_better_than_the_blueprint() -> None:
     result = evaluate(SMALL, upgrade(SmartBot(), SMALL, QUICK), games=60)
-    gain = result.scores - result.baseline_scores
+    gain = result.scores - result.blueprint_scores
     assert gain.mean() > 2 * gain.std() / np.sqrt(len(gain))
     changed = [game.changed_moves for game in result.games]
     assert np.mean([moves or 0 for moves in changed]) > 0.5

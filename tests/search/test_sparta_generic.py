@@ -189,9 +189,26 @@ def test_candidates_of_a_function_are_its_likeliest_moves(greedy):
         assert np.flatnonzero(result.count).tolist() == sorted({own, 1 if own != 1 else 0})
 
 
+def test_preferred_moves_are_those_that_the_blueprint_likes_enough():
+    """[3, -1, 2], and the blueprint plays the second, which is always tried."""
+    for preferred, tried in ((0.0, [0, 1, 2]), (2.5, [0, 1])):
+        search = Sparta(rollouts=1_200, preferred=preferred, pruning="off")
+        result = search(np.random.default_rng(0), fond_belief(Fond()))
+        assert np.flatnonzero(result.count).tolist() == tried
+        assert result.rollouts == 1_200
+    alone = Sparta(rollouts=1_200, preferred=4.0)(np.random.default_rng(0), fond_belief(Fond()))
+    assert (alone.action, alone.reason, alone.rollouts) == (1, "single_move", 0)
+    both = Sparta(rollouts=1_200, preferred=2.5, candidates=2, pruning="off")
+    assert both(np.random.default_rng(0), fond_belief(Fond())).count.tolist() == [600, 600, 0]
+    with pytest.raises(ConfigError, match="preferred"):
+        Sparta(preferred=-0.1)
+
+
 def test_candidates_need_a_blueprint_that_ranks_moves():
     with pytest.raises(UnsupportedError, match="has no preferences"):
         Sparta(rollouts=60, candidates=2)(np.random.default_rng(0), tiny_belief(0))
+    with pytest.raises(UnsupportedError, match="has no preferences"):
+        Sparta(rollouts=60, preferred=0.1)(np.random.default_rng(0), tiny_belief(0))
 
 
 def test_paired_pruning_needs_fewer_rollouts():

@@ -142,4 +142,4 @@ def test_search_gains_on_average() -> None:
     game = HanabiGame(players=2)
     agent = upgrade(SmartBot(), game, search=Sparta(rollouts=2000))
     result = evaluate(game, (SmartBot(), agent), games=12, seed=7)
-    assert (result.scores - result.baseline_scores).mean() > 0
+    assert (result.scores - result.blueprint_scores).mean() > 0

@@ -128,6 +128,23 @@ def test_a_whole_game_by_clicks(driver: Any, site: Site) -> None:
     assert wait_for_turn(driver) and text(driver, "#whose") == "Your turn"
 
 
+def test_the_list_of_moves_says_now_under_whoever_is_to_move(driver: Any, site: Site) -> None:
+    path = site.open(wish("person", "smartbot", "person", **SMALL))[0]
+    sit(driver, site, path)
+    where = (
+        "const line = [...document.querySelectorAll('#list li')].at(-1);"
+        "return [...line.children].map(e => e.innerText)"
+    )
+    assert run(driver, where)[1] == "now"
+    wait_for_turn(driver)
+    action = run(driver, "return table.moves.indexOf(null)")
+    click(driver, f'[data-key="action {action}"]')
+    wait_for(lambda: run(driver, "return lastTurn()") == 2)
+    number, *moves, last = run(driver, where)
+    assert number == "1" and len(moves) == 2 and all(moves) and last == "now"
+    assert count(driver, "#list li") == 1
+
+
 def test_what_is_not_allowed_is_greyed_out_and_says_why(driver: Any, site: Site) -> None:
     sit(driver, site, site.open(wish("person", "smartbot", **SMALL))[0])
     assert wait_for_turn(driver)
@@ -233,7 +250,7 @@ def test_a_table_is_opened_by_the_form_and_two_people_play(driver: Any, site: Si
     run(driver, "document.getElementById('form').noValidate = true")
     click(driver, "#open")
     wait_for(lambda: "must be an integer from 1 to 100000" in text(driver, "#why"))
-    complaints(driver)  # a refusal is an answer with an error's number
+    assert complaints(driver) == []
     run(driver, choose, "Budget of P1", "100")
     click(driver, "#open")
     wait_for(lambda: count(driver, "#opened a") == 2)

@@ -13,18 +13,20 @@ pytest.importorskip("starlette", reason="needs the extra web")
 from hanabi_search_plugin.cli.table_plans import (
     BUDGETS,
     choices,
+    offered_beliefs,
     offered_policies,
     offered_searches,
     plan_of_wish,
 )
 from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.hanabi.files.shown_beliefs import ModelBeliefs
 from hanabi_search_plugin.serving.page_messages import (
     LONGEST,
     PageMessage,
     read_message,
     read_wish,
 )
-from tests.helpers.web_tables import wish
+from tests.helpers.web_tables import SMALL, wish
 
 JSON = some.recursive(
     some.none() | some.booleans() | some.integers() | some.floats() | some.text(max_size=20),
@@ -128,7 +130,7 @@ def beside(**seat: Any) -> dict[str, Any]:
             )
             | JSON,
         },
-        optional={"seed": JSON, "x": JSON},
+        optional={"seed": JSON, "belief": some.sampled_from(("hints", "/etc/passwd")) | JSON},
     ).map(json.dumps)
 )
 def test_any_form_is_a_table_or_refused(text: str) -> None:
@@ -144,13 +146,15 @@ def test_any_form_is_a_table_or_refused(text: str) -> None:
     [
         ({"seats": [SEAT]}, "seats must be a list of 2 to 5"),
         ({"seats": [SEAT, SEAT]}, "seats must have a person"),
-        ({"extra": 1}, "a table must have advice, config, seats, seed"),
+        ({"extra": 1}, "a table must have advice, belief, config, seats, seed"),
         ({"config": {"players": 5}}, "a setting of the game must be one of colors"),
         ({"config": {"observation_type": "seer"}}, "a setting of the game must be one of"),
         ({"config": {"colors": 9}}, "colors must be from 1 to 5, got 9"),
         ({"config": {"bomb": ["zero"]}}, "bomb must be one of"),
         ({"advice": 0}, "advice must be an integer of at least 1"),
         ({"advice": 10**9}, "advice must be an integer from 1 to 100000"),
+        ({"belief": "pyproject.toml"}, "belief must be one of exact, hints, grounded, "),
+        ({"belief": 3}, "a table must be as the form has it"),
         ({"seed": -1}, "seed must be an integer of at least 0"),
         ({"seats": [SEAT | {"who": "person", "search": "sparta"}, SEAT]}, "must have no search"),
         (beside(policy="network:file=a.safetensors"), "policy must be one of"),
@@ -177,6 +181,17 @@ def test_a_form_asks_for_what_is_offered_alone(change: dict[str, Any], says: str
     with pytest.raises(ConfigError) as refused:
         plan_of_wish(read_wish(json.dumps(TABLE | change)))
     assert says in str(refused.value)
+
+
+def test_the_belief_of_an_analysis_is_one_of_those_offered() -> None:
+    assert choices()["beliefs"] == offered_beliefs() and "rlnet" in offered_beliefs()
+    shown = plan_of_wish(wish("person", "smartbot", belief="hints", **SMALL)).belief
+    assert shown == "hints"
+    assert plan_of_wish(wish("person", "smartbot", **SMALL)).belief == "exact"
+    with pytest.raises(ConfigError, match="belief rlnet is for games of hanabi with"):
+        plan_of_wish(wish("person", "smartbot", belief="rlnet", **SMALL))
+    grounded = plan_of_wish(wish("person", "smartbot", belief="grounded", **SMALL)).belief
+    assert isinstance(grounded, ModelBeliefs) and grounded.name == "grounded"
 
 
 def test_what_is_offered_can_be_had() -> None:

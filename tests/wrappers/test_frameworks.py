@@ -226,6 +226,8 @@ def test_what_stable_baselines3_cannot_play() -> None:
     from hanabi_search_plugin.wrappers.stable_baselines3 import as_policy
 
     model = sb3.PPO("MlpPolicy", make_env(), n_steps=64, seed=0)
+    said = "<CallablePolicy of PPO, which returns logits, with the values of the critic of PPO>"
+    assert repr(as_policy(model, GAME)) == said
     larger = HanabiGame(players=2, **(SMALL | {"hand_size": 3}))
     with pytest.raises(UnsupportedError, match=f"of {larger.num_actions} actions"):
         as_policy(model, larger)

@@ -8,10 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hanabi_search_plugin.algorithms.sparta import Sparta
+from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import UNSEEN
+from hanabi_search_plugin.core.policy import UniformPolicy
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.evaluation.evaluate import evaluate
 from hanabi_search_plugin.testing import check_game
+from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielWorlds
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielDealtGame, OpenSpielGame, load_game
 
 SMALL_HANABI = "hanabi(players=2,colors=2,ranks=2,hand_size=2)"
@@ -203,6 +208,38 @@ def test_deals_have_openspiels_probabilities():
 def test_too_many_deals_are_refused():
     with pytest.raises(UnsupportedError, match="max_deals=1000"):
         OpenSpielGame("hanabi", max_deals=1000).deals()
+
+
+def test_a_game_whose_deals_are_slow_is_refused_before_they_are_dealt():
+    """A deal of bridge takes a tenth of a second: listing 50,000 of them took hours."""
+    game = OpenSpielGame("bridge")
+    heard = []
+    agent = upgrade(UniformPolicy(), game, Sparta(rollouts=10))
+    with pytest.raises(UnsupportedError, match="more than max_deals=50000 deals"):
+        evaluate(game, (UniformPolicy(),) * 3 + (agent,), games=2, on_game=heard.append)
+    assert heard == []
+
+
+def test_some_deals_are_those_of_all():
+    game = OpenSpielGame("kuhn_poker")
+    rows = np.array([200, 3])
+    some = game.deal_some(np.random.default_rng(5), 256, rows)
+    every = game.deal(np.random.default_rng(5), 256).select(rows)
+    assert [s.history() for s in some.states] == [s.history() for s in every.states]
+    assert some.streams.state.tolist() == every.streams.state.tolist()
+
+
+def test_only_the_games_asked_for_are_dealt(monkeypatch):
+    dealt = []
+    init = OpenSpielWorlds.__init__
+
+    def counting(self, game, states, *given):
+        dealt.append(len(states))
+        init(self, game, states, *given)
+
+    monkeypatch.setattr(OpenSpielWorlds, "__init__", counting)
+    evaluate(OpenSpielGame("kuhn_poker"), UniformPolicy(), games=4, seed=1)
+    assert max(dealt) == 4
 
 
 def test_redeterminize_draws_from_the_information_set():

@@ -476,7 +476,7 @@ def test_whom_hanabi_v5_should_ask_first_is_told_by_the_masks() -> None:
         env.reset(seed=seed)
         firsts.add(first := env.record.moments[0].mover)
         if first != 0:  # it asks player 0 nevertheless
-            with pytest.raises(IllegalActionError, match="player 0 is not to move"):
+            with pytest.raises(IllegalActionError, match="seat 0 is not to move"):
                 agents[0].act(env.last()[0])
         for _ in range(4):
             mover = env.record.moments[-1].mover
@@ -519,7 +519,7 @@ def test_agents_refuse_what_does_not_fit() -> None:
         agent.act(seen["observation"], seen["action_mask"][1:])
     with pytest.raises(ConfigError, match="mask must allow the actions"):
         agent.act(seen["observation"], np.ones(20))
-    with pytest.raises(IllegalActionError, match="player 1 is not to move"):
+    with pytest.raises(IllegalActionError, match="seat 1 is not to move"):
         SeatAgent(SmartBot(), env, 1).act(env.observe("player_1"))
     agent = SeatAgent(SmartBot(), env, 0)
     agent.act(seen)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.rollout import action_values
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.files.annotated_games import AnnotatedGame, SearchedTurn
-from hanabi_search_plugin.hanabi.files.game_document import describe_beliefs
+from hanabi_search_plugin.hanabi.files.game_document import game_document
 from hanabi_search_plugin.hanabi.files.recorded_positions import (
     Candidates,
     Explained,
@@ -41,6 +41,7 @@ from hanabi_search_plugin.hanabi.files.recorded_positions import (
     follow,
 )
 from hanabi_search_plugin.hanabi.files.records import RecordedGame
+from hanabi_search_plugin.hanabi.files.shown_beliefs import EXACT, ModelBeliefs, describe_beliefs
 
 FEWEST = 100  # worlds before a move is dropped
 BEHIND = 3.0  # standard errors by which a move that is dropped is behind
@@ -186,6 +187,21 @@ class Analysis:
         """The game with the value of every move, to look at."""
         decisions = {turn.turn: _searched(turn) for turn in self.turns}
         return AnnotatedGame(self.record, decisions, worth=self.end if self.finished else None)
+
+    def document(
+        self, names: Sequence[str], belief: ModelBeliefs | Literal["exact", "hints"] = "exact"
+    ) -> dict[str, Any]:
+        """The game and the value of every move, to look at (``game_document``).
+
+        ``names`` say who the others were taken to be. ``belief``: the exact ones by which moves
+        were valued, which the analysis must have (``with_beliefs``), by hints alone, or a model's.
+        """
+        game = self.annotated()
+        if isinstance(belief, ModelBeliefs):
+            return game_document(game, model=belief)
+        if belief == EXACT:
+            return game_document(game, names=names, beliefs=self.beliefs)
+        return game_document(game)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON types."""

@@ -9,8 +9,11 @@ rank; slots, seats and turns count from 0, the oldest card first. Keys of the do
 * ``game``, ``seed``: the number in its file and what dealt it, or None;
 * ``players``: names, one a seat, "" where not recorded;
 * ``searched``: for each seat whether it has searched, so that its moves tell others nothing;
-* ``policies``: the names of the policies by which beliefs explain moves, one a seat; None: beliefs
-  are by hints and copies alone;
+* ``policies``: the names of the policies by which beliefs explain moves, or which the seats are
+  said to play, one a seat; None: not said;
+* ``belief``: of what ``kind`` beliefs are: "exact", given ``policies``; "hints", by hints and
+  copies alone; or "model": then the ``name`` of the model, whose games it has learned (``policy``;
+  None: nobody's, or it is not known) and the ``samples`` it was asked for; else these are None;
 * ``seat``: whose eyes the document is for; None: everybody's, and nothing is left out;
 * ``score``, ``finished``: at the end; the score is None where it is neither recorded nor certain;
 * ``worth``: what the score is worth by the objective of an analysis; None: not analysed;
@@ -26,8 +29,8 @@ rank; slots, seats and turns count from 0, the oldest card first. Keys of the do
   * ``hints``: for each card of each hand [colours, ranks, told]: masks of what hints leave
     possible, and 1 where a colour was told, plus 2 where a rank was;
   * ``beliefs``: for each seat None, or ``slots`` (for each card the probability of every identity),
-    ``hands`` (in the support, or an upper bound), ``exact``, and ``recovered``: how often no hand
-    explained the partners' moves and their evidence was dropped;
+    ``hands`` (in the support, or an upper bound; None: a model's), ``exact``, and ``recovered``:
+    how often no hand explained the partners' moves and their evidence was dropped;
   * ``move``: None at the end, else ``action``, ``card`` (order; None for a hint), ``scored`` (None
     for all but plays) and ``touched`` (orders);
   * ``search``: None, or ``action``, ``blueprint_action``, ``gain``, ``gain_stderr``, ``reason``,
@@ -47,19 +50,27 @@ from typing import Any
 import numpy as np
 
 from hanabi_search_plugin.core.errors import RecordError
-from hanabi_search_plugin.core.policy import Blueprint, UniformPolicy
-from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
+from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.layout import DECK_NEXT, LIVES
 from hanabi_search_plugin.hanabi.engine.text import action_in_words, action_to_dict, why_illegal
 from hanabi_search_plugin.hanabi.files.annotated_games import AnnotatedGame, SearchedTurn
 from hanabi_search_plugin.hanabi.files.records import RecordedGame
+from hanabi_search_plugin.hanabi.files.shown_beliefs import (
+    DIGITS,
+    EXACT,
+    HINTS,
+    HandMinds,
+    Minds,
+    ModelBeliefs,
+    ModelMinds,
+    describe_kind,
+)
 from hanabi_search_plugin.hanabi.files.table_positions import TablePositions
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 
 FORMAT = "hanabi-search-plugin game 1"
-_DIGITS = 4  # of probabilities and scores
 
 
 def game_document(
@@ -68,6 +79,7 @@ def game_document(
     names: Sequence[str] | None = None,
     *,
     beliefs: Sequence[list[dict[str, Any]]] | None = None,
+    model: ModelBeliefs | None = None,
     on_turn: Callable[[int], None] | None = None,
 ) -> dict[str, Any]:
     """The document of a recorded game, for everybody's eyes.
@@ -75,19 +87,29 @@ def game_document(
     Each seat's belief is exact, given that the others play ``blueprint``, whose ``names`` are one a
     seat; the moves of seats that have searched are no evidence, and without a blueprint no move
     is. ``beliefs`` of every turn, as ``describe_beliefs`` has them, stand in place of these, and
-    then ``names`` say who the others were taken to be. ``on_turn`` hears how many turns are done.
-    Raises RecordError for an illegal move.
+    then ``names`` say who the others were taken to be; or those of a ``model``, and then ``names``
+    say who plays. ``on_turn`` hears how many turns are done. Raises RecordError for an illegal
+    move, UnsupportedError for a model of another game.
     """
     record = game.record
     rules, worlds = first_position(record)
     config = rules.config
     searched = _searching(game) if beliefs is None else [False] * config.players
     table = TablePositions(rules)
-    minds = None if beliefs is not None else _Minds(rules, worlds, blueprint, searched)
+    minds: Minds | None = None
+    if model is not None:
+        minds = ModelMinds(rules, worlds, model)
+    elif beliefs is None:
+        minds = HandMinds(rules, worlds, blueprint, searched)
+    kind = HINTS if beliefs is None and blueprint is None else EXACT
     turns = []
     for number, action in enumerate([*record.actions, None]):
-        seen = minds.beliefs() if minds is not None else beliefs[number] if beliefs else []
-        turn = table.position(worlds.rows[0]) | {"beliefs": seen, "move": None, "search": None}
+        turn = table.position(worlds.rows[0])
+        if minds is not None:
+            seen = minds.beliefs(number, [len(hand) for hand in turn["hands"]])
+        else:
+            seen = beliefs[number] if beliefs else []
+        turn |= {"beliefs": seen, "move": None, "search": None}
         turns.append(turn)
         if action is None:
             break
@@ -109,6 +131,7 @@ def game_document(
         "players": list(record.policies or [""] * config.players),
         "searched": searched,
         "policies": list(names or map(repr, blueprint or ())) or None,
+        "belief": describe_kind(model, kind),
         "seat": None,
         "score": _score(record, worlds, finished),
         "finished": finished,
@@ -153,52 +176,11 @@ def require_legal(record: RecordedGame, worlds: HanabiWorlds, turn: int, action:
         raise RecordError(f'{record.source}: turn {turn}: "{words}" is not legal: {why}')
 
 
-def describe_beliefs(minds: Sequence[HandBelief]) -> list[dict[str, Any]]:
-    """The ``beliefs`` of a turn, of each seat's belief."""
-    return [
-        {
-            "slots": np.round(mind.marginals()[: mind.present], _DIGITS).tolist(),
-            "hands": mind.size,
-            "exact": mind.exact,
-            "recovered": mind.recovered,
-        }
-        for mind in minds
-    ]
-
-
-class _Minds:
-    """The belief of every seat over its own hand."""
-
-    def __init__(
-        self,
-        rules: HanabiGame,
-        worlds: HanabiWorlds,
-        blueprint: Blueprint | None,
-        searched: list[bool],
-    ) -> None:
-        policies = blueprint or (UniformPolicy(),) * rules.num_players
-        self.worlds = worlds
-        self.evidence = [blueprint is not None and not one for one in searched]
-        self.minds = [
-            HandBelief.start(rules, policies, worlds.view(seat))
-            for seat in range(rules.num_players)
-        ]
-
-    def observe(self, event: Any) -> None:
-        counts = self.evidence[int(event.player[0])]
-        self.minds = [
-            mind.update(event, self.worlds.view(seat), by_blueprint=counts)
-            for seat, mind in enumerate(self.minds)
-        ]
-
-    def beliefs(self) -> list[dict[str, Any]]:
-        return describe_beliefs(self.minds)
-
-
 def _searching(game: AnnotatedGame) -> list[bool]:
     """For each seat whether it made a searched decision, or is named as a search: "vdb+sparta"."""
     players, first = game.record.config.players, game.record.first_player
-    seats = {(first + turn) % players for turn in game.decisions}
+    searches = [turn for turn, one in game.decisions.items() if one.mistake is None]
+    seats = {(first + turn) % players for turn in searches}  # the others were analysed afterwards
     named = game.record.policies or ("",) * players
     return [seat in seats or "+" in named[seat] for seat in range(players)]
 
@@ -248,4 +230,4 @@ def sizes_of(config: HanabiConfig) -> dict[str, Any]:
 
 
 def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, _DIGITS)
+    return None if value is None else round(value, DIGITS)

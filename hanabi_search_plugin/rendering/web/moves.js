@@ -195,19 +195,21 @@ function drawMoves(last) {
     while (cells.length <= players) cells.push(html("span"));
     rows.push(html("li", {}, cells));
   };
+  const end = (index) => html("button", { type: "button", "data-turn": index, onclick: () => go(index) },
+    html("span", { class: "what" }, last));
   game.turns.forEach((turn, index) => {
-    if (index === lastTurn() && turn.move === null) return;
+    if (turn.mover === null) return;
     if (cells === null || turn.mover === 0) {
       flush();
       cells = [html("span", { class: "number" }, String(index + 1))];
       for (let seat = 0; seat < turn.mover; seat++) cells.push(html("span"));
     }
-    cells.push(moveButton(turn, index));
+    cells.push(turn.move === null ? end(index) : moveButton(turn, index));
   });
   flush();
-  rows.push(html("li", {}, html("span", { class: "number" }), html("button", {
-    type: "button", "data-turn": lastTurn(), onclick: () => go(lastTurn()),
-  }, html("span", { class: "what" }, last))));
+  if (game.turns[lastTurn()].mover === null) {
+    rows.push(html("li", {}, html("span", { class: "number" }), end(lastTurn())));
+  }
   list.replaceChildren(...rows);
 }
 

@@ -100,14 +100,26 @@ function drawBelief() {
 }
 
 function basis(mind, seat) {
+  if (game.belief.kind === "model") return modelBasis(seat);
   const how = mind.exact ? "" : " A sample of the hands stands for all.";
   if (mind.recovered) return "Its partners left their policy: the belief fell back to hints and copies." + how;
-  if (!game.policies) return "Percent, by hints and copies." + how;
+  if (game.belief.kind === "hints") return "Percent, by hints and copies." + how;
   const silent = game.searched.map((searches, p) => [searches, p]).filter(([searches, p]) => searches && p !== seat);
   const others = game.policies.filter((_, p) => p !== seat && !game.searched[p]);
   if (!others.length) return "Percent, by hints and copies: moves of a search prove nothing." + how;
   return `Percent, ${mind.exact ? "exact, " : ""}given that the others play ${[...new Set(others)].join(", ")}` +
     (silent.length ? `; moves of P${silent.map(([, p]) => p).join(", P")} prove nothing, they were searched.` : ".") + how;
+}
+
+function modelBasis(seat) {
+  const { policy, samples } = game.belief;
+  const whose = policy ? ` from games of ${policy}` : "";
+  const others = (game.policies || game.players)
+    .map((name, p) => [name || (game.searched[p] ? "a search" : policy), p])
+    .filter(([name, p]) => policy && p !== seat && name !== policy)
+    .map(([name, p]) => `P${p} plays ${name}`);
+  return `Percent, ${modelName(game)}${whose}, the mean over ${samples.toLocaleString("en")} sampled ${samples === 1 ? "hand" : "hands"}.` +
+    (others.length ? ` It does not know the others: ${others.join(", ")}.` : "");
 }
 
 function beliefWords(chances) {
@@ -283,7 +295,11 @@ function begin() {
   at("title").textContent = title;
   const facts = [who];
   if (game.seed !== null) facts.push(`seed ${game.seed}`);
-  facts.push(game.policies ? "beliefs over " + [...new Set(game.policies)].join(", ") : "beliefs by hints and copies");
+  facts.push({
+    exact: () => "exact beliefs over " + [...new Set(game.policies)].join(", "),
+    hints: () => "beliefs by hints and copies",
+    model: () => `${modelName(game)}, ${game.belief.samples.toLocaleString("en")} sampled hands`,
+  }[game.belief.kind]());
   at("subtitle").textContent = facts.join(" \u00b7 ");
   at("subtitle").title = at("subtitle").textContent;
   const eyes = [null, ...game.players.keys()];

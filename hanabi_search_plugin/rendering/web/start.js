@@ -6,7 +6,7 @@ const seats = []; // of each: who, policy, search, budget
 const values = {
   colors: 5, ranks: 5, hand_size: 0, information_tokens: 8, life_tokens: 3, bomb: "zero", random_start_player: false,
 };
-const more = { advice: offered.advice, seed: "" };
+const more = { advice: offered.advice, belief: "exact", seed: "" };
 
 const searchNamed = (name) => offered.searches.find((search) => search.name === name);
 
@@ -76,6 +76,8 @@ function drawFields() {
     field("Draw who starts", html("input", { type: "checkbox", onchange: (event) => { values.random_start_player = event.target.checked; } })));
   at("more").replaceChildren(
     field("Rollouts of advice", number(more.advice, 1, offered.most.advice, (value) => { more.advice = value; }, "Rollouts of advice")),
+    field("Beliefs in the analysis", choice(offered.beliefs.map((name) => [name, name]), more.belief,
+      (name) => { more.belief = name; }, "Beliefs in the analysis")),
     field("Seed (empty: drawn)", number(more.seed, 0, 2 ** 31, (value) => { more.seed = value; }, "Seed")));
 }
 
@@ -84,7 +86,7 @@ async function open(event) {
   at("why").textContent = "";
   at("open").disabled = true;
   const wish = {
-    config: values, advice: more.advice,
+    config: values, advice: more.advice, belief: more.belief,
     ...(more.seed === "" ? {} : { seed: more.seed }),
     seats: seats.map(({ who, policy, search, budget }) => ({
       who, policy, search, options: search === "none" ? {} : { [searchNamed(search).budget.name]: budget },
@@ -96,7 +98,7 @@ async function open(event) {
       credentials: "omit", redirect: "error",
     });
     const found = await answer.json();
-    if (!answer.ok) at("why").textContent = found.why;
+    if (found.why) at("why").textContent = found.why;
     else if (found.seats.length === 1) location.assign(found.seats[0].address);
     else show(found.seats);
   } catch {
@@ -120,6 +122,7 @@ function show(opened) {
   at("opened").scrollIntoView({ block: "nearest" });
 }
 
+document.title = "Tables of Hanabi";
 at("theme").onclick = toggleTheme;
 at("form").addEventListener("submit", open);
 setPlayers(2);

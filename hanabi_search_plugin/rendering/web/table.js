@@ -124,6 +124,11 @@ function beliefBars(game, chances, truth, rows) {
       html("span", {}, `+${others}`, html("span", { class: "more-word" }, " more")), html("span", {}, percent(rest))));
 }
 
+// Of beliefs that are a model's: which.
+function modelName(game) {
+  return (game.belief.policy ? "learned belief " : "belief ") + game.belief.name;
+}
+
 function seatName(game, seat) {
   return "P" + seat;
 }
@@ -152,9 +157,11 @@ function drawHand(game, turn, seat, view) {
   const marks = view.marks || marksOf(game, turn);
   const rows = game.config.players > 2 ? 4 : 5; // bars of a card
   const mind = eyes === null || eyes === seat ? turn.beliefs[seat] : null;
-  const knows = mind && html("span", { class: "knows" + (mind.recovered ? " broken" : "") },
-    (mind.exact ? "" : "about ") + mind.hands.toLocaleString("en") + (mind.hands === 1 ? " possible hand" : " possible hands") +
-    (mind.recovered ? ", evidence dropped" : ""));
+  const model = mind && mind.hands === null && modelName(game);
+  const knows = mind && html("span", { class: "knows" + (mind.recovered ? " broken" : ""), title: model },
+    model ||
+      (mind.exact ? "" : "about ") + mind.hands.toLocaleString("en") + (mind.hands === 1 ? " possible hand" : " possible hands") +
+      (mind.recovered ? ", evidence dropped" : ""));
   return html("section", {
     class: "hand" + (turn.mover === seat ? " moves" : ""),
     "aria-label": seatName(game, seat) + (turn.mover === seat ? ", to move" : ""),

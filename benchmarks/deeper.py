@@ -61,9 +61,7 @@ CONTINUED = [Row("smartbot", "sparta", 1_000, 200)]
 CONTINUED += [Row("smartbot", "sparta", 1_000, n, name) for name, n in OVER_SMARTBOT.items()]
 for blueprint in ("vdb", "piers", "iggi2"):
     CONTINUED.append(Row(blueprint, "sparta", 1_000, 60))
-    CONTINUED += [
-        Row(blueprint, "sparta", 1_000, 60, name) for name in OTHERS if name != blueprint
-    ]
+    CONTINUED += [Row(blueprint, "sparta", 1_000, 60, name) for name in OTHERS if name != blueprint]
 TREES = [
     Row(policy, search, rollouts, games, settings=settings)
     for policy, rollouts, games, settings in (
@@ -137,7 +135,8 @@ def tables() -> None:
 def _over_smartbot(kept: dict[str, Any]) -> list[str]:
     plain = kept[CONTINUED[0].key]
     lines = [
-        "| over SmartBot: continuation | 60 games | 200 games | CPU s a game |", "|---|---|---|---|",
+        "| over SmartBot: continuation | 60 games | 200 games | CPU s a game |",
+        "|---|---|---|---|",
         f"| none: the score | {_mean(plain['scores'][:60])} | {_mean(plain['scores'])} | "
         f"{plain['cpu_seconds_per_game']:.2f} |",
     ]  # fmt: skip

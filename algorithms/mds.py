@@ -23,7 +23,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hanabi_search_plugin.algorithms.sparta import Tally, warn_of_budget
+from hanabi_search_plugin.algorithms.sparta import warn_of_budget
+from hanabi_search_plugin.algorithms.tally import Tally
 from hanabi_search_plugin.core.agent import CutsRollouts, SmallSteps, require_asked
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError

@@ -11,19 +11,27 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
 import numpy as np
 
-from hanabi_search_plugin.algorithms import sums
+from hanabi_search_plugin.algorithms.continuation import (
+    Continuation,
+    Portfolio,
+    Rounds,
+    continued,
+    listed_continuations,
+)
 from hanabi_search_plugin.algorithms.endgame import exact_values
-from hanabi_search_plugin.core.agent import CutsRollouts, require_asked
+from hanabi_search_plugin.algorithms.tally import Tally, expected_excess
+from hanabi_search_plugin.core.agent import CutsRollouts, NamesPolicies, WrapsBelief, require_asked
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
 from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective, worth
-from hanabi_search_plugin.core.policy import moves_of, preferences_of
+from hanabi_search_plugin.core.policy import Policy, moves_of, preferences_of
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import (
     require_choice,
@@ -32,7 +40,6 @@ from hanabi_search_plugin.core.require import (
     require_positive_or_0,
 )
 from hanabi_search_plugin.core.result import Reason, SearchResult
-from hanabi_search_plugin.core.rollout import action_values
 from hanabi_search_plugin.core.settings import THREADS, setting
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.words import counted
@@ -53,11 +60,10 @@ MIN_ROLLOUTS = "Rollouts of a move before any is dropped."
 ROUND_SIZE = (
     "Worlds between two looks at which moves are behind; a quarter of those before, if more."
 )
-PRIOR = 10  # worlds that the average variance counts as in the variance of each difference
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sparta(CutsRollouts):
+class Sparta(CutsRollouts, WrapsBelief, NamesPolicies):
     """Single-agent SPARTA: ``Sparta(rollouts=10_000)(rng, belief)`` is one decision.
 
     All moves are tried in the same worlds with the same future chance (common random numbers) and
@@ -89,6 +95,12 @@ class Sparta(CutsRollouts):
     blueprint prefers (``Policy.preferences``), its own move among them, ``preferred`` to those that
     it prefers at least so much; with no other left nothing is searched. If the belief finds fewer
     worlds than a round needs, the blueprint's move is played for the reason "belief_too_small".
+
+    ``continuation`` is what the seat itself may play on with in rollouts, besides the blueprint: a
+    policy, its name, or several. The others take the seat to play the blueprint all the same. A
+    move is worth what the best of them makes of it, without the optimism of choosing
+    (``algorithms.continuation``); each counts as a rollout. The search then needs a belief that
+    ``wrap`` made at the first view, which agents see to.
 
     ``endgame`` solves a decision exactly where that takes no more than so many states, with the
     seat playing its best to the end and not the blueprint (``algorithms.endgame``). Then any gain
@@ -127,6 +139,12 @@ class Sparta(CutsRollouts):
     candidates: int | None = setting(
         None, "Try only so many moves, those that the blueprint likes best; None: all."
     )
+    continuation: Continuation | None = setting(
+        None,
+        "Policies that the seat itself may play on with in rollouts, between commas, besides the "
+        "blueprint; None: the blueprint alone.",
+        metavar="NAMES",
+    )
     preferred: float | None = setting(
         None,
         "Try only moves that the blueprint prefers at least so much, its probability where it has "
@@ -160,10 +178,26 @@ class Sparta(CutsRollouts):
         if self.seconds is not None:
             require_positive("seconds", self.seconds)
         require_choice("pruning", self.pruning, get_args(Pruning))
+        listed_continuations(self.continuation)
         require_objective(self.objective, cut=self.depth is not None)
 
     def __repr__(self) -> str:
         return settings_repr(self, "rollouts")
+
+    @property
+    def assumes_blueprint(self) -> bool:
+        return True
+
+    def wrap(self, belief: Belief) -> Belief:
+        return continued(belief, self.continuation)
+
+    def with_policies(self, load: Callable[[str], Policy]) -> Self:
+        """See ``NamesPolicies``."""
+        policies = tuple(
+            load(each) if isinstance(each, str) else each
+            for each in listed_continuations(self.continuation)
+        )
+        return replace(self, continuation=policies or None)
 
     def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult:
         """Decide for ``belief.seat``, which is to move.
@@ -174,15 +208,18 @@ class Sparta(CutsRollouts):
         started = time.monotonic()
         legal = belief.view.legal
         actions = np.flatnonzero(legal[0])
+        moves = len(actions)
+        portfolio = Portfolio.of(belief, self.continuation)
+        belief = portfolio.belief
         policy = belief.blueprint[belief.seat]
         choice = moves_of(policy, belief.view, belief.memory, Streams.spawn(rng, 1))
         base = int(np.searchsorted(actions, choice[0]))
-        tally = Tally(len(actions))
-        alive = self._tried(belief, actions, base)
+        rounds = Rounds(moves, len(portfolio))
+        alive = np.tile(self._tried(belief, actions, base), len(portfolio))
         notes = belief.caveats()
         share = self._budget // int(alive.sum())
-        if alive.sum() == 1:
-            return _result(belief, actions, base, base, "single_move", tally, notes)
+        if alive.sum() == len(portfolio):
+            return _result(belief, actions, base, base, "single_move", rounds, notes)
         if self.endgame is not None:
             solved = exact_values(
                 belief, self.endgame, base=int(choice[0]), every=self.pruning == "off",
@@ -192,29 +229,32 @@ class Sparta(CutsRollouts):
                 return _exact_result(belief, actions, base, solved.values, solved.states, notes)
         if share < 1:
             warn_of_budget(self.rollouts, int(alive.sum()))
-            return _result(belief, actions, base, base, "budget_too_small", tally, notes)
+            return _result(belief, actions, base, base, "budget_too_small", rounds, notes)
         if self.pruning in ("paired", "independent"):
             notes += noise_notes(self.rollouts, int(alive.sum()), self.min_rollouts)
-        while n := self._worlds_next(tally, alive, share):
+        while n := self._worlds_next(rounds.tally, alive, share):
             try:
                 worlds, memories = belief.sample(rng, n)
             except TooFewWorldsError as error:
                 notes.append(str(error))
-                return _result(belief, actions, base, base, "belief_too_small", tally, notes)
-            values = action_values(worlds, actions[alive], belief.blueprint, memories, belief.seat,
-                Streams.spawn(rng, n), depth=self.depth, threads=self.threads,
+                return _result(belief, actions, base, base, "belief_too_small", rounds, notes)
+            arms = np.flatnonzero(alive)
+            values = portfolio.values(
+                worlds, actions, arms, memories, Streams.spawn(rng, n), depth=self.depth,
+                threads=self.threads,
             )  # fmt: skip
-            tally.add(np.flatnonzero(alive), worth(self.objective, values, belief.game))
-            alive &= ~self._behind(tally, alive, base, share)
-            if alive.sum() == 1:
+            rounds.add(arms, worth(self.objective, values, belief.game))
+            alive &= ~self._behind(rounds.tally, alive, base, moves, share)
+            if len(np.unique(np.flatnonzero(alive) % moves)) == 1:
                 break
             if self.seconds is not None and time.monotonic() - started >= self.seconds:
                 notes.append(f"stopped after {self.seconds} seconds")
                 break
-        best, reason = self._choose(tally, alive, base)
+        left = np.asarray(alive.reshape(-1, moves).any(axis=0))
+        best, reason = self._choose(rounds.cross_fitted(), left, base)
         if self.confirm is not None and best != base:
-            return self._confirmed(rng, belief, actions, base, best, tally, notes)
-        return _result(belief, actions, base, best, reason, tally, notes)
+            return self._confirmed(rng, portfolio, actions, base, best, rounds, notes)
+        return _result(belief, actions, base, best, reason, rounds, notes)
 
     @property
     def _budget(self) -> int:
@@ -224,35 +264,36 @@ class Sparta(CutsRollouts):
     def _confirmed(
         self,
         rng: np.random.Generator,
-        belief: Belief,
+        portfolio: Portfolio,
         actions: IntArray,
         base: int,
         best: int,
-        tally: Tally,
+        rounds: Rounds,
         notes: list[str],
     ) -> SearchResult:
         """The result where the best move's gain in ``confirm`` fresh worlds decides."""
         assert self.confirm is not None
-        both = np.array([base, best])
+        belief, both = portfolio.belief, rounds.best()[[base, best]]
         fresh = Tally(2)
         try:
             worlds, memories = belief.sample(rng, self.confirm)
         except TooFewWorldsError as error:
             notes.append(str(error))
-            return _result(belief, actions, base, base, "belief_too_small", tally, notes)
-        values = action_values(worlds, actions[both], belief.blueprint, memories, belief.seat,
-            Streams.spawn(rng, self.confirm), depth=self.depth, threads=self.threads,
+            return _result(belief, actions, base, base, "belief_too_small", rounds, notes)
+        values = portfolio.values(
+            worlds, actions, both, memories, Streams.spawn(rng, self.confirm), depth=self.depth,
+            threads=self.threads,
         )  # fmt: skip
         fresh.add(np.arange(2), worth(self.objective, values, belief.game))
         gain, stderr = (float(numbers[0]) for numbers in fresh.difference(1))
         notes.append(f"gain {gain:+.3f} ± {stderr:.3f} in {self.confirm} fresh worlds")
         played = best if gain > self._required(fresh, 1, 0, 2) else base
         reason: Reason = "improved" if played == best else "below_threshold"
-        found = _result(belief, actions, base, played, reason, tally, notes)
-        rollouts = found.rollouts + 2 * self.confirm
+        found = _result(belief, actions, base, played, reason, rounds, notes)
+        spent = found.rollouts + 2 * self.confirm
         if played == base:
-            return replace(found, rollouts=rollouts)
-        return replace(found, rollouts=rollouts, gain=gain, gain_stderr=stderr)
+            return replace(found, rollouts=spent)
+        return replace(found, rollouts=spent, gain=gain, gain_stderr=stderr)
 
     def _tried(self, belief: Belief, actions: IntArray, base: int) -> BoolArray:
         """[M] True for the moves that are tried."""
@@ -292,13 +333,15 @@ class Sparta(CutsRollouts):
             return math.inf
         return max(self.threshold, self.errors * math.sqrt(math.log(moves)) * error)
 
-    def _behind(self, tally: Tally, alive: BoolArray, base: int, share: int) -> BoolArray:
-        """[M] True for the moves to drop now; never the leader."""
+    def _behind(
+        self, tally: Tally, alive: BoolArray, base: int, moves: int, share: int
+    ) -> BoolArray:
+        """[arms] True for those to drop now; never the leader."""
         behind = np.zeros(len(alive), dtype=np.bool_)
         if self.pruning == "off" or tally.count[alive].min() < self._fewest(share):
             return behind
         credit = np.zeros(len(alive))
-        credit[base] = self.threshold
+        credit[base::moves] = self.threshold
         leader = _leader(tally.mean + credit, alive, base)
         if self.pruning == "expected":
             lead = tally.difference(leader)[0] + credit[leader] - credit
@@ -367,70 +410,6 @@ def _warn_of_noise(rollouts: int, moves: int, min_rollouts: int) -> None:
     )
 
 
-class Tally:
-    """Running sums of the returns of M moves and of their differences in shared worlds.
-
-    Returns are integers in most games, and then all sums are exact.
-    """
-
-    def __init__(self, moves: int) -> None:
-        self.count: IntArray = np.zeros(moves, dtype=np.int64)
-        self._sum = np.zeros(moves)
-        self._squares = np.zeros(moves)
-        self._pairs = np.zeros((moves, moves))  # worlds in which both moves were tried
-        self._lead = np.zeros((moves, moves))  # sum of return of row - return of column
-        self._lead_squares = np.zeros((moves, moves))
-
-    def add(self, moves: IntArray, values: FloatArray) -> None:
-        """Add the returns [len(moves), n] of these moves in n more worlds."""
-        total, squares = values.sum(axis=1), (values * values).sum(axis=1)
-        self.count[moves] += values.shape[1]
-        self._sum[moves] += total
-        self._squares[moves] += squares
-        both = np.ix_(moves, moves)
-        self._pairs[both] += values.shape[1]
-        self._lead[both] += total[:, None] - total
-        self._lead_squares[both] += squares[:, None] + squares - 2 * (values @ values.T)
-
-    @property
-    def mean(self) -> FloatArray:
-        """[M] mean return; nan where never tried."""
-        return sums.mean(self._sum, self.count)
-
-    @property
-    def stderr(self) -> FloatArray:
-        """[M] standard error of the mean; nan below two rollouts."""
-        return sums.stderr(self._sum, self._squares, self.count)
-
-    def difference(self, move: int) -> tuple[FloatArray, FloatArray]:
-        """[M] mean return of ``move`` minus that of each, in shared worlds; and standard errors."""
-        pairs = self._pairs[move]
-        lead = self._lead[move]
-        return sums.mean(lead, pairs), sums.stderr(lead, self._lead_squares[move], pairs)
-
-    def cautious_errors(self, move: int) -> FloatArray:
-        """[M] as the errors of ``difference``, never 0 by chance alone where others vary.
-
-        A rare loss is in few worlds or none: each variance counts as if ``PRIOR`` worlds had been
-        seen, too, with the average variance of all differences to ``move``. 0 for ``move`` itself.
-        """
-        pairs = self._pairs[move]
-        variance = self.difference(move)[1] ** 2 * pairs
-        others = np.arange(len(pairs)) != move
-        known = others & ~np.isnan(variance)
-        average = variance[known].mean() if known.any() else 0.0
-        mixed = (variance * pairs + average * PRIOR) / (pairs + PRIOR)
-        return np.where(others, np.sqrt(sums.mean(mixed, pairs)), 0.0)
-
-
-def expected_excess(lead: FloatArray, error: FloatArray) -> FloatArray:
-    """[M] E max(0, X) for X normal with mean ``-lead`` and standard deviation ``error``."""
-    z = np.divide(lead, error, out=np.zeros_like(lead), where=error > 0)
-    tail = np.array([math.erfc(each / math.sqrt(2.0)) / 2.0 for each in z])
-    density = np.exp(-z * z / 2.0) / math.sqrt(2.0 * math.pi)
-    return np.where(error > 0, error * density - lead * tail, np.maximum(-lead, 0.0))
-
-
 def _leader(score: FloatArray, alive: BoolArray, base: int) -> int:
     """The index of the best move alive; the blueprint's if no other is better."""
     score = np.where(alive, score, -np.inf)
@@ -473,9 +452,10 @@ def _result(
     base: int,
     best: int,
     reason: Reason,
-    tally: Tally,
+    rounds: Rounds,
     notes: list[str],
 ) -> SearchResult:
+    tally, count = rounds.cross_fitted(), rounds.count
     gain, error = tally.difference(best)
     return SearchResult(
         action=int(actions[best]),
@@ -484,10 +464,10 @@ def _result(
         actions=actions,
         mean=tally.mean,
         stderr=tally.stderr,
-        count=tally.count,
+        count=count,
         gain=0.0 if best == base else float(gain[base]),
         gain_stderr=0.0 if best == base else float(error[base]),
-        rollouts=int(tally.count.sum()),
+        rollouts=int(count.sum()),
         belief_size=belief.size,
         likelihoods=belief.likelihoods,
         note="; ".join(notes),

@@ -5,8 +5,8 @@ Everything most programs need, by what it is for:
 * upgrade a policy: ``upgrade``, ``SearchAgent``, ``SearchResult``
 * measure it: ``evaluate``, ``Evaluation``, on ``Processes``, or on a cluster by
   ``hanabi_search_plugin.wrappers.ray``; ``compare`` two results, or files of them
-* searches (all of ``hanabi_search_plugin.algorithms``): ``Sparta``, ``JointSparta``, ``Lbs``,
-  ``Mds``, ``SoIsmcts``, ``MoIsmcts``, ``RisMcts``, ``Predictor``
+* searches: ``Sparta``, ``JointSparta``, ``Lbs``, ``Mds``, ``SoIsmcts``, ``MoIsmcts``, ``RisMcts``,
+  ``Predictor``; ``hanabi_search_plugin.algorithms`` has one more
 * Hanabi: ``HanabiGame``, ``HanabiConfig``, ``SmartBot``, ``RuleAgent``
 * policies: ``Policy``, ``UniformPolicy``, ``load_policy``, ``register_policy``, ``from_callable``
 * what a search may be told to believe: ``Particles``, ``Learned`` of a

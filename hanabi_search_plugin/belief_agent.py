@@ -19,7 +19,7 @@ from hanabi_search_plugin.core.agent import (
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import Event, Game, View, require_game
-from hanabi_search_plugin.core.policy import Blueprint, Memory
+from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.reprs import agent_repr
 from hanabi_search_plugin.core.require import class_given, require_share
@@ -131,9 +131,9 @@ def upgrade(
     """An agent that plays ``policy`` upgraded by ``search``; None: ``Sparta()``.
 
     ``policy`` is what everybody plays, or a tuple of one policy a seat; a name stands for what
-    ``load_policy`` gives. A ``TeamSearch`` is for an agent that sits at every seat, any other for
-    one at one seat: ``agent.for_all_seats()`` is what to seat everywhere, which ``evaluate(game,
-    agent)`` does.
+    ``load_policy`` gives, in ``search`` and ``belief``, too. A ``TeamSearch`` is for an agent that
+    sits at every seat, any other for one at one seat: ``agent.for_all_seats()`` is what to seat
+    everywhere, which ``evaluate(game, agent)`` does.
 
     The belief is the game's own, in which partners move at random with probability ``epsilon`` and
     worlds that do not explain a partner's move keep a share ``uncertainty`` of their weight (see
@@ -165,8 +165,17 @@ def upgrade(
             "belief must make one, as Particles(1_000) and Learned(model) do, or be None for the "
             f"game's own, got {given}"
         )
+
+    def load(name: str) -> Policy:
+        """The blueprint's own policy where that is what is named."""
+        return own[name] if name in own else load_policy(name, game)
+
+    named = (policy,) * game.num_players if isinstance(policy, str | Policy) else policy
+    own = {part: each for part, each in zip(named, blueprint, strict=True) if isinstance(part, str)}
     if isinstance(belief, NamesPolicies):
-        belief = belief.with_policies(lambda name: load_policy(name, game))
+        belief = belief.with_policies(load)
+    if isinstance(search, NamesPolicies):
+        search = search.with_policies(load)
     if search is None:
         from hanabi_search_plugin.algorithms.sparta import Sparta  # the core loads no algorithms
 

@@ -18,6 +18,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -66,7 +67,7 @@ class UnknownPartners(NamesPolicies):
     def __repr__(self) -> str:
         return settings_repr(self, "candidates")
 
-    def with_policies(self, load: Callable[[str], Policy]) -> UnknownPartners:
+    def with_policies(self, load: Callable[[str], Policy]) -> Self:
         return replace(self, candidates=loaded_candidates(self.candidates, load))
 
     def mixture(self) -> Mixture:

@@ -15,6 +15,7 @@ from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, SoIsmcts, 
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.mds import Mds
+from hanabi_search_plugin.algorithms.pomcp import Pomcp
 from hanabi_search_plugin.algorithms.predictor import Predictor
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.cli import option_names
@@ -94,6 +95,8 @@ class NamedSearch:
     def settings(self) -> dict[str, Setting]:
         """What options set of it."""
         own = settings_of(self.make)
+        if "continuation" in own:  # policies, which a text names
+            own["continuation"] = replace(own["continuation"], kind=str | None)
         if issubclass(self.make, TreeSearch):
             own |= settings_of(GuideSettings)
         return {name: one for name, one in own.items() if name not in ELSEWHERE}
@@ -116,6 +119,12 @@ SEARCHES = {
             Mds,
             "one small step of policy improvement, which all seats may take at once",
             "Sokota et al., ICLR 2024",
+        ),
+        NamedSearch(
+            "pomcp",
+            Pomcp,
+            "sparta, and a tree of the seat's own later moves",
+            "Silver and Veness, NeurIPS 2010",
         ),
         NamedSearch("so-ismcts", SoIsmcts, "a tree of what you see", "Cowling et al. 2012"),
         NamedSearch(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -90,13 +90,13 @@ MakeBelief = Callable[[Blueprint, View], Belief]
 
 
 class NamesPolicies(ABC):
-    """Makes beliefs, as a ``MakeBelief``, from policies that may be given by name.
+    """A search, or what makes beliefs, whose policies may be given by name.
 
     ``upgrade`` loads them for its game.
     """
 
     @abstractmethod
-    def with_policies(self, load: Callable[[str], Policy]) -> MakeBelief:
+    def with_policies(self, load: Callable[[str], Policy]) -> Self:
         """The same with ``load(name)`` in place of each name."""
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.belief_agent import BeliefAgent, upgrade
 from hanabi_search_plugin.core.agent import MakeBelief, Search, SearchAgent, TeamSearch
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
@@ -75,6 +75,8 @@ def check_search(
     if exact and isinstance(search, TeamSearch):
         raise ConfigError("exact must be False for a search of a team, got True")
     agent = upgrade(policy, game, search, belief=belief)
+    if isinstance(agent, BeliefAgent):
+        search = agent.search  # with the policies that were given by name
     before = _settings(search)
     _check_decisions(agent, search, exact, seed, games)
     check_agent(game, agent, seed=seed, games=games)

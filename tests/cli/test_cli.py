@@ -104,6 +104,16 @@ def test_resuming(tmp_path: Path) -> None:
     assert "search.rollouts is 200 there, 300 here" in refused.stderr
 
 
+def test_continuations_are_named(tmp_path: Path) -> None:
+    line = ["evaluate", *QUICK, "--search", "sparta", "--games", 2]
+    plain = json.loads(good(*line, "--json", "-").stdout)
+    found = json.loads(good(*line, "--continuation", "iggi2, random", "--json", "-").stdout)
+    settings = found["policies"][1]["search"]
+    assert [one["type"] for one in settings["continuation"]] == ["RuleAgent", "UniformPolicy"]
+    assert plain["policies"][1]["search"]["continuation"] is None
+    assert plain["rollouts_per_game"] != found["rollouts_per_game"]
+
+
 def test_several_searching_seats_are_warned_of() -> None:
     line = ["evaluate", *QUICK, "--search", "sparta", "--games", 1]
     assert "SPARTA, Table 4" in good(*line, "--search-seats", "0,1").stderr

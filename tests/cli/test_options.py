@@ -19,6 +19,7 @@ from typer.models import OptionInfo
 from typer.testing import CliRunner
 
 from hanabi_search_plugin import JointSparta, Lbs, Mds, MoIsmcts, Predictor, RisMcts, Sparta
+from hanabi_search_plugin.algorithms import Pomcp
 from hanabi_search_plugin.cli import app
 from hanabi_search_plugin.cli.cluster_options import ClusterChoice
 from hanabi_search_plugin.cli.command_line import imported
@@ -47,7 +48,7 @@ from hanabi_search_plugin.networks.training.training_settings import (
 
 ROOT = Path(__file__).resolve().parents[2]
 
-_SEARCHES = [Sparta, JointSparta, Lbs, Mds, MoIsmcts, RisMcts, Predictor, GuideSettings]
+_SEARCHES = [Sparta, JointSparta, Lbs, Mds, Pomcp, MoIsmcts, RisMcts, Predictor, GuideSettings]
 _TABLE = [*_SEARCHES, HanabiConfig, Seating, BeliefChoice]
 SETTINGS: dict[str, list[Any]] = {
     "demo": [Sparta, Seating],
@@ -237,6 +238,9 @@ def test_values_are_checked_by_the_settings_in_one_line() -> None:
         "train clone --out x": "Missing option '--data'",
         "evaluate --search ris-mcts --nodes all": "nodes must be one of moves, observations",
         "evaluate --search predictor --prior-visits 0": "prior_visits must be an integer of at",
+        "evaluate --search sparta --continuation nobody --games 1": "policy must be one of ",
+        "evaluate --search sparta --continuation piers, --games 1": "continuation must be names",
+        "evaluate --search mds --continuation piers": "continuation is not an option of mds",
         "decode --players 9 -": "expected numbers as JSON or NPY",
     }.items():
         result = CliRunner().invoke(app, line.split(), input="x")

@@ -28,6 +28,7 @@ from hanabi_search_plugin import (
     UniformPolicy,
     from_callable,
 )
+from hanabi_search_plugin.algorithms import Pomcp
 from hanabi_search_plugin.core.errors import ConfigError, ContractError
 from hanabi_search_plugin.hanabi import TABLE_II
 from hanabi_search_plugin.testing import check_search
@@ -51,6 +52,7 @@ BUDGET: dict[str, Any] = {"rollouts": 120, "min_rollouts": 6, "round_size": 10}
         (JointSparta(**BUDGET, max_range=10), False),
         (Mds(rollouts=120, softening=0.1), True),
         (Mds(rollouts=120, eta=math.inf, softening=0.1, greedy=True), True),
+        (Pomcp(**BUDGET), False),
         (SoIsmcts(iterations=30), False),
         (MoIsmcts(iterations=30), False),
         (RisMcts(iterations=30), False),

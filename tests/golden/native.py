@@ -85,6 +85,11 @@ for label, settings in SETTINGS.items():
 
 
 @CASES.case()
+def continuations() -> Found:
+    return of_policy("smartbot", TWO, sparta(600, continuation="iggi2,random"), 1)
+
+
+@CASES.case()
 def candidates() -> Found:
     return of_policy("random", TWO, sparta(candidates=3), 1)
 

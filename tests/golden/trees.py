@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, SoIsmcts, TreeSearch
+from hanabi_search_plugin.algorithms.pomcp import Pomcp
 from hanabi_search_plugin.algorithms.predictor import Predictor
 from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners, favouring
@@ -14,7 +15,7 @@ from hanabi_search_plugin.hanabi.bots.rulebook import TABLE_II
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.registry import load_policies, load_policy
 from tests.golden.cases import Cases, Found, beliefs_along, searched
-from tests.golden.native import THREE, TWO, second, sparta
+from tests.golden.native import THREE, TWO, of_policy, second, sparta
 
 CASES = Cases()
 
@@ -48,6 +49,13 @@ def of_tree(
     return searched(game, second(game, blueprint, agent), skip=1, keep=1)
 
 
+for nodes in ("moves", "observations"):
+    CASES.add(
+        f"pomcp_{nodes}",
+        lambda nodes=nodes: of_policy(
+            "smartbot", TWO, Pomcp(rollouts=900, nodes=nodes, threshold=0.0, errors=0.1), 1
+        ),
+    )
 OPTIONS: dict[str, Any] = {
     "bare": lambda: {"exploration": 0.3},
     "rules": lambda: {"guide": rules(), "prior_visits": 2, "final": "value"},

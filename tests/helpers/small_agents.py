@@ -41,7 +41,10 @@ ALSO: dict[str, Any] = {"min_rollouts": 2, "threshold": 0.0, "max_range": 40, "d
 """What else is set, where it is not None by default."""
 
 
-VARIANTS: dict[str, dict[str, Any]] = {"sparta with endgames": {"endgame": 3_000}}
+VARIANTS: dict[str, dict[str, Any]] = {
+    "sparta with endgames": {"endgame": 3_000},
+    "sparta with continuations": {"continuation": "cautious,random"},
+}
 """SPARTA with options that are off by default."""
 
 

@@ -27,6 +27,7 @@ from hanabi_search_plugin import (
     load_policy,
     upgrade,
 )
+from hanabi_search_plugin.algorithms import Pomcp
 from hanabi_search_plugin.algorithms.endgame import solve
 from hanabi_search_plugin.core.errors import ContractError
 from hanabi_search_plugin.core.game import FloatArray
@@ -76,6 +77,7 @@ SEARCHES = {
     "lbs": Lbs(**PLAYED_OUT, threshold=0.0, depth=None),
     "joint": JointSparta(**PLAYED_OUT, threshold=0.0),
     "mds": Mds(rollouts=3000, eta=math.inf, greedy=True),
+    "pomcp": Pomcp(**PLAYED_OUT, threshold=0.0, exploration=2.0),
     "so": SoIsmcts(iterations=1000, exploration=2.0),
     "mo": MoIsmcts(iterations=1000, exploration=2.0),
     "predictor": Predictor(iterations=1000, exploration=2.0),

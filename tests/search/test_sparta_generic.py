@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hanabi_search_plugin.algorithms.sparta import Sparta, Tally, expected_excess
+from hanabi_search_plugin.algorithms.sparta import Sparta
+from hanabi_search_plugin.algorithms.tally import Tally, expected_excess
 from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError

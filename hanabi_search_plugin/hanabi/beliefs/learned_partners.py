@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,7 +143,7 @@ class LearnedPartners(NamesPolicies):
     def __repr__(self) -> str:
         return settings_repr(self, "candidates")
 
-    def with_policies(self, load: Callable[[str], Policy]) -> LearnedPartners:
+    def with_policies(self, load: Callable[[str], Policy]) -> Self:
         return replace(self, candidates=loaded_candidates(self.candidates, load))
 
     def mixture(self) -> Mixture:

@@ -1,0 +1,76 @@
+"""Running sums of the returns of moves that were tried in the same worlds. M: the moves."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hanabi_search_plugin.algorithms import sums
+from hanabi_search_plugin.core.game import FloatArray, IntArray
+
+PRIOR = 10  # worlds that the average variance counts as in the variance of each difference
+
+
+class Tally:
+    """Running sums of the returns of M moves and of their differences in shared worlds.
+
+    Returns are integers in most games, and then all sums are exact.
+    """
+
+    def __init__(self, moves: int) -> None:
+        self.count: IntArray = np.zeros(moves, dtype=np.int64)
+        self._sum = np.zeros(moves)
+        self._squares = np.zeros(moves)
+        self._pairs = np.zeros((moves, moves))  # worlds in which both moves were tried
+        self._lead = np.zeros((moves, moves))  # sum of return of row - return of column
+        self._lead_squares = np.zeros((moves, moves))
+
+    def add(self, moves: IntArray, values: FloatArray) -> None:
+        """Add the returns [len(moves), n] of these moves in n more worlds."""
+        total, squares = values.sum(axis=1), (values * values).sum(axis=1)
+        self.count[moves] += values.shape[1]
+        self._sum[moves] += total
+        self._squares[moves] += squares
+        both = np.ix_(moves, moves)
+        self._pairs[both] += values.shape[1]
+        self._lead[both] += total[:, None] - total
+        self._lead_squares[both] += squares[:, None] + squares - 2 * (values @ values.T)
+
+    @property
+    def mean(self) -> FloatArray:
+        """[M] mean return; nan where never tried."""
+        return sums.mean(self._sum, self.count)
+
+    @property
+    def stderr(self) -> FloatArray:
+        """[M] standard error of the mean; nan below two rollouts."""
+        return sums.stderr(self._sum, self._squares, self.count)
+
+    def difference(self, move: int) -> tuple[FloatArray, FloatArray]:
+        """[M] mean return of ``move`` minus that of each, in shared worlds; and standard errors."""
+        pairs = self._pairs[move]
+        lead = self._lead[move]
+        return sums.mean(lead, pairs), sums.stderr(lead, self._lead_squares[move], pairs)
+
+    def cautious_errors(self, move: int) -> FloatArray:
+        """[M] as the errors of ``difference``, never 0 by chance alone where others vary.
+
+        A rare loss is in few worlds or none: each variance counts as if ``PRIOR`` worlds had been
+        seen, too, with the average variance of all differences to ``move``. 0 for ``move`` itself.
+        """
+        pairs = self._pairs[move]
+        variance = self.difference(move)[1] ** 2 * pairs
+        others = np.arange(len(pairs)) != move
+        known = others & ~np.isnan(variance)
+        average = variance[known].mean() if known.any() else 0.0
+        mixed = (variance * pairs + average * PRIOR) / (pairs + PRIOR)
+        return np.where(others, np.sqrt(sums.mean(mixed, pairs)), 0.0)
+
+
+def expected_excess(lead: FloatArray, error: FloatArray) -> FloatArray:
+    """[M] E max(0, X) for X normal with mean ``-lead`` and standard deviation ``error``."""
+    z = np.divide(lead, error, out=np.zeros_like(lead), where=error > 0)
+    tail = np.array([math.erfc(each / math.sqrt(2.0)) / 2.0 for each in z])
+    density = np.exp(-z * z / 2.0) / math.sqrt(2.0 * math.pi)
+    return np.where(error > 0, error * density - lead * tail, np.maximum(-lead, 0.0))

@@ -452,7 +452,7 @@ def test_narrow_terminals_lose_nothing(width: int) -> None:
         ("evaluate --search sparta --uncertainty -1", "uncertainty must be from 0 to 1"),
         (
             "evaluate --search mcts",
-            "search must be one of sparta, joint-sparta, lbs, mds, so-ismcts, mo-ismcts, ",
+            "search must be one of sparta, joint-sparta, lbs, mds, pomcp, ",
         ),
         ("evaluate --search ris-mcts --iterations 0", "iterations must be an integer of at least"),
         ("evaluate --search ris-mcts --rules 99", "rule numbers must be from 1 to 18"),

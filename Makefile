@@ -7,11 +7,13 @@
 #                                   EXTRAS=frameworks: Stable-Baselines3, RLlib and Tianshou, too
 #   make slow                       the tests that take minutes
 #   make bench                      the table of speeds
+#   make release-check              builds, and installs and runs what was built, by each of PYTHONS
 
 PYTHON ?= python3
 TORCH ?=
 EXTRAS ?=
 PYTEST_ARGS ?= -n auto
+PYTHONS ?= $(PYTHON)
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -19,7 +21,7 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check
 TORCH_WORDS := $(foreach word,$(TORCH),'$(word)')
 EXTRA_NAMES = dev$(if $(TORCH),$(comma)torch)$(if $(EXTRAS),$(comma)$(EXTRAS))
 
-.PHONY: demo test slow bench FORCE
+.PHONY: demo test slow bench release-check FORCE
 
 demo: $(VENV)/.installed
 	$(BIN)/hanabi-search demo
@@ -35,6 +37,10 @@ slow: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed
 	$(BIN)/hanabi-search bench
+
+release-check: $(VENV)/.installed-dev
+	$(INSTALL) -e '.[release]'
+	$(BIN)/python -m benchmarks.release $(PYTHONS)
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 from hanabi_search_plugin import __version__
 
 sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+OPTIONAL = (
+    "endplay",
+    "matplotlib",
+    "PIL",
+    "ray",
+    "sb3_contrib",
+    "stable_baselines3",
+    "tianshou",
+    "torch",
+)
+"""Libraries of extras: what needs one that is not installed is described all the same."""
 
 project = "hanabi-search-plugin"
 author = "The hanabi-search-plugin authors"
@@ -19,10 +32,19 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
+    "api_pages",
     "outside_pages",
 ]
 exclude_patterns = ["_build", "_extensions", "**.ipynb_checkpoints"]
 nitpicky = True
+
+nitpick_ignore_regex = [("py:(?!obj).*", ".*")]  # types of other libraries and of inner modules
+autodoc_typehints_format = "short"
+autodoc_member_order = "bysource"
+autodoc_mock_imports = [name for name in OPTIONAL if find_spec(name) is None]
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 88
+toc_object_entries_show_parents = "hide"
 
 myst_enable_extensions = ["attrs_inline", "colon_fence"]
 myst_heading_anchors = 4  # names as GitHub gives them

@@ -7,6 +7,7 @@
 #                                   EXTRAS=frameworks: Stable-Baselines3, RLlib and Tianshou, too
 #   make slow                       the tests that take minutes
 #   make bench                      the table of speeds
+#   make docs                       the site of docs/, in build/site/index.html
 #   make release-check              builds, and installs and runs what was built, by each of PYTHONS
 
 PYTHON ?= python3
@@ -21,7 +22,7 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check
 TORCH_WORDS := $(foreach word,$(TORCH),'$(word)')
 EXTRA_NAMES = dev$(if $(TORCH),$(comma)torch)$(if $(EXTRAS),$(comma)$(EXTRAS))
 
-.PHONY: demo test slow bench release-check FORCE
+.PHONY: demo test slow bench docs release-check FORCE
 
 demo: $(VENV)/.installed
 	$(BIN)/hanabi-search demo
@@ -37,6 +38,9 @@ slow: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed
 	$(BIN)/hanabi-search bench
+
+docs: $(VENV)/.installed-docs
+	$(BIN)/sphinx-build -W --keep-going -q docs build/site
 
 release-check: $(VENV)/.installed-dev
 	$(INSTALL) -e '.[release]'
@@ -58,6 +62,11 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/.made
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.wishes
 	$(if $(TORCH),$(INSTALL) $(TORCH_WORDS))
 	$(INSTALL) -e '.[$(EXTRA_NAMES)]'
+	touch $(VENV)/.installed $@
+
+# Without PyTorch and the frameworks the pages of what needs them are made all the same.
+$(VENV)/.installed-docs: pyproject.toml | $(VENV)/.made
+	$(INSTALL) -e '.[docs]'
 	touch $(VENV)/.installed $@
 
 comma := ,

@@ -1,9 +1,9 @@
-"""How much better than itself can a policy's partner be? (docs/best_responses.md)
+"""How much better than itself can a policy's partner be? (docs/results/best_responses.md)
 
 python -m benchmarks.best_responses costs                 # CPU seconds a game of every row
 python -m benchmarks.best_responses run --dry-run         # the rows by cost
 python -m benchmarks.best_responses run --minutes 25      # plays on, the cheapest rows first
-python -m benchmarks.best_responses tables                # writes docs/best_responses.md
+python -m benchmarks.best_responses tables                # writes docs/results/best_responses.md
 
 A row is a policy, a number of players and what a lost last life costs: the policy at all seats, and
 one SPARTA seat among it, on the same decks. ``run`` keeps finished games in a folder and goes on
@@ -34,7 +34,7 @@ from hanabi_search_plugin.registry import policies
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "best-responses.json"
-PAGE = ROOT / "docs" / "best_responses.md"
+PAGE = ROOT / "docs" / "results" / "best_responses.md"
 SCORES = ROOT / "hanabi_search_plugin" / "hanabi" / "bots" / "scores.json"
 PLAYERS = (2, 3, 4, 5)
 TRIED = 2  # games that tell what a row costs
@@ -186,13 +186,13 @@ def _is_figure(value: Any) -> bool:
 
 @app.command()
 def tables() -> None:
-    """Write what was measured into docs/best_responses.md."""
+    """Write what was measured into docs/results/best_responses.md."""
     with atomic_write(PAGE) as file:
         file.write(page(PAGE.read_text()).encode())
 
 
 def page(text: str) -> str:
-    """docs/best_responses.md with its tables made anew."""
+    """docs/results/best_responses.md with its tables made anew."""
     return fill(text, {"best responses": table(), "cost": cost_table()})
 
 

@@ -1,9 +1,9 @@
-"""How does every policy play with every other? (docs/cross_play.md)
+"""How does every policy play with every other? (docs/results/cross_play.md)
 
 python -m benchmarks.cross_play run --players 2           # every cell, resumable
 python -m benchmarks.cross_play run --players 2 --networks    # those of networks, too
 python -m benchmarks.cross_play adapt --players 2         # a searching seat that knows no partner
-python -m benchmarks.cross_play tables                    # docs/cross_play.md and its pictures
+python -m benchmarks.cross_play tables                    # docs/results/cross_play.md and its pictures
 
 A cell is one seat of the row's policy among seats that all play the column's. The one seat is every
 seat in turn, on the same decks: with 1,000 games of 2 players 500 decks are played both ways, and
@@ -33,7 +33,7 @@ from hanabi_search_plugin.registry import policies
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "cross-play.json"
-PAGE = ROOT / "docs" / "cross_play.md"
+PAGE = ROOT / "docs" / "results" / "cross_play.md"
 PICTURE = "cross_play_{players}.png"
 COMPILED = tuple(entry.name for entry in policies())
 OWN = "smartbot"  # what the searching seat follows after its move
@@ -203,7 +203,7 @@ def _list(left: list[tuple[str, str]], found: Mapping[str, Any], games: int) -> 
 
 @app.command()
 def tables() -> None:
-    """Write docs/cross_play.md and its pictures from what was measured."""
+    """Write docs/results/cross_play.md and its pictures from what was measured."""
     for players in PLAYERS:
         if _cells(players):
             picture(players)
@@ -212,7 +212,7 @@ def tables() -> None:
 
 
 def page(text: str) -> str:
-    """docs/cross_play.md with its tables made anew."""
+    """docs/results/cross_play.md with its tables made anew."""
     sections = {f"cross-play {players}": matrix(players) for players in PLAYERS}
     return fill(text, sections | {"partners unknown": adapting()})
 
@@ -292,7 +292,7 @@ def picture(players: int) -> None:
     axes.set_ylabel("one seat")
     axes.set_title(f"Mean score, {players} players", size=9)
     figure.colorbar(image, ax=axes, shrink=0.8)
-    with atomic_write(ROOT / "docs" / PICTURE.format(players=players)) as file:
+    with atomic_write(ROOT / "docs" / "results" / PICTURE.format(players=players)) as file:
         FigureCanvasAgg(figure).print_png(file, metadata={"Software": None})
 
 

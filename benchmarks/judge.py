@@ -1,4 +1,4 @@
-"""What does a judge cost, and does chance decide on its rewards? (docs/judge.md)
+"""What does a judge cost, and does chance decide on its rewards? (docs/how_to/judge.md)
 
 python -m benchmarks.judge speed --positions 1000
 python -m benchmarks.judge noise --positions 100

@@ -6,7 +6,7 @@
 * ``observation_text``, ``read_observation_text``, ``move_name``, ``read_move``: positions and moves
   in OpenSpiel's words
 
-docs/judge.md has what they mean.
+docs/how_to/judge.md has what they mean.
 """
 
 from __future__ import annotations

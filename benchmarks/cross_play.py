@@ -3,7 +3,7 @@
 python -m benchmarks.cross_play run --players 2           # every cell, resumable
 python -m benchmarks.cross_play run --players 2 --networks    # those of networks, too
 python -m benchmarks.cross_play adapt --players 2         # a searching seat that knows no partner
-python -m benchmarks.cross_play tables                    # docs/results/cross_play.md and its pictures
+python -m benchmarks.cross_play tables                    # writes the page and its pictures
 
 A cell is one seat of the row's policy among seats that all play the column's. The one seat is every
 seat in turn, on the same decks: with 1,000 games of 2 players 500 decks are played both ways, and

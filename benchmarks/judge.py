@@ -3,9 +3,9 @@
 python -m benchmarks.judge speed --positions 1000
 python -m benchmarks.judge noise --positions 100
 
-Positions are of 2-player SmartBot's games, one move in 25 random. ``speed``: CPU seconds a
-position, from text alone and from whole games. ``noise``: rewards by 1,000 rollouts beside those by
-20 times as many worlds.
+Positions in words are of SmartBot's games, one move in 25 random. ``speed``: CPU time of a
+position, by text alone, and of whole games of SmartBot by their histories. ``noise``: rewards by
+1,000 rollouts beside those by 20 times as many worlds.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ Seed = Annotated[int, typer.Option(help="Of the games.")]
 Workers = Annotated[int, typer.Option("--threads", help="Threads.")]
 
 
-def played(players: int, seed: int) -> Iterator[RecordedGame]:
+def played(players: int, seed: int, slips: float) -> Iterator[RecordedGame]:
     game = HanabiGame(players=players)
-    bot = Mixture([load_policy("smartbot", game)], epsilon=SLIPS)
-    yield from play_games(game, bot, 1_000_000, seed)
+    bot = Mixture([load_policy("smartbot", game)], epsilon=slips)
+    yield from play_games(game, bot if slips else "smartbot", 1_000_000, seed)
 
 
 def texts_of(records: Iterator[RecordedGame]) -> Iterator[str]:
@@ -54,7 +54,7 @@ def texts_of(records: Iterator[RecordedGame]) -> Iterator[str]:
 
 def some(players: int, seed: int, positions: int) -> list[str]:
     """``positions`` texts, one game after the other."""
-    found = texts_of(played(players, seed))
+    found = texts_of(played(players, seed, SLIPS))
     return [next(found) for _ in range(positions)]
 
 
@@ -67,14 +67,14 @@ def speed(
     threads: Workers = 1,
 ) -> None:
     """CPU seconds, from text alone and from whole games."""
-    judge = Judge("smartbot", rollouts=rollouts, epsilon=SLIPS)
+    judge = Judge("smartbot", rollouts=rollouts)
     texts = some(players, seed, positions)
     judge.many(texts[:50], threads=threads)  # compiles
     wall, cpu = time.perf_counter(), time.process_time()
     verdicts = judge.many(texts, threads=threads)
     report("text alone", verdicts_n=len(verdicts), wall=wall, cpu=cpu)
     wall, cpu, done = time.perf_counter(), time.process_time(), 0
-    for lines in judged_lines(judge, played(players, seed), Threads(threads)):
+    for lines in judged_lines(judge, played(players, seed, 0.0), Threads(threads)):
         done += len(lines)
         if done >= positions:
             break
@@ -99,10 +99,8 @@ def noise(
 ) -> None:
     """Rewards beside those by many more rollouts."""
     texts = some(players, seed, 20 * positions)[::20]
-    few = Judge("smartbot", rollouts=rollouts, epsilon=SLIPS).many(texts, threads=threads)
-    many = Judge("smartbot", rollouts=MUCH * rollouts, epsilon=SLIPS, seed=1).many(
-        texts, threads=threads
-    )
+    few = Judge("smartbot", rollouts=rollouts).many(texts, threads=threads)
+    many = Judge("smartbot", rollouts=MUCH * rollouts, seed=1).many(texts, threads=threads)
     here = np.concatenate([one.rewards for one in few])
     there = np.concatenate([one.rewards for one in many])
     regret = np.concatenate([one.regrets for one in many])

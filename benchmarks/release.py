@@ -66,8 +66,8 @@ def check(
             _fail(f"the wheel must have at most {LARGEST / 1e6:.0f} MB")
         if any(name.split("/")[0] in ("tests", "benchmarks", "docs") for name in names):
             _fail("the wheel must hold the package alone")
-        for python in pythons:
-            _install_and_run(python, wheel, Path(folder, f"env-{Path(python).name}"))
+        for number, python in enumerate(pythons):
+            _install_and_run(python, wheel, Path(folder, f"env-{number}"))
         if keep is not None:
             keep.mkdir(parents=True, exist_ok=True)
             for file in built.iterdir():

@@ -1,7 +1,8 @@
 """Deals of a card game of OpenSpiel that a seat cannot tell from the true one.
 
-For games in which every player sees every move and chance does nothing but deal cards from one
-deck, each once: at the start, and perhaps drawn from a stock later. A move with the number of a
+For games in which every player sees every move (but for those that ``_openspiel_hidden_moves``
+knows) and chance does nothing but deal cards from one deck, each once: at the start, and perhaps
+drawn from a stock later. A move with the number of a
 card plays it. So what a seat does not see is which card lies at which of the deck's places, and two
 rules say what can lie there:
 
@@ -18,24 +19,28 @@ who notices. Letters: K cards that the seat does not see, H holders of them.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
 
 from hanabi_search_plugin.core.errors import TooFewWorldsError, UnsupportedError
 from hanabi_search_plugin.core.game import FloatArray
 from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers._openspiel_hidden_moves import (
+    HiddenMoves,
+    Holder,
+    hidden_moves,
+)
 from hanabi_search_plugin.wrappers._openspiel_rules import State
 
 CHECKED, CHECKED_MOVES = 3, 40  # games by which it is found whether moves name cards
+HIDES_MOVES = frozenset(["euchre", "hearts"])  # moves whose effects ``hidden_moves`` knows
 ENOUGH = 32  # deals in a row that fit: then the rules of who holds what are known
 EXCHANGES = 12  # of a place with others, to find who sees it
 PLACE = -2  # in a list of moves: chance deals the card of a place
 TRIES = 400  # deals drawn for each that is wanted, at most
-
-Holder = frozenset[int] | None  # the players who see a place; None: cards that are not dealt yet
 
 
 @dataclass(frozen=True)
@@ -80,25 +85,27 @@ class Holdings:
 
     def __init__(self, game: OpenSpielGame, state: State, seat: int) -> None:
         self.game, self.seat = game, seat
-        _require_public(game)
-        _require_card_names(game)
+        _require_known_moves(game)
         layout = Layout(game, state)
         self.layout = layout
+        self.unseen = _unseen(game, state, layout.places[-1].time + 1, seat)
         self.known = {
             k: layout.moves[place.time]
             for k, place in enumerate(layout.places)
             if seat in place.owners
         }
         self.hidden = [k for k in range(len(layout.places)) if k not in self.known]
-        self.pool = sorted(layout.deck - set(self.known.values()))
+        unknown = layout.deck - set(self.known.values()) - self.unseen.own
+        self.pool = sorted(unknown.union(self.unseen.fixed, self.unseen.turned))
         self.script = [  # (PLACE, number of a place), or who moves and how
             (PLACE, layout.place_at[t]) if t in layout.place_at else (int(item.player), item.action)
             for t, item in enumerate(state.full_history())
         ]
         self._shown, self._last = self._own_looks(state)
-        self.played = {}  # a hidden card that was played, by whom, and when
+        self.played: dict[int, tuple[int, int]] = {}  # a hidden card, by whom, and when
         for t, (player, action) in enumerate(self.script):
-            if player >= 0 and player != seat and action in self.pool and action not in self.played:
+            told = player >= 0 and player != seat and t not in self.unseen.times
+            if told and action in self.pool and action not in self.played:
                 self.played[action] = (player, t)
 
     def _own_looks(self, state: State) -> tuple[dict[int, Hashable], Hashable]:
@@ -122,7 +129,7 @@ class Holdings:
         rng, barred = np.random.default_rng(0), set[tuple[int, int]]()
         sharing, streak = self._sharing(barred), 0
         for _ in range(TRIES * ENOUGH):
-            state, bars = self.play(sharing.draw(rng))
+            state, bars = self.play(*sharing.draw(rng))
             if bars - barred and not self.layout.draws:
                 barred |= bars
                 sharing, streak = self._sharing(barred), 0
@@ -139,12 +146,13 @@ class Holdings:
         places: dict[Holder, list[int]] = {}
         for k in self.hidden:
             places.setdefault(self.layout.places[k].owners, []).append(k)
-        room = {holder: len(there) for holder, there in places.items()}
-        if left := len(self.pool) - len(self.hidden):
+        room: dict[Holder, int] = {holder: len(there) for holder, there in places.items()}
+        room |= self.unseen.room
+        if left := len(self.pool) - sum(room.values()):
             room[None] = left
         allowed = {}
         for card in self.pool:
-            could: list[Holder] = list(room)
+            could = self.unseen.allowed(card, list(room))
             if card in self.played:
                 player, _ = self.played[card]
                 could = [h for h in could if h is not None and player in h]
@@ -153,8 +161,10 @@ class Holdings:
             allowed[card] = tuple(could)
         return Sharing(self, places, room, allowed)
 
-    def play(self, deal: Sequence[int]) -> tuple[State | None, set[tuple[int, int]]]:
-        """Play the moves of the game with the cards of ``deal``, one a place.
+    def play(
+        self, deal: Sequence[int], unseen: Mapping[int, int]
+    ) -> tuple[State | None, set[tuple[int, int]]]:
+        """Play the moves of the game with the cards of ``deal``, one a place, and ``unseen`` moves.
 
         Returns the state that they lead to, None where the seat would have seen something else; and
         what a move that is not allowed tells: cards that its mover cannot have held.
@@ -163,6 +173,12 @@ class Holdings:
         for t, (player, action) in enumerate(self.script):
             if player == PLACE:
                 action = deal[action]
+            elif player >= 0 and state.current_player() != player:
+                return None, set()
+            elif t in self.unseen.times:
+                action = unseen[t]
+                if action not in state.legal_actions():
+                    return None, set()
             elif player == self.seat:
                 if self._look(state, now=False) != self._shown[t]:
                     return None, set()
@@ -179,7 +195,7 @@ class Holdings:
         """
         found: list[State] = []
         for _ in range(TRIES * n):
-            state, _ = self.play(self.sharing.draw(rng))
+            state, _ = self.play(*self.sharing.draw(rng))
             if state is not None:
                 found.append(state)
                 if len(found) == n:
@@ -219,8 +235,8 @@ class Sharing:
         """Ways to share the cards out, not counting the order of a holder's."""
         return self._shares(0, self.room)[2]
 
-    def draw(self, rng: np.random.Generator) -> list[int]:
-        """The card at every place, the seat's own among them."""
+    def draw(self, rng: np.random.Generator) -> tuple[list[int], dict[int, int]]:
+        """The card at every place, the seat's own among them; and the unseen moves by time."""
         known, room = self.holdings.known, self.room
         hands: list[list[int]] = [[] for _ in self.holders]
         for i, (_, cards) in enumerate(self.groups):
@@ -237,10 +253,12 @@ class Sharing:
                 first += count
             room = tuple(a - b for a, b in zip(room, split, strict=True))
         deal = [known.get(k, -1) for k in range(len(self.holdings.layout.places))]
-        for holder, hand in zip(self.holders, hands, strict=True):
+        held = dict(zip(self.holders, hands, strict=True))
+        unseen = self.holdings.unseen.undo(held, rng)
+        for holder, hand in held.items():
             if holder is not None:
                 self._lay(deal, hand, self.places[holder], rng)
-        return deal
+        return deal, unseen
 
     def _lay(
         self, deal: list[int], hand: list[int], places: list[int], rng: np.random.Generator
@@ -275,9 +293,7 @@ class Sharing:
         return splits, cumulative, float(cumulative[-1]) if ways else 0.0
 
 
-def _splits(
-    n: int, could: tuple[int, ...], room: tuple[int, ...]
-) -> Iterator[tuple[int, ...]]:
+def _splits(n: int, could: tuple[int, ...], room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """Every way to give n like cards to the holders that may have them."""
     if not could:
         if n == 0:
@@ -298,15 +314,15 @@ def seen_by(game: OpenSpielGame, state: State, player: int) -> Hashable:
     return string, game.tensor(state, player).tobytes()
 
 
-def _require_public(game: OpenSpielGame) -> None:
-    if not game.public_actions:
-        raise UnsupportedError(
-            f"moves of {game.name} are hidden from some players, so that other deals cannot be "
-            "played through them"
-        )
+def _unseen(game: OpenSpielGame, state: State, first: int, seat: int) -> HiddenMoves:
+    if game.public_actions:
+        return HiddenMoves()
+    found = hidden_moves(game.spiel.get_type().short_name, state, first, seat)
+    assert found is not None
+    return found
 
 
-@lru_cache(maxsize=None)
+@cache
 def _names_cards(spiel_name: str, game: OpenSpielGame) -> bool:
     """True if in some games of random moves nobody is the first to play a card that another got."""
     rng = np.random.default_rng(0)
@@ -326,8 +342,14 @@ def _names_cards(spiel_name: str, game: OpenSpielGame) -> bool:
     return True
 
 
-def _require_card_names(game: OpenSpielGame) -> None:
-    if not _names_cards(game.name, game):
+def _require_known_moves(game: OpenSpielGame) -> None:
+    name = game.spiel.get_type().short_name
+    if not game.public_actions and name not in HIDES_MOVES:
+        raise UnsupportedError(
+            f"moves of {game.name} are hidden from some players, so that other deals cannot be "
+            "played through them"
+        )
+    if name not in HIDES_MOVES and not _names_cards(game.name, game):
         raise UnsupportedError(
             f"moves of {game.name} do not have the numbers of the cards that they play, so they do "
             "not tell who held what"

@@ -6,33 +6,31 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
-import pyspiel
 
 from hanabi_search_plugin.beliefs.tracked_worlds import one_view
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.errors import TooFewWorldsError, UnsupportedError
+from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import Event, FloatArray, IntArray, View
 from hanabi_search_plugin.core.policy import Blueprint, Memory, observed, started, take
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_integers, require_share
 from hanabi_search_plugin.core.rollout import likelihood, observe_all, start_memories
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.wrappers._openspiel_cards import Holdings, seen_by
+from hanabi_search_plugin.wrappers._openspiel_cards import Holdings
 from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 from hanabi_search_plugin.wrappers._openspiel_rules import State
 from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielView, OpenSpielWorlds
-
-PEEKING = frozenset(["gin_rummy"])  # OpenSpiel's own resampling hands over the true hands (tested)
 
 
 @dataclass(frozen=True)
 class Redealt:
     """Beliefs over other deals: ``upgrade(policy, game, SoIsmcts(), belief=Redealt())``.
 
-    For card games of OpenSpiel: spades, oh_hell, gin_rummy, crazy_eights and others whose moves all
-    players see and whose chance does nothing but deal a deck, by ``_openspiel_cards``; euchre and
-    hearts, which hide some moves, by OpenSpiel's own ``resample_from_infostate``. Every world drawn
-    shows the seat what it has seen and allows what it could do, at each of its decisions.
+    For card games of OpenSpiel: spades, hearts, euchre, oh_hell, gin_rummy, crazy_eights, and
+    others whose moves all players see and whose chance does nothing but deal a deck. Every world
+    drawn shows the seat what it has seen and allows what it could do, at each of its decisions, and
+    what the others did. By chance alone all deals that do are equally likely
+    (``_openspiel_cards``).
 
     Where the others' moves are evidence, ``proposals`` deals are drawn, weighted by the probability
     of the moves, and drawn from by weight; a world keeps the share ``uncertainty`` of its weight
@@ -82,7 +80,7 @@ class RedealtBelief(Belief):
         if not (isinstance(view, OpenSpielView) and isinstance(view.game, OpenSpielGame)):
             raise UnsupportedError(f"Redealt is for games of OpenSpiel, got {view.game!r}")
         belief = cls(settings, view.game, blueprint, view, started(blueprint[view.player], view))
-        belief._draw(np.random.default_rng(0), 1)  # raises where there is no way to
+        belief._holdings.draw(np.random.default_rng(0), 1)  # raises where there is no way to
         return belief
 
     @property
@@ -95,8 +93,8 @@ class RedealtBelief(Belief):
 
     @property
     def size(self) -> int:
-        """Ways to share the hidden cards out; 1 where OpenSpiel draws and does not say."""
-        return 1 if self._holdings is None else int(self._holdings.sharing.ways)
+        """Ways to share the hidden cards out, as far as the rules of ``_openspiel_cards`` say."""
+        return int(self._holdings.sharing.ways)
 
     def caveats(self) -> list[str]:
         notes = ["the belief is a sample of the worlds"]
@@ -125,7 +123,7 @@ class RedealtBelief(Belief):
         moves are evidence, then n 64-bit draws. Raises TooFewWorldsError where deals that agree
         with what the seat has seen are too rare."""
         many = n if not self._evidence else max(n, self.settings.proposals)
-        states = self._draw(rng, many)
+        states = self._holdings.draw(rng, many)
         logs, memories = self._followed(states)
         rows = np.arange(n)
         if self._evidence:
@@ -155,27 +153,8 @@ class RedealtBelief(Belief):
         return not self.ignored.issuperset(others)
 
     @cached_property
-    def _holdings(self) -> Holdings | None:
-        """None where OpenSpiel deals anew."""
-        if not self.game.public_actions and _resamples(self.game):
-            return None
+    def _holdings(self) -> Holdings:
         return Holdings(self.game, self._state, self.seat)
-
-    def _draw(self, rng: np.random.Generator, n: int) -> list[State]:
-        if self._holdings is not None:
-            return self._holdings.draw(rng, n)
-        state, found = self._state, list[State]()
-        looks = _looks(self.game, state, self.seat)
-        for _ in range(10 * n):
-            again = state.resample_from_infostate(self.seat, rng.random)
-            if _looks(self.game, again, self.seat) == looks:
-                found.append(again)
-                if len(found) == n:
-                    return found
-        raise TooFewWorldsError(
-            f"OpenSpiel resampled {10 * n} states of {self.game.name}, and {len(found)} of them "
-            f"show what seat {self.seat} has seen, expected {n}"
-        )
 
     def _followed(self, states: list[State]) -> tuple[FloatArray, tuple[Memory, ...]]:
         """[N] log likelihood of the others' moves; and every seat's memory after them."""
@@ -204,25 +183,3 @@ class RedealtBelief(Belief):
 
 def _movers(state: State) -> list[int]:
     return [int(item.player) for item in state.full_history() if item.player >= 0]
-
-
-def _looks(game: OpenSpielGame, state: State, seat: int) -> list[object]:
-    """What the seat saw and could do at each of its moves, and now."""
-    here, looks = game.spiel.new_initial_state(), list[object]()
-    for item in state.full_history():
-        if item.player == seat:
-            looks.append((seen_by(game, here, seat), here.legal_actions()))
-        here.apply_action(item.action)
-    return [*looks, seen_by(game, here, seat), here.current_player()]
-
-
-def _resamples(game: OpenSpielGame) -> bool:
-    """True if OpenSpiel deals this game anew, and rightly."""
-    if game.spiel.get_type().short_name in PEEKING:
-        return False
-    state = game.deal(np.random.default_rng(0), 1).states[0]
-    try:
-        state.resample_from_infostate(state.current_player(), np.random.default_rng(0).random)
-    except pyspiel.SpielError:
-        return False
-    return True

@@ -92,7 +92,8 @@ def try_all(
             continue
         row = attempt(name)
         write_results(RESULTS, read_results(RESULTS) | {name: row})
-        console.print(f"{name}: {row.get('why') or row['belief']}", markup=False, soft_wrap=True)
+        told = row["belief"] or _why(row)
+        console.print(f"{name}: {told}", markup=False, soft_wrap=True)
 
 
 def attempt(name: str) -> dict[str, Any]:
@@ -111,7 +112,8 @@ def attempt(name: str) -> dict[str, Any]:
             for part in ("beliefs", "searches"):
                 row[part] |= said.pop(part, {})
             row |= said
-    if not row.pop("finished", False) and "why" not in row:
+    finished = row.pop("finished", False)
+    if not finished and "why" not in row:
         doing = row.get("doing", "loading")
         row["why"] = f"{doing}: {ended}"
     row.pop("doing", None)
@@ -159,7 +161,7 @@ def trial(name: str) -> Iterator[dict[str, Any]]:
             chosen = belief
             yield {"belief": belief}
     if chosen is None:
-        yield {"why": next(iter_reasons(game, middle, history)), "finished": True}
+        yield {"finished": True}
         return
     for label, make in SEARCHES.items():
         yield {"doing": label}
@@ -168,16 +170,9 @@ def trial(name: str) -> Iterator[dict[str, Any]]:
     yield {"finished": True}
 
 
-def iter_reasons(game: OpenSpielGame, middle: Any, history: History) -> Iterator[str]:
-    for belief in ("redealt", "particles", "exact"):
-        found = timed(lambda belief=belief: BELIEF_TRIALS[belief](game, middle, history))
-        if "why" in found:
-            yield f"{belief}: {found['why']}"
-
-
-def middle_state(game: OpenSpielGame) -> Any:
-    """A decision with a choice, half through a game of random moves."""
-    for seed in range(20):
+def middle_state(game: OpenSpielGame, first: int = 0) -> Any:
+    """A decision with a choice, half through a game of random moves; ``first`` is its seed."""
+    for seed in range(first, first + 20):
         rng = np.random.default_rng(seed)
         state, choices = game.deal(rng, 1).states[0].clone(), []
         while not state.is_terminal() and len(choices) < 200:
@@ -331,7 +326,13 @@ def refused(measured: dict[str, Any]) -> Iterable[str]:
     yield "|---|---|"
     for name, row in sorted(measured.items()):
         if not row.get("belief"):
-            yield f"| `{name}` | {row.get('why', '-')} |"
+            yield f"| `{name}` | {_why(row)} |"
+
+
+def _why(row: dict[str, Any]) -> str:
+    """What kept the game from being loaded or followed: the last belief that was tried says it."""
+    reasons = [f"{name}: {found['why']}" for name, found in row["beliefs"].items() if name in MADE]
+    return str(row["why"]) if row.get("why") or not reasons else "; ".join(reasons)
 
 
 def _theirs(row: dict[str, Any]) -> str:

@@ -22,6 +22,18 @@ OPTIONAL = (
 )
 """Libraries of extras: what needs one that is not installed is described all the same."""
 
+ALIASES = (
+    "AnyBlueprint",
+    "AnyPolicy",
+    "Blueprint",
+    "BoolArray",
+    "FloatArray",
+    "IntArray",
+    "Memory",
+    "Objective",
+)
+"""Names of types that signatures show as they are written."""
+
 project = "hanabi-search-plugin"
 author = "The hanabi-search-plugin authors"
 copyright = author
@@ -40,8 +52,10 @@ nitpicky = True
 
 nitpick_ignore_regex = [("py:(?!obj).*", ".*")]  # types of other libraries and of inner modules
 autodoc_typehints_format = "short"
+autodoc_inherit_docstrings = False  # what a contract says stands with the contract
 autodoc_member_order = "bysource"
 autodoc_mock_imports = [name for name in OPTIONAL if find_spec(name) is None]
+autodoc_type_aliases = {name: name for name in ALIASES}
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"

@@ -152,6 +152,16 @@ def add_settings(
         lines += ["", *(f":param {field}: {text}" for field, text in texts if text)]
 
 
+def show_code(
+    app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]
+) -> None:
+    """Show what stands indented by itself in a docstring as code."""
+    for number in range(len(lines) - 1, 1, -1):
+        apart = lines[number].startswith("    ") and not lines[number - 1].strip()
+        if apart and not lines[number - 2].startswith((" ", "* ", ":")):
+            lines[number:number] = ["::", ""]
+
+
 class CodeToApi(SphinxPostTransform):
     """Link ``Name`` and ``Name(...)`` in code type to what is described of that name."""
 
@@ -191,5 +201,6 @@ def names_of(env: BuildEnvironment) -> dict[str, ObjectEntry]:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("api", Api)
     app.connect("autodoc-process-docstring", add_settings)
+    app.connect("autodoc-process-docstring", show_code)
     app.add_post_transform(CodeToApi)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

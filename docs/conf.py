@@ -46,6 +46,7 @@ extensions = [
     "sphinx_copybutton",
     "api_pages",
     "outside_pages",
+    "unbroken_numbers",
 ]
 exclude_patterns = ["_build", "_extensions", "**.ipynb_checkpoints"]
 nitpicky = True

@@ -28,28 +28,15 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-PACKAGE = "hanabi_search_plugin"
-FACES = (
-    f"{PACKAGE}.algorithms",
-    f"{PACKAGE}.beliefs",
-    f"{PACKAGE}.bridge",
-    f"{PACKAGE}.hanabi",
-    f"{PACKAGE}.core",
-    f"{PACKAGE}.games",
-    f"{PACKAGE}.networks",
-    f"{PACKAGE}.tabular",
-    f"{PACKAGE}.testing",
-    f"{PACKAGE}.wrappers.openspiel",
-    f"{PACKAGE}.wrappers.pettingzoo",
-    f"{PACKAGE}.wrappers.gymnasium",
-    f"{PACKAGE}.wrappers.dpomdp",
-    f"{PACKAGE}.wrappers.stable_baselines3",
-    f"{PACKAGE}.wrappers.rllib",
-    f"{PACKAGE}.wrappers.tianshou",
-    f"{PACKAGE}.wrappers.ray",
-    PACKAGE,
-)
-"""The modules that users import from; a name is described in the first that lists it."""
+API = Path(__file__).resolve().parents[1] / "api"
+
+
+@cache
+def faces() -> tuple[str, ...]:
+    """The modules that the pages of the API describe, the most specific first."""
+    texts = [page.read_text(encoding="utf-8") for page in sorted(API.glob("*.md"))]
+    named = {face for text in texts for face in re.findall(r"^\.\. api:: (\S+)", text, re.M)}
+    return tuple(sorted(named, key=lambda face: (-face.count("."), face)))
 
 
 def public_names(module: ModuleType) -> list[str]:
@@ -68,7 +55,7 @@ def public_names(module: ModuleType) -> list[str]:
 def home_of(name: str, face: str) -> str:
     """The module on whose page a name of ``face`` is described."""
     thing = getattr(importlib.import_module(face), name)
-    for other in FACES:
+    for other in faces():
         module = importlib.import_module(other)
         if name in public_names(module) and getattr(module, name) is thing:
             return other

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.belief_agent import BeliefAgent
-from hanabi_search_plugin.core.agent import CutsRollouts, SearchAgent
-from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.core.agent import CutsRollouts, SearchAgent, require_same_game
+from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.figures import blank_figure
 from hanabi_search_plugin.core.game import FloatArray, Game, require_game
 from hanabi_search_plugin.core.html_tables import html_table
@@ -262,7 +262,7 @@ def evaluate(
     then is in ``resume``. With ``skip_failed`` the others are played, and ``Evaluation.skipped``
     lists it.
 
-    Raises ConfigError for bad numbers and for a checkpoint of other parameters, UnsupportedError
+    Raises ConfigError for bad arguments and for a checkpoint of other parameters, UnsupportedError
     for what is no Game, no Policy or a wrong number of them, ContractError for a game that lacks a
     setting and a policy that does not act in integers.
     """
@@ -270,12 +270,13 @@ def evaluate(
     games = require_integer("games", games, 1)
     executor = executor or Threads(threads)
     seed = require_integer("seed", seed, 0)
-    played = blueprint_of(seated_everywhere(policies), game)
+    _require_hearers(on_game, progress)
+    played = blueprint_of(seated_everywhere(policies, game), game)
     searching = searching_seats(played)
     warn_of_independent_searches(played)
     reference: Blueprint | None
     if baseline is not None:
-        reference = blueprint_of(seated_everywhere(baseline), game)
+        reference = blueprint_of(seated_everywhere(baseline, game), game)
     else:
         reference = without_search(played) if searching else None
     seat = searching[0] if searching else 0
@@ -375,13 +376,23 @@ MANY_SEARCHERS = (
 )
 
 
-def seated_everywhere(policies: AnyBlueprint) -> AnyBlueprint:
+def _require_hearers(on_game: object, progress: object) -> None:
+    """Raises ConfigError for what cannot hear of games, or of how far they are."""
+    if on_game is not None and not callable(on_game):
+        raise ConfigError(f"on_game must be a function of a GameResult, got {on_game!r}")
+    if not (isinstance(progress, bool) or hasattr(progress, "print")):
+        raise ConfigError(f"progress must be True, False or a console of rich, got {progress!r}")
+
+
+def seated_everywhere(policies: AnyBlueprint, game: Game) -> AnyBlueprint:
     """``policies``; for one search agent at all seats the one to seat there, which is logged.
 
-    Raises ConfigError where that agent can sit at one seat alone.
+    Raises ConfigError where that agent can sit at one seat alone, UnsupportedError for one of
+    another game.
     """
     if not isinstance(policies, SearchAgent):
         return policies
+    require_same_game((policies,), game)
     seated = policies.for_all_seats()
     if seated is not policies:
         say_seated(policies, seated)

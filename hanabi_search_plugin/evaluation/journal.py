@@ -84,14 +84,15 @@ def difference(there: Any, here: Any, name: str = "") -> tuple[str, Any, Any] | 
     """The first place where two JSON values differ: its name and both values.
 
     An option that only one of them knows makes no difference while it is None, off, or at what was
-    played before there was a choice (``_BEFORE``). Nor does what version 0.1 recorded beside
-    settings: private fields, and the docstrings of compiled code.
+    played before there was a choice (``_BEFORE``). Nor does the name that a network was loaded by,
+    beside its digest, nor what version 0.1 recorded beside settings: private fields, and the
+    docstrings of compiled code.
     """
     if isinstance(there, dict) and isinstance(here, dict):
         pairs = [
             (f"{name}.{key}".lstrip("."), there.get(key), here.get(key))
             for key in dict.fromkeys([*here, *there])
-            if not (key.startswith("_") or key == "doc")
+            if not (key.startswith("_") or key in ("doc", "loaded_as"))
         ]
     elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
         pairs = [(f"{name}[{i}]", a, b) for i, (a, b) in enumerate(zip(there, here, strict=True))]

@@ -10,7 +10,7 @@ from importlib import resources
 
 from hanabi_search_plugin.core.errors import HanabiSearchError
 from hanabi_search_plugin.core.extras import require_extra
-from hanabi_search_plugin.networks.catalogue import GROUNDED
+from hanabi_search_plugin.named_beliefs import GROUNDED
 from hanabi_search_plugin.registry import networks
 from hanabi_search_plugin.reproduce.measure import UNSEARCHED_FACTOR, Effort, Measures
 from hanabi_search_plugin.reproduce.plan import Run

@@ -236,7 +236,10 @@ _RULE_OPTIONS = {
     "convention": "default off; any-giver or previous-player: a hint that touches one card says it "
     "scores",
 }
-_THRESHOLD = {"threshold": "play a card that scores with this probability"}
+
+
+def _threshold(default: float) -> dict[str, str]:
+    return {"threshold": f"default {default}: play a card that scores with this probability"}
 
 
 def _register_rule_agent(
@@ -274,15 +277,15 @@ _register_rule_agent("outer", "rules: tells the next player what it does not kno
 _register_rule_agent("piers", "rules: iggi that takes chances and tells of useless cards")
 _register_rule_agent("flawed", "rules: plays far too readily, for tests of adaptation")
 _register_rule_agent(
-    "risky", "rules: plays what probably scores; an unfinished list", options=_THRESHOLD
+    "risky", "rules: plays what probably scores; an unfinished list", options=_threshold(0.75)
 )
-_register_rule_agent("risky2", "rules: risky with a finished list", _GOODMAN, options=_THRESHOLD)
+_register_rule_agent("risky2", "rules: risky with a finished list", _GOODMAN, _threshold(0.7))
 _register_rule_agent("vdb", "rules: the agent of Van den Bergh et al.; rollouts of RIS-MCTS")
 _register_rule_agent("iggi2", "rules: iggi that completes hints and takes chances", _GOODMAN)
 _register_rule_agent("clivej2", "rules: tells what is unknown, unblocks, never gambles", _GOODMAN)
 _EVALFN_OPTIONS = {
-    "network": "evalfn-1, evalfn-2 or evalfn-3, or a file of `hanabi-search train`",
-    "rules": "whose moves are valued: shipped-evaluation, table-2, ... or numbers as 2|3|9",
+    "network": "default evalfn-3: or evalfn-1, evalfn-2, or a file of `hanabi-search train`",
+    "rules": "default shipped-evaluation: whose moves are valued; table-2, ... or numbers as 2|3|9",
 }
 register_policy(
     "evalfn",

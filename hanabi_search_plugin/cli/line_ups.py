@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from hanabi_search_plugin.algorithms.joint_sparta import JointAgent
@@ -12,7 +12,7 @@ from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.beliefs.particles import Particles
 from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners, favouring
 from hanabi_search_plugin.cli.games import game_options
-from hanabi_search_plugin.cli.searches import ChosenSearch, require_no_search
+from hanabi_search_plugin.cli.searches import OPTIONS, ChosenSearch, require_no_search
 from hanabi_search_plugin.cli.table_options import EXACT, BeliefChoice, Seating
 from hanabi_search_plugin.core.agent import MakeBelief, SearchAgent, TeamSearch, WrapsBelief
 from hanabi_search_plugin.core.errors import ConfigError
@@ -31,6 +31,8 @@ from hanabi_search_plugin.registry import blueprint_of, load_policies, policy_na
 HUMAN = "human"
 PEOPLES_DOUBT = 0.1  # that a person plays the policy that stands in for it
 EVERYBODY = "all"
+OF_SEARCHES = {"search_seats", "trace", *OPTIONS, *(one.name for one in fields(BeliefChoice))}
+"""The parameters of commands that a search alone reads."""
 
 
 @dataclass(frozen=True)

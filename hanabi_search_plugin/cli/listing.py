@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -212,5 +213,6 @@ def _print_whole(console: Console, one: Listed) -> None:
 
 
 def _plain(text: str) -> Text:
-    """Another's words: no markup, nothing that a terminal would obey."""
-    return Text(printable(text), overflow="fold")
+    """Another's words: no markup, of docstrings neither; nothing that a terminal would obey."""
+    bare = re.sub(r":[\w:]+:`~?([^`]*)`", r"\1", text).replace("``", "")
+    return Text(printable(bare), overflow="fold")

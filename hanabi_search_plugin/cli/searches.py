@@ -67,7 +67,8 @@ class GuideSettings:
 
         if self.rules == "all":
             return None
-        rules, convention = named_rules(self.rules), cast("Convention", self.convention)
+        rules = named_rules(self.rules, words=("all",))
+        convention = cast("Convention", self.convention)
         if self.evaluation == NONE:
             return RuleAgent(rules, convention=convention, name=self.rules)
         network = named_network(self.evaluation)

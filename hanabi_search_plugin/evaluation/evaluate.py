@@ -26,7 +26,7 @@ from hanabi_search_plugin.evaluation.executor import Executor
 from hanabi_search_plugin.evaluation.frame import frame_of
 from hanabi_search_plugin.evaluation.game_table import GameTable, column
 from hanabi_search_plugin.evaluation.interrupts import uninterrupted
-from hanabi_search_plugin.evaluation.journal import Checkpoint
+from hanabi_search_plugin.evaluation.journal import RESULTS, Checkpoint
 from hanabi_search_plugin.evaluation.match import (
     FailedGame,
     GameResult,
@@ -46,10 +46,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _logger = logging.getLogger("hanabi_search_plugin")
-
-
-RESULTS = "hanabi-search-plugin results 1"
-"""The form of ``Evaluation.to_dict``: docs/how_to/results.md."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,7 +185,10 @@ class Evaluation:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; a mean of nothing, or a standard error of one game, is None."""
+        """Plain JSON types, as docs/how_to/results.md says.
+
+        A mean of nothing, or a standard error of one game, is None.
+        """
         out: dict[str, Any] = {"format": RESULTS}
         out |= {"games": len(self.games), "requested_games": self.requested}
         if self.skipped:
@@ -372,7 +371,7 @@ _COSTS = ("cpu_seconds", "rollouts", "likelihoods", "searched_moves", "changed_m
 MANY_SEARCHERS = (
     "seats %s search independently: each one's belief assumes that the others play the blueprint, "
     "which a searching partner breaks, and such teams can score below the blueprint (SPARTA, "
-    "Table 4); agent.for_all_seats() gives what is sound"
+    "Table 4); agent.for_all_seats(), --search-seats all, gives what is sound"
 )
 
 

@@ -77,8 +77,10 @@ def _obstacle(run: Run) -> str | None:
             run.line_up()
     except HanabiSearchError as error:
         return str(error)
-    except OSError as error:
-        return f"{error.filename}: {error.strerror}"
+    except ImportError as error:  # half installed
+        return f"importing what it needs fails: {error}"
+    except OSError as error:  # without a file where a library fails to load
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
     return None
 
 

@@ -146,7 +146,7 @@ def _offer_replay(console: Console, who: LineUp, seed: int, shown: Shown) -> Non
     from hanabi_search_plugin.cli.line_input import LineReader
     from hanabi_search_plugin.cli.shown_game import show_again
 
-    question = "Type replay to see the game again with open hands, or press Enter to leave: "
+    question = "Type replay to see it again with open hands, or Enter to leave: "
     leaving = ("", "quit", "q", "exit", "leave")
     try:
         while True:

@@ -1,8 +1,8 @@
-"""Our searches against OpenSpiel's own bots in card games (docs/card_games.md).
+"""Our searches against OpenSpiel's own bots in card games (docs/games/card_games.md).
 
 python -m benchmarks.card_games measure --dry-run            # what every row costs
 python -m benchmarks.card_games measure --only euchre        # rows by name, resumable
-python -m benchmarks.card_games tables                       # docs/card_games.md
+python -m benchmarks.card_games tables                       # docs/games/card_games.md
 
 A row is a match: the same deals, with ours at every seat in turn (at both seats of a side where two
 play together) and OpenSpiel's at the others. A deal's score is what our seats earn less what theirs
@@ -35,7 +35,7 @@ from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, Redealt
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "card-games.json"
-PAGE = ROOT / "docs" / "card_games.md"
+PAGE = ROOT / "docs" / "games" / "card_games.md"
 WORLDS = 10  # deals that determinised MCTS searches, an equal share of its simulations each
 RANDOM_GAMES = 200  # by which the exploration is set
 CALIBRATED = 4  # decisions by which equal time is found
@@ -267,13 +267,13 @@ def measure(
 
 @app.command()
 def tables() -> None:
-    """Write what was measured into docs/card_games.md."""
+    """Write what was measured into docs/games/card_games.md."""
     with atomic_write(PAGE) as file:
         file.write(page(PAGE.read_text()).encode())
 
 
 def page(text: str) -> str:
-    """docs/card_games.md with its table of matches made anew."""
+    """docs/games/card_games.md with its table of matches made anew."""
     return fill(text, {"matches": matches(read_results(RESULTS))})
 
 

@@ -2,7 +2,7 @@
 
 python -m benchmarks.openspiel_games try                 # all games, resumable
 python -m benchmarks.openspiel_games try kuhn_poker      # some of them
-python -m benchmarks.openspiel_games tables              # docs/card_games.md from what was found
+python -m benchmarks.openspiel_games tables              # docs/games/card_games.md from what was found
 
 Each game is tried with its default parameters in a process of its own, with limits of time and
 memory: random moves lead to the middle of a game, where the seat that is to move follows it from
@@ -47,7 +47,7 @@ from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, Redealt
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "openspiel-games.json"
-PAGE = ROOT / "docs" / "card_games.md"
+PAGE = ROOT / "docs" / "games" / "card_games.md"
 ROLLOUTS = ITERATIONS = 100  # of a decision
 PARTICLES = 200
 SECONDS = 15  # of CPU, of one belief or search
@@ -294,13 +294,13 @@ def first_line(error: BaseException) -> str:
 
 @app.command()
 def tables() -> None:
-    """Write what was found into docs/card_games.md."""
+    """Write what was found into docs/games/card_games.md."""
     with atomic_write(PAGE) as file:
         file.write(page(PAGE.read_text()).encode())
 
 
 def page(text: str) -> str:
-    """docs/card_games.md with its tables of all games made anew."""
+    """docs/games/card_games.md with its tables of all games made anew."""
     measured = read_results(RESULTS)
     return fill(text, {"all-games": works(measured), "refused-games": refused(measured)})
 

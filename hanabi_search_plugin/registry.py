@@ -226,7 +226,7 @@ _FOSSGALAXY = "github.com/fossgalaxy/hanabi v0.2.4"
 _GOODMAN = "J. Goodman, github.com/hopshackle/fireworks"
 _RIS_MCTS = "after J. Goodman, arXiv:1902.06075, section VI"
 _RULE_OPTIONS = {
-    "strict": "default false: without the faults of the original; see docs/blueprints.md",
+    "strict": "default false: without the faults of the original; see docs/policies/blueprints.md",
     "convention": "default off; any-giver or previous-player: a hint that touches one card says it "
     "scores",
 }

@@ -49,7 +49,7 @@ _logger = logging.getLogger("hanabi_search_plugin")
 
 
 RESULTS = "hanabi-search-plugin results 1"
-"""The form of ``Evaluation.to_dict``: docs/results.md."""
+"""The form of ``Evaluation.to_dict``: docs/how_to/results.md."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +176,7 @@ class Evaluation:
         return figure
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame with a row a game: docs/results.md names its columns.
+        """A pandas DataFrame with a row a game: docs/how_to/results.md names its columns.
 
         Raises UnsupportedError without pandas.
         """
@@ -256,8 +256,8 @@ def evaluate(
     Searched games are played one at a time on each of ``threads`` threads. Their CPU seconds are
     those of that thread without compilation, so a search should not use threads of its own here.
     ``executor`` plays in place of the threads: ``Processes(4)``, or ``Ray(...)`` for a cluster
-    (docs/scale.md), with the same results. It is not closed. On a KeyboardInterrupt the games
-    finished so far are returned (``Evaluation.interrupted``). A game that fails stops the
+    (docs/how_to/scale.md), with the same results. It is not closed. On a KeyboardInterrupt the
+    games finished so far are returned (``Evaluation.interrupted``). A game that fails stops the
     evaluation, with its error, of which a note names the game and the seed; what is finished by
     then is in ``resume``. With ``skip_failed`` the others are played, and ``Evaluation.skipped``
     lists it.

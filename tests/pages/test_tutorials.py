@@ -74,10 +74,11 @@ def test_what_it_links_to_is_there(path: Path) -> None:
     assert not [link for link in links if not (path.parent / link).exists()]
 
 
-def test_there_are_tutorials() -> None:
-    assert TUTORIALS
-    page = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
-    assert [path.name for path in TUTORIALS if f"(tutorials/{path.name})" not in page] == []
+def test_every_tutorial_is_listed() -> None:
+    page = (ROOT / "docs" / "tutorials" / "index.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \[[^]]+\]\((\S+)\) \|", page, re.MULTILINE)
+    assert rows == [path.name for path in TUTORIALS]
+    assert re.findall(r"^\w+$", page, re.MULTILINE) == [path.stem for path in TUTORIALS]
 
 
 def small(*sources: str) -> NotebookNode:

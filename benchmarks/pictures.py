@@ -1,7 +1,7 @@
 """Draw the pictures of the README into docs/pictures.
 
 python -m benchmarks.pictures demo     # demo.svg: turns of ``hanabi-search demo``, animated
-python -m benchmarks.pictures cost     # score_against_cost.svg, and its table in docs/searches/index.md
+python -m benchmarks.pictures cost     # score_against_cost.svg, and a table in docs/searches
 
 ``search.svg`` beside them is drawn by hand.
 """
@@ -127,10 +127,11 @@ def animated(frames: list[str], lines: int) -> str:
 
 @dataclass(frozen=True)
 class Point:
-    """A score in 2-player Hanabi, a lost game counts 0, and the seconds of a game."""
+    """A score in 2-player Hanabi, where a lost game counts 0, and the seconds of a game."""
 
     series: str
-    label: str
+    name: str
+    label: str  # in the chart
     score: float
     sem: float
     seconds: tuple[float, float]  # at least, at most
@@ -139,67 +140,82 @@ class Point:
 
 
 SERIES = {  # colour of Okabe and Ito's palette, marker
-    "SPARTA over SmartBot": ("#0072B2", "o"),
-    "all seats, over SmartBot": ("#56B4E9", "s"),
-    "SPARTA and LBS over rlnet": ("#009E73", "^"),
-    "SPARTA over beliefnet": ("#CC79A7", "D"),
-    "published: SPARTA over SmartBot": ("#D55E00", "o"),
-    "published: LBS over networks": ("#E69F00", "^"),
+    "smartbot": ("#0072B2", "o"),
+    "team": ("#56B4E9", "s"),
+    "rlnet": ("#009E73", "^"),
+    "beliefnet": ("#CC79A7", "D"),
+    "published SPARTA": ("#D55E00", "o"),
+    "published LBS": ("#B87800", "^"),
 }
 FIVE_CORES = "wall-clock seconds of 5 cores and a GPU; at most 5 times as many of CPU"
-SPARTA = "SPARTA paper"
-LBS = "LBS paper"
 PUBLISHED = (
     Point(
-        "published: SPARTA over SmartBot",
-        "paper, one seat",
+        "published SPARTA",
+        "paper: SPARTA over SmartBot",
+        "paper: SPARTA\nover SmartBot",
         24.21,
         0.002,
         (7_200, 7_200),
-        f"{SPARTA}, Table 1 and section 5",
-        "about 2 core-hours a game; its program takes 86 to 274 CPU seconds on our machine",
+        "[SPARTA](https://arxiv.org/abs/1912.02318), Table 1 and its section on Hanabi",
+        "about 2 core-hours; its published program took 86 to 274 CPU seconds on our machine",
     ),
     Point(
-        "published: SPARTA over SmartBot",
-        "paper, all seats",
+        "published SPARTA",
+        "paper: all seats over SmartBot, range 10,000",
+        "paper: all seats\nover SmartBot",
         24.48,
         0.01,
         (324_000, 324_000),
-        f"{SPARTA}, Table 3 and section 5",
-        "90 core-hours a game, range 10,000",
+        "SPARTA, Table 3 and its section on Hanabi",
+        "90 core-hours",
     ),
     *(
         Point(
-            "published: LBS over networks",
-            label,
+            "published LBS",
+            f"paper: {label}",
+            f"paper: {label}",
             score,
             0.01,
             (seconds, 5 * seconds),
-            f"{LBS}, {where}",
+            f"[LBS](https://arxiv.org/abs/2106.09086), {where}",
             FIVE_CORES,
         )
         for label, score, seconds, where in (
-            ("paper, LBS-4", 24.41, 14, "Table 2, strong"),
-            ("paper, LBS-16", 24.48, 47, "Table 2, strong"),
-            ("paper, SPARTA", 24.52, 215, "Table 2, strong"),
-            ("paper, LBS-16, 72 h network", 24.62, 69, "Table 2, best, and section 6.1"),
-            ("paper, SPARTA, 72 h network", 24.66, 364, "Table 2, best, and section 6.1"),
+            ("LBS-4, 20 h network", 24.41, 14, 'Table 2, "strong"'),
+            ("LBS-16, 20 h network", 24.48, 47, 'Table 2, "strong"'),
+            ("SPARTA, 20 h network", 24.52, 215, 'Table 2, "strong"'),
+            ("LBS-16, 72 h network", 24.62, 69, 'Table 2, "best", and section 6.1'),
+            ("SPARTA, 72 h network", 24.66, 364, 'Table 2, "best", and section 6.1'),
         )
     ),
 )
-EVALUATIONS = (  # series, label, file of ``evaluate --json``
+EVALUATIONS = (  # series, name, label, file of ``evaluate --json``
     *(
-        ("SPARTA over SmartBot", f"{n:,} rollouts", f"sparta-smartbot-2p-errors-{n}.json")
+        ("smartbot", f"SPARTA over SmartBot, {n:,} rollouts", f"{n:,} rollouts", name)
         for n in (300, 1_000, 3_000, 10_000)
+        for name in [f"sparta-smartbot-2p-errors-{n}.json"]
     ),
-    ("SPARTA over beliefnet", "SPARTA, beliefnet", "beliefnet-sparta.json"),
+    ("beliefnet", "SPARTA over `beliefnet`", "SPARTA over beliefnet", "beliefnet-sparta.json"),
 )
-ROWS = (  # series, label, file of ``reproduce``, its row
-    ("all seats, over SmartBot", "all seats", "sparta/sparta-table-3.json", "max range 80"),
-    ("SPARTA and LBS over rlnet", "SPARTA, rlnet", "lbs/lbs-table-2.json", "rlnet, SPARTA"),
+ROWS = (  # series, name, label, file of ``reproduce``, its row
     (
-        "SPARTA and LBS over rlnet",
-        "LBS, rlnet",
+        "team",
+        "all seats over SmartBot, range 80",
+        "all seats over SmartBot",
+        "sparta/sparta-table-3.json",
+        "max range 80",
+    ),
+    (
+        "rlnet",
+        "SPARTA over `rlnet`",
+        "SPARTA over rlnet",
+        "lbs/lbs-table-2.json",
+        "rlnet, SPARTA",
+    ),
+    (
+        "rlnet",
+        "LBS over `rlnet`, hands listed",
+        "LBS over rlnet",
         "lbs/lbs-table-2.json",
         "rlnet, LBS, depth 12, 200 rollouts, up to 100,000 hands listed",
     ),
@@ -218,18 +234,20 @@ def cost() -> None:
 
 def recorded() -> Iterator[Point]:
     """What docs/results holds."""
-    for series, label, name in EVALUATIONS:
-        yield _point(series, label, name, json.loads((RESULTS / name).read_text()))
-    for series, label, name, row in ROWS:
-        rows = json.loads((RESULTS / name).read_text())["rows"]
+    for series, name, label, file in EVALUATIONS:
+        yield _point(series, name, label, file, json.loads((RESULTS / file).read_text()))
+    for series, name, label, file, row in ROWS:
+        rows = json.loads((RESULTS / file).read_text())["rows"]
         (measured,) = (each["measured"] for each in rows if each["label"] == row)
-        yield _point(series, label, name, measured)
+        yield _point(series, name, label, file, measured)
 
 
-def _point(series: str, label: str, name: str, measured: dict[str, float]) -> Point:
+def _point(series: str, name: str, label: str, file: str, measured: dict[str, float]) -> Point:
     seconds = measured["cpu_seconds_per_game"]
-    source = f"[{name}](../results/{name}), {measured['games']:,} games"
-    return Point(series, label, measured["mean"], measured["sem"], (seconds, seconds), source)
+    source = f"[{file}](../results/{file})"
+    score, sem = measured["mean"], measured["sem"]
+    games = f"{measured['games']:,} games"
+    return Point(series, name, label, score, sem, (seconds, seconds), source, games)
 
 
 def table(points: list[Point]) -> list[str]:
@@ -239,14 +257,16 @@ def table(points: list[Point]) -> list[str]:
         seconds = f"{least:,.0f}" if least >= 10 else f"{least:.2f}"
         digits = 3 if point.sem < 0.005 else 2
         lines.append(
-            f"| {point.series}: {point.label} | {point.score:.2f} ± {point.sem:.{digits}f} "
+            f"| {point.name} | {point.score:.2f} ± {point.sem:.{digits}f} "
             f"| {seconds} | {point.source} | {point.note} |"
         )
     return lines
 
 
-OFFSETS = {  # of labels, in points, where the usual place is taken
-    "10,000 rollouts": (-6, 8, "right"),
+PLACES = {  # of labels, in points from the end of the marker or its bar: x, y, alignment
+    "1,000 rollouts": (-9, 0, "right"),
+    "10,000 rollouts": (-9, 0, "right"),
+    "SPARTA over beliefnet": (-9, 0, "right"),
 }
 
 
@@ -254,46 +274,58 @@ def draw(points: list[Point]) -> None:
     import matplotlib
     from matplotlib.figure import Figure
 
-    settings = {"svg.hashsalt": "cost", "font.size": 10, "axes.axisbelow": True}
+    settings = {"svg.hashsalt": "cost", "font.size": 10.5, "axes.axisbelow": True}
     with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(8, 4.8), layout="constrained", facecolor="white")
+        figure = Figure(figsize=(8, 5), layout="constrained", facecolor="white")
         axes = figure.subplots()
-        for series, (color, marker) in SERIES.items():
-            own = [point for point in points if point.series == series]
-            published = series.startswith("published")
-            if series == "SPARTA over SmartBot":
-                axes.plot([p.seconds[0] for p in own], [p.score for p in own], color=color, lw=1)
-            for p in own:
-                low, high = p.seconds
-                axes.errorbar(
-                    low,
-                    p.score,
-                    yerr=p.sem,
-                    xerr=[[0], [high - low]] if high > low else None,
-                    color=color,
-                    marker=marker,
-                    markersize=7,
-                    markerfacecolor="white" if published else color,
-                    capsize=2,
-                    lw=1.2,
-                )
-                x, y, side = OFFSETS.get(p.label, (8, 0, "left"))
-                axes.annotate(
-                    p.label,
-                    (high if side == "left" else low, p.score),
-                    (x, y),
-                    textcoords="offset points",
-                    ha=side,
-                    va="center",
-                    fontsize=8.5,
-                    color="0.15",
-                )
+        for point in points:
+            color, marker = SERIES[point.series]
+            low, high = point.seconds
+            axes.errorbar(
+                low,
+                point.score,
+                yerr=point.sem,
+                xerr=[[0], [high - low]] if high > low else None,
+                color=color,
+                marker=marker,
+                markersize=8,
+                markerfacecolor="white" if point in PUBLISHED else color,
+                capsize=2,
+            )
+            x, y, side = PLACES.get(point.label, (9, 0, "left"))
+            axes.annotate(
+                point.label,
+                (high, point.score),
+                (x, y),
+                textcoords="offset points",
+                ha=side,
+                va="center",
+                fontsize=9.5,
+                color="0.15",
+            )
+        line = [point for point in points if point.series == "smartbot"]
+        color, _ = SERIES["smartbot"]
+        axes.plot([p.seconds[0] for p in line], [p.score for p in line], color=color, lw=1)
+        axes.text(3, 24.34, "SPARTA over SmartBot", ha="right", fontsize=9.5, weight="bold")
         axes.set_xscale("log")
-        axes.set_xlim(0.12, 3e6)
-        axes.set_xlabel("CPU seconds a game (open markers: published)")
+        axes.set_xlim(0.012, 3e7)
+        ticks = {
+            0.1: "0.1",
+            1: "1",
+            10: "10",
+            100: "100",
+            1e3: "1,000",
+            1e4: "10,000",
+            1e5: "100,000",
+        }
+        axes.set_xticks(list(ticks), list(ticks.values()))
+        axes.set_xlabel(
+            "CPU seconds a game (filled: ours; open: published, bars: times up to 5 cores)"
+        )
         axes.set_ylabel("mean score of 25, ± standard error")
         axes.set_title("2-player Hanabi: what a searched game scores, and what it costs")
-        axes.grid(alpha=0.3)
+        axes.grid(alpha=0.25)
+        axes.spines[["top", "right"]].set_visible(False)
         with atomic_write(PICTURES / "score_against_cost.svg") as file:
             figure.savefig(file, format="svg", metadata={"Date": None})
 

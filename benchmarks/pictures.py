@@ -1,7 +1,7 @@
 """Draw the pictures of the README into docs/pictures.
 
 python -m benchmarks.pictures demo     # demo.svg: turns of ``hanabi-search demo``, animated
-python -m benchmarks.pictures cost     # score_against_cost.svg, and a table in docs/searches
+python -m benchmarks.pictures cost     # score_against_cost.svg, and the table of its page
 
 ``search.svg`` beside them is drawn by hand.
 """
@@ -27,7 +27,7 @@ from hanabi_search_plugin.atomic_files import atomic_write
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs" / "pictures"
 RESULTS = ROOT / "docs" / "results"
-PAGE = ROOT / "docs" / "searches" / "index.md"
+PAGE = ROOT / "docs" / "results" / "cost.md"
 
 app = typer.Typer(add_completion=False, help=__doc__)
 
@@ -244,7 +244,7 @@ def recorded() -> Iterator[Point]:
 
 def _point(series: str, name: str, label: str, file: str, measured: dict[str, float]) -> Point:
     seconds = measured["cpu_seconds_per_game"]
-    source = f"[{file}](../results/{file})"
+    source = f"[{file}]({file})"
     score, sem = measured["mean"], measured["sem"]
     games = f"{measured['games']:,} games"
     return Point(series, name, label, score, sem, (seconds, seconds), source, games)

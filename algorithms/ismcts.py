@@ -30,7 +30,7 @@ from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.capabilities import Redeterminizes
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
-from hanabi_search_plugin.core.game import Game, View, Worlds
+from hanabi_search_plugin.core.game import NOBODY, Event, Game, IntArray, View, Worlds
 from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective, worth
 from hanabi_search_plugin.core.policy import (
     EstimatingGuide,
@@ -48,10 +48,11 @@ from hanabi_search_plugin.core.require import (
     require_positive_or_0,
 )
 from hanabi_search_plugin.core.result import Reason, SearchResult
-from hanabi_search_plugin.core.rollout import observe_all, play_out
+from hanabi_search_plugin.core.rollout import observed_by_all, play_on
 from hanabi_search_plugin.core.settings import setting
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.streams import Stream, Streams
 from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, MoveStats, TreeSettings
+from hanabi_search_plugin.core.walk import Walk, walks
 from hanabi_search_plugin.core.watching import tell
 
 Final = Literal["visits", "value"]
@@ -149,11 +150,11 @@ class TreeSearch(WrapsBelief):
         """An empty tree for a decision of ``seat``."""
 
     def enter(self, worlds: Worlds, player: int, guide_memory: Memory, rng: Streams) -> Worlds:
-        """ENTERNODE: the worlds in which ``player``, not the root, moves; by default unchanged."""
+        """ENTERNODE, where it ``redeterminizes``: those in which ``player``, not the root, moves."""
         return worlds
 
     def leave(self, worlds: Worlds, player: int, saved: Worlds, rng: Streams) -> Worlds | None:
-        """EXITNODE: the worlds to go on with, None to end the iteration; by default unchanged."""
+        """EXITNODE, where it ``redeterminizes``: those to go on with, None to end the iteration."""
         return worlds
 
     # ---------------------------------------------------------------------------------- a decision
@@ -222,10 +223,9 @@ class TreeSearch(WrapsBelief):
                     minds = tuple(take(memory, rows) for memory in memories)
                     tree.grow(worlds.select(rows), minds, streams.select(rows))
                 else:
-                    for row in rows[:, None]:
-                        minds = tuple(take(memory, row) for memory in memories)
-                        world, stream = worlds.select(row), streams.select(row)
-                        self._iterate(tree, belief, world, minds, guide_memory, stream)
+                    self._iterations(
+                        tree, belief, worlds.select(rows), memories, rows, streams.select(rows)
+                    )
                 tell(len(rows))
                 yield tree
 
@@ -247,57 +247,88 @@ class TreeSearch(WrapsBelief):
         )
         return game.start_tree(belief.seat, belief.blueprint, settings)
 
-    def _iterate(
+    def _iterations(
         self,
         tree: Tree,
         belief: Belief,
         worlds: Worlds,
         memories: tuple[Memory, ...],
-        guide_memory: Memory,
+        rows: IntArray,
         rng: Streams,
     ) -> None:
-        """One iteration in one world (lines 4 to 16 of Algorithm 1)."""
-        game = belief.game
+        """One iteration in each of the worlds; the memories in them are those at ``rows``."""
+        guide_memory = self._guide_memory(belief)
         if self.by_convention:
             worlds = self._redraw(worlds, belief.seat, guide_memory, rng)
-        places = tree.start(worlds)
+        shared = all(memory is None for memory in memories)
+        for row, walk, stream in zip(rows[:, None], walks(worlds), rng.singles(), strict=True):
+            minds = memories if shared else tuple(take(memory, row) for memory in memories)
+            self._iterate(tree, belief, walk, minds, guide_memory, stream)
+
+    def _iterate(
+        self,
+        tree: Tree,
+        belief: Belief,
+        walk: Walk,
+        memories: tuple[Memory, ...],
+        guide_memory: Memory,
+        rng: Stream,
+    ) -> None:
+        """One iteration in one world (lines 4 to 16 of Algorithm 1)."""
+        game, guide, blueprint = belief.game, self.guide, belief.blueprint
+        exploration, most = self.exploration * span(game), self.depth
+        rolls_out, of = self._rolls_out, tree.of
+        places = tree.start(walk)
         path: list[tuple[MoveStats, int]] = []
         possible = True
-        while possible and not worlds.terminal[0]:
-            player = int(worlds.current_player[0])
-            node = places[tree.of[player]]
-            if (path and not node.reached and self._rolls_out) or len(path) == self.depth:
+        while possible and walk.player != NOBODY:
+            player = walk.player
+            node = places[of[player]]
+            if (path and not node.reached and rolls_out) or len(path) == most:
                 node.reached = True
                 break
-            root = player == belief.seat
-            found = worlds if root else self.enter(worlds, player, guide_memory, rng)
-            view = found.view(player)
-            actions = self._moves(view, guide_memory)
-            entered = self._enter_priors(node, actions, view, guide_memory)
-            action = np.array([node.select(actions, self.exploration * span(game), rng)])
-            path.append((node.moves[int(action[0])], player))
-            after = found.select(np.zeros(1, dtype=np.int64))
-            event = after.step(action)
-            if entered and not self._rolls_out:
-                worlds = after
+            redrawn = self.redeterminizes and player != belief.seat
+            saved = walk.worlds() if redrawn else None
+            if saved is not None:
+                walk = self._entered(saved, player, guide_memory, rng)
+            entered = False
+            if guide is None:
+                actions = walk.legal()
+            else:
+                view = walk.worlds().view(player)
+                actions = self._moves(view, guide_memory)
+                entered = self._enter_priors(node, actions, view, guide_memory)
+            action = node.select(actions, exploration, rng)
+            path.append((node.moves[action], player))
+            walk.step(action)
+            if entered and not rolls_out:
                 break
-            restored = after if root else self.leave(after, player, worlds, rng)
-            possible = restored is not None
-            worlds = after if restored is None else restored
-            memories = observe_all(worlds, event.player, action, belief.blueprint, memories)
-            if self.guide is not None:
-                seen = event.seen_by(belief.seat, game)
-                guide_memory = self.guide.observe(worlds.view(belief.seat), seen, guide_memory)
-            places = tree.after(places, event, worlds)
-        if self._rolls_out or worlds.terminal[0]:
-            played = play_out(worlds, belief.blueprint, memories, rng)[0]
-            returns = worth(self.objective, played, game)
+            if saved is not None:
+                with rng.batch() as streams:
+                    restored = self.leave(walk.worlds(), player, saved, streams)
+                possible = restored is not None
+                if restored is not None:
+                    (walk,) = walks(restored)
+            memories = observed_by_all(walk, player, action, blueprint, memories)
+            if guide is not None:
+                event = Event(np.array([player]), np.array([action])).seen_by(belief.seat, game)
+                guide_memory = guide.observe(walk.worlds().view(belief.seat), event, guide_memory)
+            places = tree.after(places, player, action, walk)
+        if rolls_out or walk.player == NOBODY:
+            returns = play_on(walk, blueprint, memories, rng)
+            if self.objective != "score":
+                returns = worth(self.objective, np.array(returns), game).tolist()
         else:
-            returns = np.full(game.num_players, path[-1][0].mean)
+            returns = [path[-1][0].mean] * game.num_players
         for move, player in path:
-            move.add(float(returns[player]))
+            move.add(returns[player])
         tree.iterations += 1
         tree.depth = max(tree.depth, len(path))
+
+    def _entered(self, worlds: Worlds, player: int, guide_memory: Memory, rng: Stream) -> Walk:
+        with rng.batch() as streams:
+            (walk,) = walks(self.enter(worlds, player, guide_memory, streams))
+        return walk
 
     def _redraw(self, worlds: Worlds, player: int, guide_memory: Memory, rng: Streams) -> Worlds:
         assert isinstance(self.guide, RedrawingGuide)

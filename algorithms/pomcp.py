@@ -146,15 +146,14 @@ class _Deeper:
         """One iteration for each move in each of n worlds."""
         worlds, memories = self.belief.sample(rng, n)
         paths: list[list[MoveStats]] = [[] for _ in range(n * len(self.actions))]
-        chance, draws = Streams.spawn(rng, n), Streams.spawn(rng, len(paths))
+        chance, draws = Streams.spawn(rng, n), Streams.spawn(rng, len(paths)).singles()
 
         def select(row: int, node: Node, own: int, legal: BoolArray) -> int | None:
             if not node.reached:
                 node.reached = True
                 return None
-            draw = draws.select(np.array([row]))
-            move = node.select(self._considered(node, own, legal), self.exploration, draw)
-            draws.state[row] = draw.state[0]
+            considered = self._considered(node, own, legal)
+            move = node.select(considered, self.exploration, draws[row])
             paths[row].append(node.moves[move])
             return move
 

@@ -10,6 +10,7 @@ Letters: B worlds, M first actions, P players, N worlds not yet over.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,13 +34,16 @@ from hanabi_search_plugin.core.policy import (
     Value,
     chances_of,
     moves_of,
+    UniformPolicy,
     observed,
+    observes,
     require_values,
     started,
     take,
     values_of,
 )
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.streams import Stream, Streams
+from hanabi_search_plugin.core.walk import Walk, Walkable
 from hanabi_search_plugin.core.watching import tell
 
 LOCKSTEP = 1_000  # worlds stepped together; more where the worlds of one action are more
@@ -246,6 +250,8 @@ def rollout(
             played = policy.play_rollouts(worlds, blueprint, memories, rng, depth)
             if played is not None:
                 return played
+    if depth is None and isinstance(worlds, Walkable) and uniform(blueprint):
+        return _walked(worlds, memories, rng)
     returns = returns_of(worlds).copy()
     alive = np.flatnonzero(~worlds.terminal)
     worlds, rng = worlds.select(alive), rng.select(alive)
@@ -267,6 +273,54 @@ def rollout(
         moves += 1
     returns[alive] = returns_of(worlds)
     return Rollout(returns, alive, worlds, memories, rng)
+
+
+def _walked(worlds: Walkable, memories: tuple[Memory, ...], rng: Streams) -> Rollout:
+    """The result of ``rollout`` to the end by ``UniformPolicy`` alone, world by world."""
+    returns = np.empty((len(worlds), worlds.game.num_players))
+    for b, (walk, stream) in enumerate(zip(worlds.walks(), rng.singles(), strict=True)):
+        tell(0)
+        returns[b] = walk.play_uniformly(stream)
+    none = np.zeros(0, dtype=np.int64)
+    memories = tuple(take(memory, none) for memory in memories)
+    return Rollout(returns, none, worlds.select(none), memories, rng.select(none))
+
+
+def uniform(blueprint: Blueprint) -> bool:
+    """True if all seats play ``UniformPolicy``, which asks for legal moves alone, not for views."""
+    return all(type(policy) is UniformPolicy for policy in blueprint)
+
+
+def play_on(
+    walk: Walk, blueprint: Blueprint, memories: tuple[Memory, ...], rng: Stream
+) -> Sequence[float]:
+    """[P] as ``play_out``, for one world; ``walk`` is not to be used afterwards."""
+    if uniform(blueprint):
+        return walk.play_uniformly(rng)
+    with rng.batch() as streams:
+        returns: list[float] = play_out(walk.worlds(), blueprint, memories, streams)[0].tolist()
+    return returns
+
+
+def move_of(walk: Walk, blueprint: Blueprint, memories: tuple[Memory, ...], rng: Stream) -> int:
+    """The blueprint's move in one world; takes its draws from ``rng``, as in ``choose``."""
+    policy = blueprint[walk.player]
+    if type(policy) is UniformPolicy:
+        legal = walk.legal()
+        return legal[int(rng.draw() * len(legal))]
+    view = walk.worlds().view(walk.player)
+    with rng.batch() as streams:
+        return int(moves_of(policy, view, memories[walk.player], streams)[0])
+
+
+def observed_by_all(
+    walk: Walk, player: int, action: int, blueprint: Blueprint, memories: tuple[Memory, ...]
+) -> tuple[Memory, ...]:
+    """Each seat's memory after ``player`` made a move, as ``observe_all``, for one world."""
+    if not any(map(observes, blueprint)):
+        return memories
+    moved = np.array([player]), np.array([action])
+    return observe_all(walk.worlds(), *moved, blueprint, memories)
 
 
 def choose(
@@ -310,6 +364,8 @@ def observe_all(
     game = worlds.game
     return tuple(
         observed(policy, worlds.view(p), event.seen_by(p, game), memory)
+        if observes(policy)
+        else memory
         for p, (policy, memory) in enumerate(zip(blueprint, memories, strict=True))
     )
 

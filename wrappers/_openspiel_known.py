@@ -1,0 +1,98 @@
+"""States of OpenSpiel with what has been asked of them, so that nothing is asked twice.
+
+Whoever plays the same moves and chance from one ``KnownState`` comes to one and the same
+``KnownState``: worlds of a belief, iterations of a tree and rollouts share what lies below. A small
+game is soon known as a whole, and hardly calls OpenSpiel any more. In a large one few states are
+met again, so that a state keeps what follows it only from the second time on that it is played on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import pyspiel
+
+State = Any  # pyspiel.State
+
+CHANCE, END = int(pyspiel.PlayerId.CHANCE), int(pyspiel.PlayerId.TERMINAL)
+MOST_KEPT = 20_000  # states kept below those of one batch; some 3 kB each
+
+
+class Room:
+    """For so many more states below those of one batch."""
+
+    __slots__ = ("left",)
+
+    def __init__(self) -> None:
+        self.left = MOST_KEPT
+
+
+class KnownState:
+    """A ``pyspiel.State``, which is not to be changed, and what is known of it."""
+
+    __slots__ = ("_after", "_legal", "_outcomes", "_room", "keys", "mover", "returns", "state")
+
+    def __init__(self, state: State, room: Room) -> None:
+        self.state = state
+        self.mover: int = state.current_player()  # chance and the end have negative numbers
+        self._room = room
+        self._after: dict[int, KnownState] | None = None  # None: never played on
+        self._legal: list[int] | None = None
+        self._outcomes: list[tuple[int, float]] | None = None
+        self.keys: dict[int, Hashable] = {}  # of players, as far as a walk has asked for them
+        self.returns: list[float] | None = None  # as far as a walk has asked for them
+
+    def __repr__(self) -> str:
+        return str(self.state)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return KnownState, (self.state, Room())
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> KnownState:
+        return self  # its state is never changed
+
+    def legal(self) -> list[int]:
+        """The legal actions of the player to move. Not to be changed."""
+        if self._legal is None:
+            self._legal = [] if self.mover == END else self.state.legal_actions()
+        return self._legal
+
+    def outcomes(self) -> list[tuple[int, float]]:
+        """What chance, which is to move, may do, and how likely that is. Not to be changed."""
+        if self._outcomes is None:
+            self._outcomes = self.state.chance_outcomes()
+        return self._outcomes
+
+    @property
+    def played(self) -> bool:
+        """Whether it has been played on, or is over: then a walk goes on by what is known."""
+        return self._after is not None
+
+    def own_copy(self) -> State:
+        """A copy of the state to be played on in place; from now on what follows it is kept."""
+        self._after = {}
+        return self.state.clone()
+
+    def after(self, action: int) -> KnownState:
+        """The state that a legal action, or an outcome of chance, leads to."""
+        after = self._after
+        if after is None:
+            self._after = {}  # from the next time on what follows is kept
+            return KnownState(self.state.child(action), self._room)
+        found = after.get(action)
+        if found is None:
+            found = KnownState(self.state.child(action), self._room)
+            if self._room.left > 0:
+                self._room.left -= 1
+                after[action] = found
+        return found
+
+
+def outcome_at(outcomes: Sequence[tuple[int, float]], u: float) -> int:
+    """The outcome of chance at ``u`` of the cumulative probabilities."""
+    for action, chance in outcomes:
+        u -= chance
+        if u < 0:
+            return action
+    return outcomes[-1][0]

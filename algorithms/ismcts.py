@@ -38,6 +38,7 @@ from hanabi_search_plugin.core.policy import (
     Memory,
     RedrawingGuide,
     moves_of,
+    observes,
     take,
 )
 from hanabi_search_plugin.core.reprs import settings_repr
@@ -48,7 +49,7 @@ from hanabi_search_plugin.core.require import (
     require_positive_or_0,
 )
 from hanabi_search_plugin.core.result import Reason, SearchResult
-from hanabi_search_plugin.core.rollout import observed_by_all, play_on
+from hanabi_search_plugin.core.rollout import observe_all, play_on
 from hanabi_search_plugin.core.settings import setting
 from hanabi_search_plugin.core.streams import Stream, Streams
 from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, MoveStats, TreeSettings
@@ -277,13 +278,13 @@ class TreeSearch(WrapsBelief):
         """One iteration in one world (lines 4 to 16 of Algorithm 1)."""
         game, guide, blueprint = belief.game, self.guide, belief.blueprint
         exploration, most = self.exploration * span(game), self.depth
-        rolls_out, of = self._rolls_out, tree.of
+        rolls_out, remembering = self._rolls_out, any(map(observes, blueprint))
         places = tree.start(walk)
         path: list[tuple[MoveStats, int]] = []
         possible = True
         while possible and walk.player != NOBODY:
             player = walk.player
-            node = places[of[player]]
+            node = tree.node(places, walk)
             if (path and not node.reached and rolls_out) or len(path) == most:
                 node.reached = True
                 break
@@ -309,7 +310,9 @@ class TreeSearch(WrapsBelief):
                 possible = restored is not None
                 if restored is not None:
                     (walk,) = walks(restored)
-            memories = observed_by_all(walk, player, action, blueprint, memories)
+            if remembering:
+                moved = np.array([player]), np.array([action])
+                memories = observe_all(walk.worlds(), *moved, blueprint, memories)
             if guide is not None:
                 event = Event(np.array([player]), np.array([action])).seen_by(belief.seat, game)
                 guide_memory = guide.observe(walk.worlds().view(belief.seat), event, guide_memory)

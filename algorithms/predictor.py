@@ -17,8 +17,8 @@ from hanabi_search_plugin.algorithms.search_tree import Tree
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.game import NOBODY, Event, Game
 from hanabi_search_plugin.core.objective import worth
-from hanabi_search_plugin.core.policy import Memory
-from hanabi_search_plugin.core.rollout import move_of, observed_by_all, play_on
+from hanabi_search_plugin.core.policy import Memory, observes
+from hanabi_search_plugin.core.rollout import move_of, observe_all, play_on
 from hanabi_search_plugin.core.settings import setting
 from hanabi_search_plugin.core.streams import Stream
 from hanabi_search_plugin.core.tree import MoveStats
@@ -53,7 +53,8 @@ class Predictor(TreeSearch):
     ) -> None:
         """One iteration in one world: the tree selects for ``belief.seat``, policies for others."""
         game, seat, guide = belief.game, belief.seat, self.guide
-        node = tree.start(walk)[0]
+        remembering = any(map(observes, belief.blueprint))
+        node = tree.node(tree.start(walk), walk)
         path: list[MoveStats] = []
         move = None  # the seat's last one
         while walk.player != NOBODY:
@@ -78,7 +79,9 @@ class Predictor(TreeSearch):
             walk.step(action)
             if entered and not self._rolls_out:
                 break
-            memories = observed_by_all(walk, player, action, belief.blueprint, memories)
+            if remembering:
+                moved = np.array([player]), np.array([action])
+                memories = observe_all(walk.worlds(), *moved, belief.blueprint, memories)
             if guide is not None:
                 event = Event(np.array([player]), np.array([action])).seen_by(seat, game)
                 guide_memory = guide.observe(walk.worlds().view(seat), event, guide_memory)

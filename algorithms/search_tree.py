@@ -60,7 +60,8 @@ class Node:
 class Tree:
     """The trees of one decision: tree t is of what seat ``observers[t]`` sees.
 
-    Moves of seat p are selected in tree ``of[p]``.
+    Moves of seat p are selected in tree ``of[p]``. Where nodes are observations and a key tells all
+    that its seat has seen, every node is found at once, by its key, as a child of the root.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Tree:
         self.observers = observers  # [T]
         self.of = of  # [P]
         self.nodes = nodes
+        self.by_key = nodes == "observations" and game.remembers
         self.roots = tuple(Node() for _ in observers)
         self.iterations = 0
         self.depth = 0  # moves from the root to the deepest node
@@ -81,16 +83,24 @@ class Tree:
 
     def start(self, walk: Walk) -> list[Node]:
         """[T] the nodes at which an iteration begins that goes this walk."""
-        if self.nodes == "moves":
+        if self.nodes == "moves" or self.by_key:
             return list(self.roots)
         seen = zip(self.observers, self.roots, strict=True)
         return [root.child(walk.key(observer)) for observer, root in seen]
+
+    def node(self, places: list[Node], walk: Walk) -> Node:
+        """The node of the player to move, where ``places`` are those of the trees."""
+        tree = self.of[walk.player]
+        place = places[tree]
+        return place.child(walk.key(self.observers[tree])) if self.by_key else place
 
     def after(self, places: list[Node], player: int, action: int, walk: Walk) -> list[Node]:
         """[T] the nodes that a move of ``player`` leads to from ``places``.
 
         ``walk`` is where it has led the world.
         """
+        if self.by_key:
+            return places
         public, by_moves = self.game.public_actions, self.nodes == "moves"
         found = []
         for observer, place in zip(self.observers, places, strict=True):

@@ -226,7 +226,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
             if not own:
                 raise ContractError(f"seat {player} has not moved, so nothing can be restored")
             for item in history[own[-1] :]:
-                if item.action not in known.legal():
+                if item.action not in (known.legal or known.ask_legal()):
                     return None
                 known = known.after(item.action)
             if known.mover == CHANCE:

@@ -31,14 +31,14 @@ class Room:
 class KnownState:
     """A ``pyspiel.State``, which is not to be changed, and what is known of it."""
 
-    __slots__ = ("_after", "_legal", "_outcomes", "_room", "keys", "mover", "returns", "state")
+    __slots__ = ("_after", "_outcomes", "_room", "keys", "legal", "mover", "returns", "state")
 
     def __init__(self, state: State, room: Room) -> None:
         self.state = state
         self.mover: int = state.current_player()  # chance and the end have negative numbers
         self._room = room
         self._after: dict[int, KnownState] | None = None  # None: never played on
-        self._legal: list[int] | None = None
+        self.legal: list[int] | None = None  # None: ``ask_legal`` has not been called
         self._outcomes: list[tuple[int, float]] | None = None
         self.keys: dict[int, Hashable] = {}  # of players, as far as a walk has asked for them
         self.returns: list[float] | None = None  # as far as a walk has asked for them
@@ -52,11 +52,10 @@ class KnownState:
     def __deepcopy__(self, memo: dict[int, Any]) -> KnownState:
         return self  # its state is never changed
 
-    def legal(self) -> list[int]:
-        """The legal actions of the player to move. Not to be changed."""
-        if self._legal is None:
-            self._legal = [] if self.mover == END else self.state.legal_actions()
-        return self._legal
+    def ask_legal(self) -> list[int]:
+        """Find ``legal``, the actions of the player, or of chance, to move. Not to be changed."""
+        self.legal = [] if self.mover == END else self.state.legal_actions()
+        return self.legal
 
     def outcomes(self) -> list[tuple[int, float]]:
         """What chance, which is to move, may do, and how likely that is. Not to be changed."""

@@ -61,7 +61,7 @@ class OpenSpielRules(StateGame):
 
     def legal_mask(self, state: KnownState) -> bytearray:
         mask = bytearray(self.num_actions)
-        for action in state.legal():
+        for action in state.legal or state.ask_legal():
             mask[action] = 1
         return mask
 

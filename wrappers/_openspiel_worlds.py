@@ -153,13 +153,14 @@ class OpenSpielWalk(Walk):
         self.player = known.mover if known.mover >= 0 else NOBODY
 
     def legal(self) -> Sequence[int]:
-        return self._known.legal()
+        return self._known.legal or self._known.ask_legal()
 
     def key(self, observer: int) -> Hashable:
-        keys = self._known.keys
-        if observer not in keys:
-            keys[observer] = self._game.key(self._known.state, observer)
-        return keys[observer]
+        known = self._known
+        key = known.keys.get(observer)
+        if key is None:
+            key = known.keys[observer] = self._game.key(known.state, observer)
+        return key
 
     def returns(self) -> Sequence[float]:
         known = self._known
@@ -186,7 +187,7 @@ class OpenSpielWalk(Walk):
         known, draw, chance = self._known, rng.draw, self._chance.draw
         while known.played:
             if known.mover >= 0:
-                legal = known.legal()
+                legal = known.legal or known.ask_legal()
                 known = known.after(legal[int(draw() * len(legal))])
             elif known.mover == CHANCE:
                 known = known.after(outcome_at(known.outcomes(), chance()))

@@ -288,7 +288,10 @@ def _walked(worlds: Walkable, memories: tuple[Memory, ...], rng: Streams) -> Rol
 
 def uniform(blueprint: Blueprint) -> bool:
     """True if all seats play ``UniformPolicy``, which asks for legal moves alone, not for views."""
-    return all(type(policy) is UniformPolicy for policy in blueprint)
+    for policy in blueprint:
+        if type(policy) is not UniformPolicy:
+            return False
+    return True
 
 
 def play_on(
@@ -311,16 +314,6 @@ def move_of(walk: Walk, blueprint: Blueprint, memories: tuple[Memory, ...], rng:
     view = walk.worlds().view(walk.player)
     with rng.batch() as streams:
         return int(moves_of(policy, view, memories[walk.player], streams)[0])
-
-
-def observed_by_all(
-    walk: Walk, player: int, action: int, blueprint: Blueprint, memories: tuple[Memory, ...]
-) -> tuple[Memory, ...]:
-    """Each seat's memory after ``player`` made a move, as ``observe_all``, for one world."""
-    if not any(map(observes, blueprint)):
-        return memories
-    moved = np.array([player]), np.array([action])
-    return observe_all(walk.worlds(), *moved, blueprint, memories)
 
 
 def choose(

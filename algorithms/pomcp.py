@@ -146,7 +146,7 @@ class _Deeper:
         """One iteration for each move in each of n worlds."""
         worlds, memories = self.belief.sample(rng, n)
         paths: list[list[MoveStats]] = [[] for _ in range(n * len(self.actions))]
-        chance, draws = Streams.spawn(rng, n), Streams.spawn(rng, len(paths)).singles()
+        chance, draws = Streams.spawn(rng, n), list(Streams.spawn(rng, len(paths)).singles())
 
         def select(row: int, node: Node, own: int, legal: BoolArray) -> int | None:
             if not node.reached:

@@ -37,7 +37,7 @@ class KnownState:
         self.state = state
         self.mover: int = state.current_player()  # chance and the end have negative numbers
         self._room = room
-        self._after: dict[int, KnownState] | None = None  # None: never played on
+        self._after: dict[int, KnownState | None] | None = None  # None: not played on, not kept
         self.legal: list[int] | None = None  # None: ``ask_legal`` has not been called
         self._outcomes: list[tuple[int, float]] | None = None
         self.keys: dict[int, Hashable] = {}  # of players, as far as a walk has asked for them
@@ -63,28 +63,31 @@ class KnownState:
             self._outcomes = self.state.chance_outcomes()
         return self._outcomes
 
-    @property
-    def played(self) -> bool:
-        """Whether it has been played on, or is over: then a walk goes on by what is known."""
-        return self._after is not None
-
-    def own_copy(self) -> State:
-        """A copy of the state to be played on in place; from now on what follows it is kept."""
-        self._after = {}
-        return self.state.clone()
-
     def after(self, action: int) -> KnownState:
         """The state that a legal action, or an outcome of chance, leads to."""
         after = self._after
         if after is None:
-            self._after = {}  # from the next time on what follows is kept
+            self._after = {}
             return KnownState(self.state.child(action), self._room)
-        found = after.get(action)
-        if found is None:
-            found = KnownState(self.state.child(action), self._room)
-            if self._room.left > 0:
-                self._room.left -= 1
-                after[action] = found
+        return after.get(action) or self._follow(action, after)
+
+    def after_again(self, action: int) -> KnownState | None:
+        """The same from the second time on; None the first time, and where there is no room."""
+        after = self._after
+        if after is None:
+            after = self._after = {}
+        elif found := after.get(action):
+            return found
+        if action in after and self._room.left > 0:
+            return self._follow(action, after)
+        after[action] = None
+        return None
+
+    def _follow(self, action: int, after: dict[int, KnownState | None]) -> KnownState:
+        found = KnownState(self.state.child(action), self._room)
+        if self._room.left > 0:
+            self._room.left -= 1
+            after[action] = found
         return found
 
 

@@ -6,7 +6,8 @@ stay as they were. Letters: B worlds, A actions, P players.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -115,10 +116,9 @@ class OpenSpielWorlds(StateWorlds, Walkable):
     def view(self, player: int) -> OpenSpielView:
         return OpenSpielView(self.game, player, self.known)
 
-    def walks(self) -> list[OpenSpielWalk]:
-        scripts = self.scripts or [None] * len(self)
-        each = zip(self.known, self.streams.singles(4), scripts, strict=True)
-        return [OpenSpielWalk(self.game, *one) for one in each]
+    def walks(self) -> Iterator[OpenSpielWalk]:
+        scripts = repeat(None) if self.scripts is None else self.scripts
+        return map(OpenSpielWalk, repeat(self.game), self.known, self.streams.singles(8), scripts)
 
     def _play_chance(self, states: Sequence[KnownState]) -> None:
         """Play the chance in ``states``, and keep them."""
@@ -180,23 +180,26 @@ class OpenSpielWalk(Walk):
         with self._chance.batch() as streams:
             return OpenSpielWorlds(self._game, [self._known], streams, scripts)
 
-    def play_uniformly(self, rng: Stream) -> Sequence[float]:
-        """See ``Walk``. Beyond the states that are kept, one copy is played to the end."""
+    def play_uniformly(self, rng: Stream, action: int | None = None) -> Sequence[float]:
+        """See ``Walk``. Beyond the states that are known, one is played to the end in place."""
         if self._script is not None:
-            return super().play_uniformly(rng)
-        known, draw, chance = self._known, rng.draw, self._chance.draw
-        while known.played:
-            if known.mover >= 0:
-                legal = known.legal or known.ask_legal()
-                known = known.after(legal[int(draw() * len(legal))])
-            elif known.mover == CHANCE:
-                known = known.after(outcome_at(known.outcomes(), chance()))
-            else:
-                break
-        if known.mover < 0 and known.mover != CHANCE:
-            self._known = known
-            return self.returns()
-        return _played(known.own_copy(), draw, chance)
+            return super().play_uniformly(rng, action)
+        known = self._known
+        draw, chance = rng.numbers().__next__, self._chance.numbers().__next__
+        while True:
+            if action is None:
+                if known.mover >= 0:
+                    legal = known.legal or known.ask_legal()
+                    action = legal[int(draw() * len(legal))]
+                elif known.mover == CHANCE:
+                    action = outcome_at(known.outcomes(), chance())
+                else:
+                    self._known = known
+                    return self.returns()
+            after = known.after_again(action)
+            if after is None:
+                return _played(known.state.child(action), draw, chance)
+            known, action = after, None
 
     def _outcome(self, outcomes: list[tuple[int, float]]) -> int:
         if self._script is None:
@@ -237,14 +240,20 @@ def _scripted(outcomes: list[tuple[int, float]], script: Script, b: int) -> int:
 
 def _played(state: State, draw: Callable[[], float], chance: Callable[[], float]) -> list[float]:
     """[P] the returns after random moves have played ``state``, which nobody else holds."""
-    mover, moves, play = state.current_player, state.legal_actions, state.apply_action
+    mover, legal_actions, outcomes = state.current_player, state.legal_actions, state.chance_outcomes
+    play = state.apply_action
     while True:
         player = mover()
         if player >= 0:
-            legal = moves()
+            legal = legal_actions()
             play(legal[int(draw() * len(legal))])
         elif player == CHANCE:
-            play(outcome_at(state.chance_outcomes(), chance()))
+            u = chance()
+            for action, share in outcomes():  # as ``outcome_at``
+                u -= share
+                if u < 0:
+                    break
+            play(action)
         else:
             returns: list[float] = state.returns()
             return returns

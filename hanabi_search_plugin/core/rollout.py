@@ -17,7 +17,7 @@ import numpy as np
 
 from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.capabilities import CompilesRollouts
-from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.errors import IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import (
     SKIP,
     Event,
@@ -139,7 +139,11 @@ def plain_action_values(
         move, row = np.nonzero(played != SKIP)
         if len(row) == 0:
             continue
-        branch, tried = worlds.select(row), played[move, row]
+        tried = played[move, row]
+        if ahead is None and isinstance(worlds, Walkable) and uniform(blueprint):
+            values[first + move, row] = _walked_values(worlds.select(row), tried, rng.select(row), seat)
+            continue
+        branch = worlds.select(row)
         actors = branch.current_player
         branch.step(tried)
         after = tuple(take(memory, row) for memory in memories)
@@ -284,6 +288,17 @@ def _walked(worlds: Walkable, memories: tuple[Memory, ...], rng: Streams) -> Rol
     none = np.zeros(0, dtype=np.int64)
     memories = tuple(take(memory, none) for memory in memories)
     return Rollout(returns, none, worlds.select(none), memories, rng.select(none))
+
+
+def _walked_values(worlds: Walkable, actions: IntArray, rng: Streams, seat: int) -> list[float]:
+    """[B] the return of ``seat`` after ``actions`` [B] and then ``UniformPolicy`` at all seats."""
+    values = []
+    for walk, action, stream in zip(worlds.walks(), actions.tolist(), rng.singles(), strict=True):
+        tell(0)
+        if action not in walk.legal():
+            raise IllegalActionError(f"a world allows the actions {walk.legal()}, got {action}")
+        values.append(walk.play_uniformly(stream, action)[seat])
+    return values
 
 
 def uniform(blueprint: Blueprint) -> bool:

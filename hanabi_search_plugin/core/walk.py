@@ -8,7 +8,7 @@ of one.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 
@@ -43,11 +43,14 @@ class Walk(ABC):
     def worlds(self) -> Worlds:
         """The world as it is now, as a batch of one; later steps leave it as it is."""
 
-    def play_uniformly(self, rng: Stream) -> Sequence[float]:
-        """[P] the returns after ``UniformPolicy`` has played all seats to the end.
+    def play_uniformly(self, rng: Stream, action: int | None = None) -> Sequence[float]:
+        """[P] the returns after ``action``, if any, and then ``UniformPolicy`` at all seats.
 
-        Takes one draw from ``rng`` for each move. What the walk is afterwards is not defined.
+        Takes one draw from ``rng`` for each of its moves. Neither walk nor ``rng`` is to be used
+        afterwards.
         """
+        if action is not None:
+            self.step(action)
         while self.player != NOBODY:
             legal = self.legal()
             self.step(legal[int(rng.draw() * len(legal))])
@@ -58,15 +61,15 @@ class Walkable(Worlds):
     """Worlds that can be walked one by one in less time than as batches of one."""
 
     @abstractmethod
-    def walks(self) -> Sequence[Walk]:
+    def walks(self) -> Iterator[Walk]:
         """[B] a walk that begins in each world; the worlds stay as they are."""
 
 
-def walks(worlds: Worlds) -> Sequence[Walk]:
+def walks(worlds: Worlds) -> Iterator[Walk]:
     """[B] a walk that begins in each world; the worlds stay as they are."""
     if isinstance(worlds, Walkable):
         return worlds.walks()
-    return [_BatchOfOne(worlds.select(np.array([b]))) for b in range(len(worlds))]
+    return (_BatchOfOne(worlds.select(np.array([b]))) for b in range(len(worlds)))
 
 
 class _BatchOfOne(Walk):

@@ -60,6 +60,7 @@ Final = Literal["visits", "value"]
 Leaves = Literal["rollouts", "estimates"]
 
 ROUND = 100  # iterations whose worlds are drawn at once
+AHEAD = 8  # numbers of an iteration that are drawn with those of others
 FEW = 5  # iterations between two looks at the clock
 
 
@@ -262,7 +263,7 @@ class TreeSearch(WrapsBelief):
         if self.by_convention:
             worlds = self._redraw(worlds, belief.seat, guide_memory, rng)
         shared = all(memory is None for memory in memories)
-        for row, walk, stream in zip(rows[:, None], walks(worlds), rng.singles(), strict=True):
+        for row, walk, stream in zip(rows[:, None], walks(worlds), rng.singles(AHEAD), strict=True):
             minds = memories if shared else tuple(take(memory, row) for memory in memories)
             self._iterate(tree, belief, walk, minds, guide_memory, stream)
 

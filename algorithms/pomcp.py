@@ -42,6 +42,7 @@ from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.tree import MoveStats
 from hanabi_search_plugin.core.watching import tell
 
+DRAWS = 2  # numbers of an iteration that are drawn with those of others
 SETTLED = ("single_move", "budget_too_small", "belief_too_small")  # nothing to look deeper into
 
 
@@ -146,7 +147,7 @@ class _Deeper:
         """One iteration for each move in each of n worlds."""
         worlds, memories = self.belief.sample(rng, n)
         paths: list[list[MoveStats]] = [[] for _ in range(n * len(self.actions))]
-        chance, draws = Streams.spawn(rng, n), list(Streams.spawn(rng, len(paths)).singles())
+        chance, draws = Streams.spawn(rng, n), list(Streams.spawn(rng, len(paths)).singles(DRAWS))
 
         def select(row: int, node: Node, own: int, legal: BoolArray) -> int | None:
             if not node.reached:

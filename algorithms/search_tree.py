@@ -5,8 +5,8 @@ Letters: T trees, P players.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Sequence
+from math import inf, log, sqrt
 from typing import Literal
 
 from hanabi_search_plugin.core.game import UNSEEN, Game, View
@@ -40,15 +40,14 @@ class Node:
         N of the equation counts how often the move was available, since not all moves always are.
         ``exploration`` is in score points. Takes one draw from ``rng`` if several are as good.
         """
-        moves, most, best = self.moves, -math.inf, []
+        moves, most, best = self.moves, -inf, []
         for action in actions:
             move = moves.get(action)
             if move is None:
                 move = moves[action] = MoveStats()
-            visits, bound = move.visits, math.inf
+            visits, bound = move.visits, inf
             if visits:
-                spread = math.sqrt(math.log(move.available) / visits)
-                bound = move.total / visits + exploration * spread
+                bound = move.total / visits + exploration * sqrt(log(move.available) / visits)
             move.available += 1
             if bound > most:
                 most, best = bound, [action]

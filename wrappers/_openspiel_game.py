@@ -30,7 +30,6 @@ from hanabi_search_plugin.core.game import (
     Worlds,
 )
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.wrappers._openspiel_known import CHANCE, KnownState, Room
 from hanabi_search_plugin.wrappers._openspiel_rules import OpenSpielRules, State
 from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielView, OpenSpielWorlds, ours
 
@@ -58,7 +57,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
     ) -> None:
         super().__init__(game, public_actions=public_actions)
         self.max_deals = max_deals
-        self._information_sets: dict[Hashable, tuple[list[KnownState], FloatArray]] = {}
+        self._information_sets: dict[Hashable, tuple[list[State], FloatArray]] = {}
 
     def __repr__(self) -> str:
         return f"OpenSpielGame({self.name!r})"
@@ -79,16 +78,17 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
         return self._dealt(Streams.spawn(rng, n).select(rows))
 
     def _dealt(self, streams: Streams) -> OpenSpielWorlds:
-        start = KnownState(self.spiel.new_initial_state(), Room())
-        return OpenSpielWorlds(self, [start] * len(streams), streams)
+        states = [self.spiel.new_initial_state() for _ in range(len(streams))]
+        return OpenSpielWorlds(self, states, streams)
 
     def deal_scripts(self, scripts: Sequence[Sequence[int]]) -> OpenSpielWorlds:
         """One world a script. The script lists the chance actions of its game, in order.
 
         A step that needs more of them than the script has raises IllegalActionError.
         """
-        start, streams = [self.spiel.new_initial_state()] * len(scripts), Streams.still(len(scripts))
-        return OpenSpielWorlds(self, start, streams, [tuple(map(int, s)) for s in scripts])
+        states = [self.spiel.new_initial_state() for _ in scripts]
+        streams = Streams.still(len(states))
+        return OpenSpielWorlds(self, states, streams, [tuple(map(int, s)) for s in scripts])
 
     def worlds(self, states: Iterable[State], rng: np.random.Generator) -> OpenSpielWorlds:
         """A batch of copies of the given states. Takes one draw a world."""
@@ -177,14 +177,14 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
             scripts = [s for part in batches for s in part.scripts or [None] * len(part)]
         return OpenSpielWorlds(
             self,
-            [known for part in batches for known in part.known],
+            [state for part in batches for state in part.states],
             Streams(np.concatenate([part.streams.state for part in batches])),
             scripts,
         )
 
     def reseed(self, worlds: Worlds, rng: np.random.Generator) -> OpenSpielWorlds:
         """See ``Enumerable.reseed``; the worlds lose their scripts. Takes B draws."""
-        return OpenSpielWorlds(self, ours(worlds).known, Streams.spawn(rng, len(worlds)))
+        return OpenSpielWorlds(self, ours(worlds).states, Streams.spawn(rng, len(worlds)))
 
     def history(self, state: State, player: int) -> History:
         """What ``player`` has seen up to ``state``, which is at a decision or an end."""
@@ -220,18 +220,19 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
         None where some move or outcome is not possible in the truth. Takes nothing from ``rng``.
         """
         states = []
-        for now, known in zip(ours(worlds).states, ours(saved).known, strict=True):
+        for now, before in zip(ours(worlds).states, ours(saved).states, strict=True):
             history = now.full_history()
             own = [k for k, item in enumerate(history) if item.player == player]
             if not own:
                 raise ContractError(f"seat {player} has not moved, so nothing can be restored")
+            state = before.clone()
             for item in history[own[-1] :]:
-                if item.action not in (known.legal or known.ask_legal()):
+                if state.is_terminal() or item.action not in state.legal_actions():
                     return None
-                known = known.after(item.action)
-            if known.mover == CHANCE:
+                state.apply_action(item.action)
+            if state.is_chance_node():
                 return None
-            states.append(known)
+            states.append(state)
         return OpenSpielWorlds(self, states, ours(worlds).streams)
 
     def hypothetical(self, state: State, player: int, seed: int = 0) -> State:
@@ -246,10 +247,9 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
             return state
         candidates, cumulative = self._information_set(state, player)
         u = digest(self.history(state, player), seed) * 2.0**-64
-        drawn = candidates[int(np.searchsorted(cumulative, u * cumulative[-1], side="right"))]
-        return drawn.state
+        return candidates[int(np.searchsorted(cumulative, u * cumulative[-1], side="right"))]
 
-    def _information_set(self, state: State, player: int) -> tuple[list[KnownState], FloatArray]:
+    def _information_set(self, state: State, player: int) -> tuple[list[State], FloatArray]:
         """All states ``player`` may be in, and their cumulative probability by chance alone."""
         history = self.history(state, player)
         key = information(history)
@@ -257,7 +257,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
             if len(self._information_sets) >= INFORMATION_SETS_KEPT:
                 self._information_sets.clear()
             tracked = track_observations(self, (), history)
-            found = (ours(tracked.worlds).known, np.cumsum(tracked.weights))
+            found = (ours(tracked.worlds).states, np.cumsum(tracked.weights))
             self._information_sets[key] = found
         return self._information_sets[key]
 

@@ -15,7 +15,8 @@ from hanabi_search_plugin.core.game import Rewards
 from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.state_list import StateGame
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
-from hanabi_search_plugin.wrappers._openspiel_known import KnownState, State
+
+State = Any  # pyspiel.State
 
 # Games with hidden information in which every player sees every action (checked by hand).
 PUBLIC_ACTIONS = frozenset(
@@ -55,28 +56,27 @@ class OpenSpielRules(StateGame):
         self.encodings = ("tensor", "string") if self._observation else ("string",)
         self.tensor_shape = self._observation.tensor.shape if self._observation else ()
 
-    def current_player(self, state: KnownState) -> int:
+    def current_player(self, state: State) -> int:
         """OpenSpiel's id of who is to move: chance and the end have negative ones."""
-        return state.mover
+        return int(state.current_player())
 
-    def legal_mask(self, state: KnownState) -> bytearray:
-        mask = bytearray(self.num_actions)
-        for action in state.legal or state.ask_legal():
-            mask[action] = 1
+    def legal_mask(self, state: State) -> list[int]:
+        mask: list[int] = state.legal_actions_mask()
         return mask
 
-    def returns(self, state: KnownState) -> list[float]:
+    def returns(self, state: State) -> list[float]:
         """[P] score points so far; before the end nothing where the game pays at the end alone."""
-        if not (self.scores_early or state.state.is_terminal()):
+        if not (self.scores_early or state.is_terminal()):
             return [0.0] * self.num_players
-        returns: list[float] = state.state.returns()
+        returns: list[float] = state.returns()
         return returns
 
     def key(self, state: State, player: int) -> Hashable:
         """What ``player`` sees in a state; equal exactly where it sees the same."""
+        string = self.string(state, player)
         if self.remembers or "tensor" not in self.encodings:
-            return self.string(state, player)
-        return self.string(state, player), self.tensor(state, player).tobytes()
+            return string
+        return string, self.tensor(state, player).tobytes()
 
     def tensor(self, state: State, player: int) -> NDArray[np.float32]:
         """A copy of the tensor that ``player`` sees in a state."""

@@ -1,4 +1,4 @@
-"""Batches of ``pyspiel.State`` as worlds, views and walks.
+"""Batches of ``pyspiel.State`` as worlds and views.
 
 A state is never changed once it is in a batch (a step makes children), so copies are free and views
 stay as they were. Letters: B worlds, A actions, P players.
@@ -6,11 +6,12 @@ stay as they were. Letters: B worlds, A actions, P players.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import repeat
 from typing import Any
 
 import numpy as np
+import pyspiel
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import IllegalActionError, UnsupportedError
@@ -18,16 +19,13 @@ from hanabi_search_plugin.core.game import NOBODY, BoolArray, IntArray, Worlds
 from hanabi_search_plugin.core.state_list import StateList, StateView, StateWorlds, rows_at
 from hanabi_search_plugin.core.streams import Stream, Streams
 from hanabi_search_plugin.core.walk import Walk, Walkable
-from hanabi_search_plugin.wrappers._openspiel_known import (
-    CHANCE,
-    KnownState,
-    Room,
-    State,
-    outcome_at,
-)
-from hanabi_search_plugin.wrappers._openspiel_rules import OpenSpielRules
+from hanabi_search_plugin.wrappers._openspiel_rules import OpenSpielRules, State
 
 Script = tuple[int, ...]  # chance actions still to come, in order
+
+CHANCE_AHEAD = 4  # numbers of a walk's chance that are hashed with those of the other walks
+
+_CHANCE = int(pyspiel.PlayerId.CHANCE)
 
 
 class OpenSpielView(StateView):
@@ -35,18 +33,13 @@ class OpenSpielView(StateView):
 
     game: OpenSpielRules
 
-    def __init__(
-        self, game: OpenSpielRules, player: int, states: Iterable[State | KnownState]
-    ) -> None:
-        super().__init__(game, player, known_states(game, states))
-
     def states(self) -> list[State]:
         """The true states with all that is hidden, for adapters alone. Not to be changed.
 
         Hidden cards leak to whatever reads a whole one: give it ``OpenSpielGame.hypothetical`` of
         the state instead.
         """
-        return [known.state for known in self._states]
+        return list(self._states)
 
     def shown(self, encoding: str) -> NDArray[Any]:
         """[B, ...] float32 for "tensor", [B] str objects for "string".
@@ -56,15 +49,15 @@ class OpenSpielView(StateView):
         """
         if encoding == "string":
             strings = np.empty(len(self), dtype=object)
-            strings[:] = [self.game.string(s, self.player) for s in self.states()]
+            strings[:] = [self.game.string(s, self.player) for s in self._states]
             return strings
         return np.array(
-            [self.game.tensor(s, self.player) for s in self.states()], dtype=np.float32
+            [self.game.tensor(s, self.player) for s in self._states], dtype=np.float32
         ).reshape(len(self), *self.game.tensor_shape)
 
     def keys(self) -> Sequence[Hashable]:
         """[B] the information state if the game has one, else all encodings of the observation."""
-        return [self.game.key(state, self.player) for state in self.states()]
+        return [self.game.key(state, self.player) for state in self._states]
 
 
 class OpenSpielWorlds(StateWorlds, Walkable):
@@ -79,155 +72,140 @@ class OpenSpielWorlds(StateWorlds, Walkable):
     def __init__(
         self,
         game: OpenSpielRules,
-        states: Iterable[State | KnownState],
+        states: Sequence[State],
         streams: Streams,
         scripts: Sequence[Script | None] | None = None,
     ) -> None:
         """The states are kept as they are; at chance nodes, copies of them are played on."""
-        super().__init__(game, known_states(game, states))
-        self.streams = streams.select(np.arange(len(self)))
+        super().__init__(game, states)
+        self.streams = streams.select(np.arange(len(self.states)))
         self.scripts = None if scripts is None else list(scripts)  # None: no world has one
-        if (self.known.movers == CHANCE).any():
-            self._play_chance(self.known)
-
-    @property
-    def known(self) -> StateList:
-        """[B] the ``KnownState`` of each world."""
-        return self._states
-
-    @property
-    def states(self) -> list[State]:  # type: ignore[override]
-        """[B] as now. Not to be changed."""
-        return [known.state for known in self._states]
+        if (self.states.movers == _CHANCE).any():
+            self._play_chance([state.clone() for state in self.states])
 
     def play(self, actions: IntArray) -> None:
-        played = zip(self.known, actions.tolist(), strict=True)
-        self._play_chance([known.after(action) for known, action in played])
+        played = zip(self.states, actions.tolist(), strict=True)
+        self._play_chance([state.child(action) for state, action in played])
 
     def select(self, index: IntArray | BoolArray) -> OpenSpielWorlds:
         rows = rows_at(index)
         return OpenSpielWorlds(
             self.game,
-            self.known.take(rows),
+            self.states.take(rows),
             self.streams.select(rows),
             None if self.scripts is None else [self.scripts[i] for i in rows.tolist()],
         )
 
     def view(self, player: int) -> OpenSpielView:
-        return OpenSpielView(self.game, player, self.known)
+        return OpenSpielView(self.game, player, self.states)
 
     def walks(self) -> Iterator[OpenSpielWalk]:
         scripts = repeat(None) if self.scripts is None else self.scripts
-        return map(OpenSpielWalk, repeat(self.game), self.known, self.streams.singles(8), scripts)
+        copies = (state.clone() for state in self.states)
+        return map(OpenSpielWalk, repeat(self.game), copies, self.streams.singles(CHANCE_AHEAD), scripts)
 
-    def _play_chance(self, states: Sequence[KnownState]) -> None:
-        """Play the chance in ``states``, and keep them."""
-        found = list(states)
-        movers = np.array([known.mover for known in found], dtype=np.int64)
-        index = np.flatnonzero(movers == CHANCE)
+    def _play_chance(self, states: list[State]) -> None:
+        """Play the chance in ``states``, which nobody else holds, and keep them."""
+        players = np.array([state.current_player() for state in states], dtype=np.int64)
+        index = np.flatnonzero(players == _CHANCE)
         while len(index):
             streams = self.streams.select(index)
+            now = []
             for b, u in zip(index.tolist(), streams.uniform().tolist(), strict=True):
-                outcomes, script = found[b].outcomes(), self.scripts and self.scripts[b]
-                if script is None:
-                    found[b] = found[b].after(outcome_at(outcomes, u))
-                else:
-                    assert self.scripts is not None
-                    found[b] = found[b].after(_scripted(outcomes, script, b))
-                    self.scripts[b] = script[1:]
-                movers[b] = found[b].mover
+                state = states[b]
+                state.apply_action(self._outcome(state.chance_outcomes(), b, u))
+                now.append(state.current_player())
+            players[index] = now
             self.streams.state[index] = streams.state
-            index = index[movers[index] == CHANCE]
-        self._states = StateList(self.game, found, movers)
+            index = index[players[index] == _CHANCE]
+        self.states = StateList(self.game, states, players)
+
+    def _outcome(self, outcomes: list[tuple[int, float]], b: int, u: float) -> int:
+        script = None if self.scripts is None else self.scripts[b]
+        if script is None:
+            return outcome_at(outcomes, u)
+        assert self.scripts is not None
+        self.scripts[b] = script[1:]
+        return scripted(outcomes, script, b)
 
 
 class OpenSpielWalk(Walk):
-    """One world, from ``KnownState`` to ``KnownState``."""
+    """One world, a state that is played on in place."""
 
-    __slots__ = ("_chance", "_game", "_known", "_script", "player")
+    __slots__ = ("_chance", "_game", "_script", "_state", "player")
 
     def __init__(
-        self, game: OpenSpielRules, known: KnownState, chance: Stream, script: Script | None
+        self, game: OpenSpielRules, state: State, chance: Stream, script: Script | None
     ) -> None:
-        self._game, self._known, self._chance, self._script = game, known, chance, script
-        self.player = known.mover if known.mover >= 0 else NOBODY
+        """``state`` and ``chance`` are the walk's own."""
+        self._game, self._state, self._chance, self._script = game, state, chance, script
+        player = state.current_player()
+        self.player = player if player >= 0 else NOBODY
 
     def legal(self) -> Sequence[int]:
-        return self._known.legal or self._known.ask_legal()
+        legal: list[int] = self._state.legal_actions()
+        return legal
 
     def key(self, observer: int) -> Hashable:
-        known = self._known
-        key = known.keys.get(observer)
-        if key is None:
-            key = known.keys[observer] = self._game.key(known.state, observer)
-        return key
+        if self._game.remembers:
+            key: str = self._state.information_state_string(observer)
+            return key
+        return self._game.key(self._state, observer)
 
     def returns(self) -> Sequence[float]:
-        known = self._known
-        if known.returns is None:
-            known.returns = self._game.returns(known)
-        return known.returns
+        return self._game.returns(self._state)
 
     def step(self, action: int) -> None:
-        known = self._known.after(action)
-        while known.mover == CHANCE:
-            known = known.after(self._outcome(known.outcomes()))
-        self._known = known
-        self.player = known.mover if known.mover >= 0 else NOBODY
+        state = self._state
+        state.apply_action(action)
+        while (player := state.current_player()) == _CHANCE:
+            state.apply_action(self._outcome(state.chance_outcomes()))
+        self.player = player if player >= 0 else NOBODY
 
     def worlds(self) -> OpenSpielWorlds:
         scripts = None if self._script is None else [self._script]
         with self._chance.batch() as streams:
-            return OpenSpielWorlds(self._game, [self._known], streams, scripts)
+            return OpenSpielWorlds(self._game, [self._state.clone()], streams, scripts)
 
-    def play_uniformly(self, rng: Stream, action: int | None = None) -> Sequence[float]:
-        """See ``Walk``. Beyond the states that are known, one is played to the end in place."""
+    def play_uniformly(self, rng: Stream) -> Sequence[float]:
         if self._script is not None:
-            return super().play_uniformly(rng, action)
-        known = self._known
-        draw, chance = rng.numbers().__next__, self._chance.numbers().__next__
+            return super().play_uniformly(rng)
+        state, draw, chance = self._state, rng.draw, self._chance.draw
+        mover, legal_actions, play = state.current_player, state.legal_actions, state.apply_action
         while True:
-            if action is None:
-                if known.mover >= 0:
-                    legal = known.legal or known.ask_legal()
-                    action = legal[int(draw() * len(legal))]
-                elif known.mover == CHANCE:
-                    action = outcome_at(known.outcomes(), chance())
-                else:
-                    self._known = known
-                    return self.returns()
-            after = known.after_again(action)
-            if after is None:
-                return _played(known.state.child(action), draw, chance)
-            known, action = after, None
+            player = mover()
+            if player >= 0:
+                legal = legal_actions()
+                play(legal[int(draw() * len(legal))])
+            elif player == _CHANCE:
+                u = chance()
+                for action, share in state.chance_outcomes():  # as ``outcome_at``
+                    u -= share
+                    if u < 0:
+                        break
+                play(action)
+            else:
+                returns: list[float] = state.returns()
+                return returns
 
     def _outcome(self, outcomes: list[tuple[int, float]]) -> int:
+        u = self._chance.draw()
         if self._script is None:
-            return outcome_at(outcomes, self._chance.draw())
-        action = _scripted(outcomes, self._script, 0)
-        self._chance.draw()
-        self._script = self._script[1:]
-        return action
+            return outcome_at(outcomes, u)
+        script, self._script = self._script, self._script[1:]
+        return scripted(outcomes, script, 0)
 
 
-def known_states(game: OpenSpielRules, states: Iterable[State | KnownState]) -> StateList:
-    """``states`` with what is known of them; those of one call share the room for more."""
-    if isinstance(states, StateList):
-        return states
-    room = Room()
-    return StateList(
-        game,
-        [known if isinstance(known, KnownState) else KnownState(known, room) for known in states],
-    )
+def outcome_at(outcomes: list[tuple[int, float]], u: float) -> int:
+    """The outcome of chance at ``u`` of the cumulative probabilities."""
+    for action, chance in outcomes:
+        u -= chance
+        if u < 0:
+            return action
+    return outcomes[-1][0]
 
 
-def ours(worlds: Worlds) -> OpenSpielWorlds:
-    if not isinstance(worlds, OpenSpielWorlds):
-        raise UnsupportedError(f"expected OpenSpielWorlds, got {type(worlds).__name__}")
-    return worlds
-
-
-def _scripted(outcomes: list[tuple[int, float]], script: Script, b: int) -> int:
+def scripted(outcomes: list[tuple[int, float]], script: Script, b: int) -> int:
     """The next action of the script of world ``b``. Raises IllegalActionError."""
     possible = [action for action, _ in outcomes]
     if not script or script[0] not in possible:
@@ -238,22 +216,7 @@ def _scripted(outcomes: list[tuple[int, float]], script: Script, b: int) -> int:
     return script[0]
 
 
-def _played(state: State, draw: Callable[[], float], chance: Callable[[], float]) -> list[float]:
-    """[P] the returns after random moves have played ``state``, which nobody else holds."""
-    mover, legal_actions, outcomes = state.current_player, state.legal_actions, state.chance_outcomes
-    play = state.apply_action
-    while True:
-        player = mover()
-        if player >= 0:
-            legal = legal_actions()
-            play(legal[int(draw() * len(legal))])
-        elif player == CHANCE:
-            u = chance()
-            for action, share in outcomes():  # as ``outcome_at``
-                u -= share
-                if u < 0:
-                    break
-            play(action)
-        else:
-            returns: list[float] = state.returns()
-            return returns
+def ours(worlds: Worlds) -> OpenSpielWorlds:
+    if not isinstance(worlds, OpenSpielWorlds):
+        raise UnsupportedError(f"expected OpenSpielWorlds, got {type(worlds).__name__}")
+    return worlds

@@ -46,6 +46,7 @@ from hanabi_search_plugin.core.streams import Stream, Streams
 from hanabi_search_plugin.core.walk import Walk, Walkable
 from hanabi_search_plugin.core.watching import tell
 
+MOVES_AHEAD = 16  # moves of a walk whose chance is drawn together with that of other walks
 LOCKSTEP = 1_000  # worlds stepped together; more where the worlds of one action are more
 
 
@@ -282,7 +283,7 @@ def rollout(
 def _walked(worlds: Walkable, memories: tuple[Memory, ...], rng: Streams) -> Rollout:
     """The result of ``rollout`` to the end by ``UniformPolicy`` alone, world by world."""
     returns = np.empty((len(worlds), worlds.game.num_players))
-    for b, (walk, stream) in enumerate(zip(worlds.walks(), rng.singles(), strict=True)):
+    for b, (walk, stream) in enumerate(zip(worlds.walks(), rng.singles(MOVES_AHEAD), strict=True)):
         tell(0)
         returns[b] = walk.play_uniformly(stream)
     none = np.zeros(0, dtype=np.int64)
@@ -293,11 +294,12 @@ def _walked(worlds: Walkable, memories: tuple[Memory, ...], rng: Streams) -> Rol
 def _walked_values(worlds: Walkable, actions: IntArray, rng: Streams, seat: int) -> list[float]:
     """[B] the return of ``seat`` after ``actions`` [B] and then ``UniformPolicy`` at all seats."""
     values = []
-    for walk, action, stream in zip(worlds.walks(), actions.tolist(), rng.singles(), strict=True):
+    for walk, action, stream in zip(worlds.walks(), actions.tolist(), rng.singles(MOVES_AHEAD), strict=True):
         tell(0)
         if action not in walk.legal():
             raise IllegalActionError(f"a world allows the actions {walk.legal()}, got {action}")
-        values.append(walk.play_uniformly(stream, action)[seat])
+        walk.step(action)
+        values.append(walk.play_uniformly(stream)[seat])
     return values
 
 

@@ -41,7 +41,7 @@ class StateGame(Game):
         """Whose turn it is, NOBODY or another negative number where nobody is to move."""
 
     @abstractmethod
-    def legal_mask(self, state: State) -> Sequence[int] | bytearray | BoolArray:
+    def legal_mask(self, state: State) -> Sequence[int] | BoolArray:
         """[A] nonzero for the legal actions of a state in which somebody is to move."""
 
     @abstractmethod
@@ -162,11 +162,11 @@ class StateWorlds(Worlds):
 
     @property
     def current_player(self) -> IntArray:
-        return np.maximum(self._states.movers, NOBODY)
+        return np.maximum(self.states.movers, NOBODY)
 
     @property
     def returns(self) -> FloatArray:
-        returns = answers(self.game, "returns", self.game.returns, self._states)
+        returns = answers(self.game, "returns", self.game.returns, self.states)
         size = (len(self), self.game.num_players)
         try:
             found = np.array(returns, dtype=np.float64)
@@ -175,7 +175,7 @@ class StateWorlds(Worlds):
         if returns and found.shape != size:
             state, wrong = next(
                 (state, given)
-                for state, given in zip(self._states, returns, strict=True)
+                for state, given in zip(self.states, returns, strict=True)
                 if np.shape(given) != size[1:]
             )
             raise ContractError(
@@ -186,11 +186,11 @@ class StateWorlds(Worlds):
 
     @property
     def legal(self) -> BoolArray:
-        return self._states.legal.copy()
+        return self.states.legal.copy()
 
     def step(self, actions: IntArray) -> Event:
         actions = as_actions(actions, len(self))
-        require_legal(actions, self._states.legal)
+        require_legal(actions, self.states.legal)
         event = Event(self.current_player, actions)
         self.play(actions)
         return event

@@ -68,7 +68,7 @@ class Streams:
         """Streams for what draws nothing: all alike."""
         return cls(np.zeros(worlds, dtype=np.uint64))
 
-    def singles(self, ahead: int = 16) -> Iterator[Stream]:
+    def singles(self, ahead: int) -> Iterator[Stream]:
         """[B] a copy of each stream, to be drawn from one by one; so many numbers are hashed now.
 
         The streams themselves do not advance.
@@ -104,13 +104,6 @@ class Stream:
         z = ((z ^ (z >> 30)) * _FIRST) & _ALL
         z = ((z ^ (z >> 27)) * _SECOND) & _ALL
         return ((z ^ (z >> 31)) >> 11) * 2.0**-53
-
-    def numbers(self) -> Iterator[float]:
-        """What ``draw`` would give, in less time; not to be used beside it."""
-        yield from reversed(self._ahead)
-        self._ahead = []
-        while True:
-            yield self.draw()
 
     @contextmanager
     def batch(self) -> Iterator[Streams]:

@@ -43,14 +43,11 @@ class Walk(ABC):
     def worlds(self) -> Worlds:
         """The world as it is now, as a batch of one; later steps leave it as it is."""
 
-    def play_uniformly(self, rng: Stream, action: int | None = None) -> Sequence[float]:
-        """[P] the returns after ``action``, if any, and then ``UniformPolicy`` at all seats.
+    def play_uniformly(self, rng: Stream) -> Sequence[float]:
+        """[P] the returns after ``UniformPolicy`` has played all seats to the end.
 
-        Takes one draw from ``rng`` for each of its moves. Neither walk nor ``rng`` is to be used
-        afterwards.
+        Takes one draw from ``rng`` for each move. Neither walk nor ``rng`` is to be used afterwards.
         """
-        if action is not None:
-            self.step(action)
         while self.player != NOBODY:
             legal = self.legal()
             self.step(legal[int(rng.draw() * len(legal))])

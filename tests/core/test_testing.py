@@ -206,7 +206,7 @@ class Peeking(First):
     """Decides by the whole deal."""
 
     def act(self, view, legal, memory, rng):
-        wish = np.array([sum(s.history()[:4]) for s in view.states()]) % legal.shape[1]
+        wish = np.array([sum(s.history()[:4]) for s in view._states]) % legal.shape[1]
         return np.array(
             [np.flatnonzero(row)[w % row.sum()] for row, w in zip(legal, wish, strict=True)]
         )
@@ -216,7 +216,7 @@ class PeekingEarly(First):
     """Remembers the whole deal from the first view."""
 
     def start(self, view):
-        return np.array([sum(s.history()) % 2 for s in view.states()])
+        return np.array([sum(s.history()) % 2 for s in view._states])
 
     def observe(self, view, event, memory):
         return memory
@@ -517,7 +517,7 @@ class PeekingSearch(BeliefAgent):
     """Lets the true deal into its seed."""
 
     def act(self, view, legal, memory, rng):
-        rng.state = rng.state + np.array([sum(s.history()) for s in view.states()], dtype=np.uint64)
+        rng.state = rng.state + np.array([sum(s.history()) for s in view._states], dtype=np.uint64)
         return super().act(view, legal, memory, rng)
 
 

@@ -153,7 +153,7 @@ def test_equation_1_counts_availability() -> None:
     node = Node()
     node.moves = {a: MoveStats(visits, total) for a, (visits, total) in enumerate([(4, 8), (2, 3)])}
     node.moves[0].available, node.moves[1].available = 10, 3
-    (stream,) = Streams.still(1).singles()
+    (stream,) = Streams.still(1).singles(2)
     bounds = [
         2.0 + 1.5 * math.sqrt(math.log(10) / 4),
         1.5 + 1.5 * math.sqrt(math.log(3) / 2),

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -30,7 +31,7 @@ from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.capabilities import Redeterminizes
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
-from hanabi_search_plugin.core.game import NOBODY, Event, Game, IntArray, View, Worlds
+from hanabi_search_plugin.core.game import NOBODY, Event, Game, View, Worlds
 from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective, worth
 from hanabi_search_plugin.core.policy import (
     EstimatingGuide,
@@ -152,11 +153,11 @@ class TreeSearch(WrapsBelief):
         """An empty tree for a decision of ``seat``."""
 
     def enter(self, worlds: Worlds, player: int, guide_memory: Memory, rng: Streams) -> Worlds:
-        """ENTERNODE, where it ``redeterminizes``: those in which ``player``, not the root, moves."""
+        """ENTERNODE, where it ``redeterminizes``: the worlds in which ``player`` moves."""
         return worlds
 
     def leave(self, worlds: Worlds, player: int, saved: Worlds, rng: Streams) -> Worlds | None:
-        """EXITNODE, where it ``redeterminizes``: those to go on with, None to end the iteration."""
+        """EXITNODE, the same: the worlds to go on with, None to end the iteration."""
         return worlds
 
     # ---------------------------------------------------------------------------------- a decision
@@ -174,15 +175,22 @@ class TreeSearch(WrapsBelief):
 
     def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult:
         """Decide for ``belief.seat``, which is to move. Takes what ``results`` takes."""
-        for result in self.results(rng, belief):
-            last = result
-        return last
+        for decision in self._decisions(rng, belief):
+            last = decision
+        return last()
 
     def results(self, rng: np.random.Generator, belief: Belief) -> Iterator[SearchResult]:
         """Yield the decision so far, after every round of iterations; at least once.
 
         Takes one draw from ``rng`` for the blueprint's own move, then what ``grow`` takes.
         """
+        for decision in self._decisions(rng, belief):
+            yield decision()
+
+    def _decisions(
+        self, rng: np.random.Generator, belief: Belief
+    ) -> Iterator[Callable[[], SearchResult]]:
+        """Yield, after every round, a function that gives the decision so far."""
         require_asked(rng, belief)
         if not self._rolls_out and belief.game.rewards != "identical":
             raise UnsupportedError(
@@ -194,17 +202,18 @@ class TreeSearch(WrapsBelief):
         base = int(moves_of(policy, belief.view, belief.memory, Streams.spawn(rng, 1))[0])
         considered = self._moves(belief.view, self._guide_memory(belief))
         if len(considered) == 1:
-            yield _result(belief, {}, considered[0], base)
+            yield partial(_result, belief, {}, considered[0], base)
             return
         for tree in self.grow(rng, belief):
             late = self.seconds is not None and time.monotonic() - started >= self.seconds
             if late or tree.iterations == self.iterations or tree.iterations % ROUND == 0:
-                moves = (
-                    tree.moves() if isinstance(tree, GrownTree) else tree.root(belief.view).moves
-                )
-                yield _result(belief, moves, self._choose(moves), base, tree)
+                yield partial(self._decided, belief, tree, base)
             if late:
                 return
+
+    def _decided(self, belief: Belief, tree: Tree | GrownTree, base: int) -> SearchResult:
+        moves = tree.moves() if isinstance(tree, GrownTree) else tree.root(belief.view).moves
+        return _result(belief, moves, self._choose(moves), base, tree)
 
     def grow(self, rng: np.random.Generator, belief: Belief) -> Iterator[Tree | GrownTree]:
         """Yield the tree, always the same object, after every few iterations.
@@ -221,13 +230,12 @@ class TreeSearch(WrapsBelief):
             streams = Streams.spawn(rng, n)
             for first in range(0, n, few):
                 rows = np.arange(first, min(first + few, n))
+                minds = tuple(take(memory, rows) for memory in memories)
+                some, rngs = worlds.select(rows), streams.select(rows)
                 if isinstance(tree, GrownTree):
-                    minds = tuple(take(memory, rows) for memory in memories)
-                    tree.grow(worlds.select(rows), minds, streams.select(rows))
+                    tree.grow(some, minds, rngs)
                 else:
-                    self._iterations(
-                        tree, belief, worlds.select(rows), memories, rows, streams.select(rows)
-                    )
+                    self._iterations(tree, belief, some, minds, guide_memory, rngs)
                 tell(len(rows))
                 yield tree
 
@@ -255,16 +263,16 @@ class TreeSearch(WrapsBelief):
         belief: Belief,
         worlds: Worlds,
         memories: tuple[Memory, ...],
-        rows: IntArray,
+        guide_memory: Memory,
         rng: Streams,
     ) -> None:
-        """One iteration in each of the worlds; the memories in them are those at ``rows``."""
-        guide_memory = self._guide_memory(belief)
+        """One iteration in each of B worlds."""
         if self.by_convention:
             worlds = self._redraw(worlds, belief.seat, guide_memory, rng)
-        shared = all(memory is None for memory in memories)
-        for row, walk, stream in zip(rows[:, None], walks(worlds), rng.singles(AHEAD), strict=True):
-            minds = memories if shared else tuple(take(memory, row) for memory in memories)
+        empty = all(memory is None for memory in memories)
+        each = zip(walks(worlds), rng.singles(AHEAD), strict=True)
+        for b, (walk, stream) in enumerate(each):
+            minds = memories if empty else tuple(take(m, np.array([b])) for m in memories)
             self._iterate(tree, belief, walk, minds, guide_memory, stream)
 
     def _iterate(

@@ -100,9 +100,10 @@ class OpenSpielWorlds(StateWorlds, Walkable):
         return OpenSpielView(self.game, player, self.states)
 
     def walks(self) -> Iterator[OpenSpielWalk]:
-        scripts = repeat(None) if self.scripts is None else self.scripts
         copies = (state.clone() for state in self.states)
-        return map(OpenSpielWalk, repeat(self.game), copies, self.streams.singles(CHANCE_AHEAD), scripts)
+        chance = self.streams.singles(CHANCE_AHEAD)
+        scripts = repeat(None) if self.scripts is None else self.scripts
+        return map(OpenSpielWalk, repeat(self.game), copies, chance, scripts)
 
     def _play_chance(self, states: list[State]) -> None:
         """Play the chance in ``states``, which nobody else holds, and keep them."""
@@ -178,12 +179,7 @@ class OpenSpielWalk(Walk):
                 legal = legal_actions()
                 play(legal[int(draw() * len(legal))])
             elif player == _CHANCE:
-                u = chance()
-                for action, share in state.chance_outcomes():  # as ``outcome_at``
-                    u -= share
-                    if u < 0:
-                        break
-                play(action)
+                play(outcome_at(state.chance_outcomes(), chance()))
             else:
                 returns: list[float] = state.returns()
                 return returns

@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 
@@ -31,10 +32,10 @@ from hanabi_search_plugin.core.policy import (
     Combination,
     Memory,
     Policy,
+    UniformPolicy,
     Value,
     chances_of,
     moves_of,
-    UniformPolicy,
     observed,
     observes,
     require_values,
@@ -141,10 +142,11 @@ def plain_action_values(
         if len(row) == 0:
             continue
         tried = played[move, row]
-        if ahead is None and isinstance(worlds, Walkable) and uniform(blueprint):
-            values[first + move, row] = _walked_values(worlds.select(row), tried, rng.select(row), seat)
-            continue
         branch = worlds.select(row)
+        if depth is None and isinstance(branch, Walkable) and uniform(blueprint):
+            returns = _walked(branch, rng.select(row), tried)
+            values[first + move, row] = returns[:, seat]
+            continue
         actors = branch.current_player
         branch.step(tried)
         after = tuple(take(memory, row) for memory in memories)
@@ -256,7 +258,9 @@ def rollout(
             if played is not None:
                 return played
     if depth is None and isinstance(worlds, Walkable) and uniform(blueprint):
-        return _walked(worlds, memories, rng)
+        none = np.zeros(0, dtype=np.int64)
+        minds = tuple(take(memory, none) for memory in memories)
+        return Rollout(_walked(worlds, rng), none, worlds.select(none), minds, rng.select(none))
     returns = returns_of(worlds).copy()
     alive = np.flatnonzero(~worlds.terminal)
     worlds, rng = worlds.select(alive), rng.select(alive)
@@ -280,35 +284,26 @@ def rollout(
     return Rollout(returns, alive, worlds, memories, rng)
 
 
-def _walked(worlds: Walkable, memories: tuple[Memory, ...], rng: Streams) -> Rollout:
-    """The result of ``rollout`` to the end by ``UniformPolicy`` alone, world by world."""
+def _walked(worlds: Walkable, rng: Streams, actions: IntArray | None = None) -> FloatArray:
+    """[B, P] the returns after ``actions`` [B], if any, and then ``UniformPolicy`` at all seats."""
     returns = np.empty((len(worlds), worlds.game.num_players))
-    for b, (walk, stream) in enumerate(zip(worlds.walks(), rng.singles(MOVES_AHEAD), strict=True)):
+    tried = repeat(None, len(worlds)) if actions is None else actions.tolist()
+    each = zip(worlds.walks(), tried, rng.singles(MOVES_AHEAD), strict=True)
+    for b, (walk, action, stream) in enumerate(each):
         tell(0)
+        if action is not None:
+            if action not in walk.legal():
+                raise IllegalActionError(
+                    f"world {b} allows the actions {list(walk.legal())}, got {action}"
+                )
+            walk.step(action)
         returns[b] = walk.play_uniformly(stream)
-    none = np.zeros(0, dtype=np.int64)
-    memories = tuple(take(memory, none) for memory in memories)
-    return Rollout(returns, none, worlds.select(none), memories, rng.select(none))
-
-
-def _walked_values(worlds: Walkable, actions: IntArray, rng: Streams, seat: int) -> list[float]:
-    """[B] the return of ``seat`` after ``actions`` [B] and then ``UniformPolicy`` at all seats."""
-    values = []
-    for walk, action, stream in zip(worlds.walks(), actions.tolist(), rng.singles(MOVES_AHEAD), strict=True):
-        tell(0)
-        if action not in walk.legal():
-            raise IllegalActionError(f"a world allows the actions {walk.legal()}, got {action}")
-        walk.step(action)
-        values.append(walk.play_uniformly(stream)[seat])
-    return values
+    return returns
 
 
 def uniform(blueprint: Blueprint) -> bool:
     """True if all seats play ``UniformPolicy``, which asks for legal moves alone, not for views."""
-    for policy in blueprint:
-        if type(policy) is not UniformPolicy:
-            return False
-    return True
+    return {UniformPolicy}.issuperset(map(type, blueprint))
 
 
 def play_on(

@@ -1,8 +1,8 @@
 """One world played on move by move, which is what a tree search does in each iteration.
 
 A batch of one costs as many NumPy calls as a batch of thousands. A ``Walk`` speaks of one world in
-plain numbers. Worlds that are ``Walkable`` make walks of their own; all others are walked as batches
-of one.
+plain numbers. Worlds that are ``Walkable`` make walks of their own; all others are walked as
+batches of one.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Walk(ABC):
     def play_uniformly(self, rng: Stream) -> Sequence[float]:
         """[P] the returns after ``UniformPolicy`` has played all seats to the end.
 
-        Takes one draw from ``rng`` for each move. Neither walk nor ``rng`` is to be used afterwards.
+        Takes one draw from ``rng`` for each move. The walk is not to be used afterwards.
         """
         while self.player != NOBODY:
             legal = self.legal()

@@ -172,14 +172,20 @@ class OpenSpielWalk(Walk):
         if self._script is not None:
             return super().play_uniformly(rng)
         state, draw, chance = self._state, rng.draw, self._chance.draw
-        mover, legal_actions, play = state.current_player, state.legal_actions, state.apply_action
+        mover, play = state.current_player, state.apply_action
+        legal_actions, chance_outcomes = state.legal_actions, state.chance_outcomes
         while True:
             player = mover()
             if player >= 0:
                 legal = legal_actions()
                 play(legal[int(draw() * len(legal))])
             elif player == _CHANCE:
-                play(outcome_at(state.chance_outcomes(), chance()))
+                u = chance()
+                for outcome in chance_outcomes():  # as ``outcome_at``
+                    u -= outcome[1]
+                    if u < 0:
+                        break
+                play(outcome[0])
             else:
                 returns: list[float] = state.returns()
                 return returns

@@ -18,13 +18,14 @@ import numpy as np
 
 from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.capabilities import CompilesRollouts
-from hanabi_search_plugin.core.errors import IllegalActionError, UnsupportedError
+from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import (
     SKIP,
     Event,
     FloatArray,
     IntArray,
     Worlds,
+    require_legal,
     returns_of,
 )
 from hanabi_search_plugin.core.policy import (
@@ -128,7 +129,7 @@ def plain_action_values(
     Steps the worlds of several actions together: up to LOCKSTEP worlds, or ``rollout_batch`` of a
     policy that ``PlaysRollouts``.
     """
-    ahead = None if depth is None else depth - 1
+    ahead, legal = None if depth is None else depth - 1, worlds.legal
     if depth is not None:
         _value_combination(blueprint, seat)  # raises before any game is played
     size = len(worlds)
@@ -144,6 +145,7 @@ def plain_action_values(
         tried = played[move, row]
         branch = worlds.select(row)
         if depth is None and isinstance(branch, Walkable) and uniform(blueprint):
+            require_legal(tried, legal[row])
             returns = _walked(branch, rng.select(row), tried)
             values[first + move, row] = returns[:, seat]
             continue
@@ -286,19 +288,14 @@ def rollout(
 
 def _walked(worlds: Walkable, rng: Streams, actions: IntArray | None = None) -> FloatArray:
     """[B, P] the returns after ``actions`` [B], if any, and then ``UniformPolicy`` at all seats."""
-    returns = np.empty((len(worlds), worlds.game.num_players))
+    returns = []
     tried = repeat(None, len(worlds)) if actions is None else actions.tolist()
-    each = zip(worlds.walks(), tried, rng.singles(MOVES_AHEAD), strict=True)
-    for b, (walk, action, stream) in enumerate(each):
+    for walk, action, stream in zip(worlds.walks(), tried, rng.singles(MOVES_AHEAD), strict=True):
         tell(0)
         if action is not None:
-            if action not in walk.legal():
-                raise IllegalActionError(
-                    f"world {b} allows the actions {list(walk.legal())}, got {action}"
-                )
             walk.step(action)
-        returns[b] = walk.play_uniformly(stream)
-    return returns
+        returns.append(walk.play_uniformly(stream))
+    return np.array(returns, dtype=np.float64).reshape(len(worlds), worlds.game.num_players)
 
 
 def uniform(blueprint: Blueprint) -> bool:

@@ -7,6 +7,7 @@
 #                                   EXTRAS=frameworks: Stable-Baselines3, RLlib and Tianshou, too
 #   make slow                       the tests that take minutes
 #   make bench                      the table of speeds
+#   make docs                       the site of docs/, in build/site/index.html
 
 PYTHON ?= python3
 TORCH ?=
@@ -19,7 +20,7 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check
 TORCH_WORDS := $(foreach word,$(TORCH),'$(word)')
 EXTRA_NAMES = dev$(if $(TORCH),$(comma)torch)$(if $(EXTRAS),$(comma)$(EXTRAS))
 
-.PHONY: demo test slow bench FORCE
+.PHONY: demo test slow bench docs FORCE
 
 demo: $(VENV)/.installed
 	$(BIN)/hanabi-search demo
@@ -35,6 +36,9 @@ slow: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed
 	$(BIN)/hanabi-search bench
+
+docs: $(VENV)/.installed-docs
+	$(BIN)/sphinx-build -W --keep-going -q docs build/site
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
@@ -52,6 +56,11 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/.made
 $(VENV)/.installed-dev: pyproject.toml $(VENV)/.wishes
 	$(if $(TORCH),$(INSTALL) $(TORCH_WORDS))
 	$(INSTALL) -e '.[$(EXTRA_NAMES)]'
+	touch $(VENV)/.installed $@
+
+# Without PyTorch and the frameworks the pages of what needs them are made all the same.
+$(VENV)/.installed-docs: pyproject.toml | $(VENV)/.made
+	$(INSTALL) -e '.[docs]'
 	touch $(VENV)/.installed $@
 
 comma := ,

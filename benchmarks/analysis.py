@@ -1,4 +1,4 @@
-"""Is `hanabi-search analyse` right, and what does it cost? (docs/analysis.md)
+"""Is `hanabi-search analyse` right, and what does it cost? (docs/how_to/analysis.md)
 
 python -m benchmarks.analysis gains --games 200 --resume gains.jsonl
 python -m benchmarks.analysis blunders --games 100 --resume blunders.jsonl

@@ -1,9 +1,9 @@
-"""SPARTA over the bidding network of Joint Policy Search, board by board (docs/bridge.md).
+"""SPARTA over the bidding network of Joint Policy Search, board by board (docs/results/bridge.md).
 
     python -m benchmarks.bridge_bidding check --files FOLDER
     python -m benchmarks.bridge_bidding measure --network FILE --boards 500 --out runs/bridge.jsonl
     python -m benchmarks.bridge_bidding show runs/bridge.jsonl
-    python -m benchmarks.bridge_bidding tables   # docs/bridge.md from docs/results/bridge-one.jsonl
+    python -m benchmarks.bridge_bidding tables   # its page from bridge-one.jsonl
 
 FOLDER has the network's own match record (jps_14days.log.gz, against_WBridge5.raw.gz) and its file,
 which are not shipped. A board's return is IMPs against the network at the other table, so that a
@@ -42,7 +42,7 @@ from hanabi_search_plugin.core.rollout import action_values
 app = typer.Typer(add_completion=False, help=__doc__)
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "bridge-one.jsonl"
-PAGE = ROOT / "docs" / "bridge.md"
+PAGE = ROOT / "docs" / "results" / "bridge.md"
 SEATS = {"one": (0,), "both": (0, 2)}
 
 
@@ -257,13 +257,13 @@ def show(results: Path) -> None:
 
 @app.command()
 def tables() -> None:
-    """Write the measured figures into docs/bridge.md."""
+    """Write the measured figures into docs/results/bridge.md."""
     with atomic_write(PAGE) as file:
         file.write(page(PAGE.read_text()).encode())
 
 
 def page(text: str) -> str:
-    """docs/bridge.md with its table made anew from what was measured."""
+    """docs/results/bridge.md with its table made anew from what was measured."""
     return fill(text, {"bridge-search": search_table()})
 
 

@@ -5,7 +5,7 @@ python -m benchmarks.cluster_scale simulate                 # 10, 100 and 1,000 
 python -m benchmarks.cluster_scale memory                   # a million games
 python -m benchmarks.cluster_scale pairs                    # 2 workers beside 2 threads
 python -m benchmarks.cluster_scale start                    # seconds to a new worker's first game
-python -m benchmarks.cluster_scale page                     # docs/scale.md from what was measured
+python -m benchmarks.cluster_scale page                     # its page from what was measured
 
 Simulated workers wait instead of playing. Everything else is real: the executor, the messages, the
 journal, and for each chunk the time that ``driver`` has measured Ray to take. Writes
@@ -38,7 +38,7 @@ from hanabi_search_plugin.evaluation.threads import Threads
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "cluster-scale.json"
 KILLS = ROOT / "docs" / "results" / "cluster-kills.json"
-PAGE = ROOT / "docs" / "scale.md"
+PAGE = ROOT / "docs" / "how_to" / "scale.md"
 MARK, END = "<!-- measured -->", "<!-- end -->"
 GAME = HanabiGame(players=2)
 SPREAD = 0.5  # standard deviation of a chunk's seconds, as a share of their mean
@@ -274,7 +274,7 @@ def model(workers: int, seconds: float, cost: float) -> float:
 
 
 def page(text: str) -> str:
-    """docs/scale.md with the tables of what was measured."""
+    """docs/how_to/scale.md with the tables of what was measured."""
     if not RESULTS.exists():
         return text
     results = json.loads(RESULTS.read_text())
@@ -322,7 +322,7 @@ def page(text: str) -> str:
 
 @app.command(name="page")
 def write_page() -> None:
-    """Put what was measured into docs/scale.md."""
+    """Put what was measured into docs/how_to/scale.md."""
     with atomic_write(PAGE) as file:
         file.write(page(PAGE.read_text(encoding="utf-8")).encode())
 

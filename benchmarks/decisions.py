@@ -1,4 +1,4 @@
-"""Measure what single decisions of cheaper searches are worth, beside exact ones (docs/lbs.md).
+"""Measure what single decisions of cheaper searches are worth (docs/results/lbs.md).
 
 A game's score is mostly the deck's, so that two searches need hundreds of games to be told apart.
 Here positions are kept from games of the blueprint, or from games in which the seat searched, each

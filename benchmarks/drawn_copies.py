@@ -1,4 +1,4 @@
-"""Is it its belief for which SPARTA's program loses so much in Table 4? (docs/sparta.md)
+"""Is it its belief for which SPARTA's program loses so much in Table 4? (docs/results/sparta.md)
 
     python -m benchmarks.drawn_copies --games 200 --resume runs/drawn-copies
 

@@ -1,4 +1,4 @@
-"""Measure the page of a searched game: its size, and when it is first seen (docs/viewer.md).
+"""Measure the page of a searched game: its size, and when it is first seen (docs/how_to/viewer.md).
 
     python -m benchmarks.game_page --times 10
 

@@ -1,4 +1,4 @@
-"""Measure IS-MCTS beside OpenSpiel's bots: iterations a second, head to head (docs/tree_search.md).
+"""Measure IS-MCTS beside OpenSpiel's bots: speed, head to head (docs/results/tree_search.md).
 
 python -m benchmarks.ismcts speed                  # beside OpenSpiel's bots: one core, CPU time
 python -m benchmarks.ismcts native                 # trees of native Hanabi

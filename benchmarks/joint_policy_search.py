@@ -1,8 +1,8 @@
-"""Measure searches on the games of Joint Policy Search, by exact values (docs/other_games.md).
+"""Measure searches on the games of Joint Policy Search, exactly (docs/results/other_games.md).
 
 python -m benchmarks.joint_policy_search searches   # searches over three blueprints, resumable
 python -m benchmarks.joint_policy_search joint      # joint policy search, resumable
-python -m benchmarks.joint_policy_search tables     # docs/other_games.md from what was measured
+python -m benchmarks.joint_policy_search tables     # its page from what was measured
 
 The games are Tian, Gong and Jiang's (NeurIPS 2020), whose Table 1 is quoted, and two of OpenSpiel.
 A search is asked once in every information state that its play can reach, and the table of its
@@ -43,7 +43,7 @@ from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "joint-policy-search.json"
-PAGE = ROOT / "docs" / "other_games.md"
+PAGE = ROOT / "docs" / "results" / "other_games.md"
 
 SEED = 1
 ROUNDS = 8  # of searching and tabulating, at most
@@ -245,13 +245,13 @@ def joint(
 
 @app.command()
 def tables() -> None:
-    """Write the measured figures into docs/other_games.md."""
+    """Write the measured figures into docs/results/other_games.md."""
     with atomic_write(PAGE) as file:
         file.write(page(PAGE.read_text()).encode())
 
 
 def page(text: str) -> str:
-    """docs/other_games.md with its tables made anew from what was measured."""
+    """docs/results/other_games.md with its tables made anew from what was measured."""
     return fill(text, {"jps": joint_table(), "jps-searches": searches_table()})
 
 

@@ -1,4 +1,4 @@
-"""Measure what a search on OpenSpiel's hanabi costs beside its calls of it (docs/other_games.md).
+"""Measure a search on OpenSpiel's hanabi beside its calls of it (docs/results/other_games.md).
 
 A decision is timed as it is. Then all its calls of a ``pyspiel.State`` are recorded, and made again
 in the same order with nothing between them; states are released where the decision was done with

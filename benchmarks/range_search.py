@@ -1,4 +1,4 @@
-"""Measure what each way of not repeating work saves joint SPARTA (docs/sparta.md).
+"""Measure what each way of not repeating work saves joint SPARTA (docs/results/sparta.md).
 
     python -m benchmarks.range_search --games 4 --max-range 80
 

@@ -1,4 +1,4 @@
-"""Write what `hanabi-search reproduce` measured into docs/sparta.md, ris_mcts.md and lbs.md.
+"""Write what `hanabi-search reproduce` measured into pages of docs/results: sparta, ris_mcts, lbs.
 
 python -m benchmarks.reproduced_pages
 """
@@ -15,12 +15,12 @@ from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.reproduce import lbs_paper, report, ris_mcts_paper, sparta_paper
 from hanabi_search_plugin.reproduce.plan import Plan
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page of ``DOCS``, the folder of its results in ``DOCS / "results"``, and what is in it."""
+    """A page of ``RESULTS``, the folder of its files there, and what is in it."""
 
     name: str
     results: str
@@ -28,7 +28,7 @@ class Page:
 
     @property
     def path(self) -> Path:
-        return DOCS / self.name
+        return RESULTS / self.name
 
     def made_anew(self) -> str:
         """The page with its tables as they are measured now."""
@@ -36,7 +36,7 @@ class Page:
         return fill(self.path.read_text(), sections)
 
     def _section(self, name: str) -> Iterable[str]:
-        folder = DOCS / "results" / self.results
+        folder = RESULTS / self.results
         path = folder / f"{name}.json"
         if not path.exists():
             yield "Not measured yet."
@@ -47,9 +47,9 @@ class Page:
             yield from report.markdown(content)
             yield ""
         if figure:
-            yield f"![{content['title']}](results/{self.results}/{name}.png)"
+            yield f"![{content['title']}]({self.results}/{name}.png)"
             yield ""
-        yield f"[{name}.json](results/{self.results}/{name}.json)"
+        yield f"[{name}.json]({self.results}/{name}.json)"
 
 
 PAGES = (

@@ -2,8 +2,8 @@
 
 python -m benchmarks.reproduction_costs
 
-CPU seconds of a game, from docs/results; where a line-up was not measured, what docs/sparta.md and
-docs/lbs.md say of a few games of it, or a measured one of another budget, number of players or
+CPU seconds of a game, from docs/results; where a line-up was not measured, what sparta.md
+and lbs.md there say of a few games of it, or a measured one of another budget, number of players or
 blueprint.
 """
 

@@ -1,4 +1,4 @@
-"""Measure how long a table in a browser takes to answer a move (docs/serve.md).
+"""Measure how long a table in a browser takes to answer a move (docs/how_to/serve.md).
 
     python -m benchmarks.serve_latency                       # docs/results/serve.json
     python -m benchmarks.serve_latency --seconds 5 --out -   # less, on the standard output

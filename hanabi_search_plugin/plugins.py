@@ -1,7 +1,7 @@
 """Games, policies and searches of other packages, found by the entry points these declare.
 
-What each kind has to be is said in docs/plugins.md. A plugin is imported when it is asked for, or
-listed; where it fails, that names it and its package, and everything else goes on.
+What each kind has to be is said in docs/how_to/plugins.md. A plugin is imported when it is asked
+for, or listed; where it fails, that names it and its package, and everything else goes on.
 """
 
 from __future__ import annotations

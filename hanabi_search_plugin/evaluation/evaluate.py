@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.belief_agent import BeliefAgent
-from hanabi_search_plugin.core.agent import CutsRollouts, SearchAgent
-from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.core.agent import CutsRollouts, SearchAgent, require_same_game
+from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.figures import blank_figure
 from hanabi_search_plugin.core.game import FloatArray, Game, require_game
 from hanabi_search_plugin.core.html_tables import html_table
@@ -26,7 +26,7 @@ from hanabi_search_plugin.evaluation.executor import Executor
 from hanabi_search_plugin.evaluation.frame import frame_of
 from hanabi_search_plugin.evaluation.game_table import GameTable, column
 from hanabi_search_plugin.evaluation.interrupts import uninterrupted
-from hanabi_search_plugin.evaluation.journal import Checkpoint
+from hanabi_search_plugin.evaluation.journal import RESULTS, Checkpoint
 from hanabi_search_plugin.evaluation.match import (
     FailedGame,
     GameResult,
@@ -46,10 +46,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 _logger = logging.getLogger("hanabi_search_plugin")
-
-
-RESULTS = "hanabi-search-plugin results 1"
-"""The form of ``Evaluation.to_dict``: docs/results.md."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +172,7 @@ class Evaluation:
         return figure
 
     def to_frame(self) -> Any:
-        """A pandas DataFrame with a row a game: docs/results.md names its columns.
+        """A pandas DataFrame with a row a game: docs/how_to/results.md names its columns.
 
         Raises UnsupportedError without pandas.
         """
@@ -189,7 +185,10 @@ class Evaluation:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; a mean of nothing, or a standard error of one game, is None."""
+        """Plain JSON types, as docs/how_to/results.md says.
+
+        A mean of nothing, or a standard error of one game, is None.
+        """
         out: dict[str, Any] = {"format": RESULTS}
         out |= {"games": len(self.games), "requested_games": self.requested}
         if self.skipped:
@@ -256,13 +255,13 @@ def evaluate(
     Searched games are played one at a time on each of ``threads`` threads. Their CPU seconds are
     those of that thread without compilation, so a search should not use threads of its own here.
     ``executor`` plays in place of the threads: ``Processes(4)``, or ``Ray(...)`` for a cluster
-    (docs/scale.md), with the same results. It is not closed. On a KeyboardInterrupt the games
-    finished so far are returned (``Evaluation.interrupted``). A game that fails stops the
+    (docs/how_to/scale.md), with the same results. It is not closed. On a KeyboardInterrupt the
+    games finished so far are returned (``Evaluation.interrupted``). A game that fails stops the
     evaluation, with its error, of which a note names the game and the seed; what is finished by
     then is in ``resume``. With ``skip_failed`` the others are played, and ``Evaluation.skipped``
     lists it.
 
-    Raises ConfigError for bad numbers and for a checkpoint of other parameters, UnsupportedError
+    Raises ConfigError for bad arguments and for a checkpoint of other parameters, UnsupportedError
     for what is no Game, no Policy or a wrong number of them, ContractError for a game that lacks a
     setting and a policy that does not act in integers.
     """
@@ -270,12 +269,13 @@ def evaluate(
     games = require_integer("games", games, 1)
     executor = executor or Threads(threads)
     seed = require_integer("seed", seed, 0)
-    played = blueprint_of(seated_everywhere(policies), game)
+    _require_hearers(on_game, progress)
+    played = blueprint_of(seated_everywhere(policies, game), game)
     searching = searching_seats(played)
     warn_of_independent_searches(played)
     reference: Blueprint | None
     if baseline is not None:
-        reference = blueprint_of(seated_everywhere(baseline), game)
+        reference = blueprint_of(seated_everywhere(baseline, game), game)
     else:
         reference = without_search(played) if searching else None
     seat = searching[0] if searching else 0
@@ -371,17 +371,27 @@ _COSTS = ("cpu_seconds", "rollouts", "likelihoods", "searched_moves", "changed_m
 MANY_SEARCHERS = (
     "seats %s search independently: each one's belief assumes that the others play the blueprint, "
     "which a searching partner breaks, and such teams can score below the blueprint (SPARTA, "
-    "Table 4); agent.for_all_seats() gives what is sound"
+    "Table 4); agent.for_all_seats(), --search-seats all, gives what is sound"
 )
 
 
-def seated_everywhere(policies: AnyBlueprint) -> AnyBlueprint:
+def _require_hearers(on_game: object, progress: object) -> None:
+    """Raises ConfigError for what cannot hear of games, or of how far they are."""
+    if on_game is not None and not callable(on_game):
+        raise ConfigError(f"on_game must be a function of a GameResult, got {on_game!r}")
+    if not (isinstance(progress, bool) or hasattr(progress, "print")):
+        raise ConfigError(f"progress must be True, False or a console of rich, got {progress!r}")
+
+
+def seated_everywhere(policies: AnyBlueprint, game: Game) -> AnyBlueprint:
     """``policies``; for one search agent at all seats the one to seat there, which is logged.
 
-    Raises ConfigError where that agent can sit at one seat alone.
+    Raises ConfigError where that agent can sit at one seat alone, UnsupportedError for one of
+    another game.
     """
     if not isinstance(policies, SearchAgent):
         return policies
+    require_same_game((policies,), game)
     seated = policies.for_all_seats()
     if seated is not policies:
         say_seated(policies, seated)

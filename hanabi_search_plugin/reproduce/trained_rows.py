@@ -18,7 +18,7 @@ from hanabi_search_plugin.reproduce.plan import Run
 BLUEPRINT: dict[str, Any] = {
     "architecture": "masks", "batch": 1024, "rate": 1e-3, "lenient": 0.1, "seed": 0,
 }  # fmt: skip
-"""Of ``SelfPlay``, as for the small game of docs/self_play.md."""
+"""Of ``SelfPlay``, as for the small game of docs/how_to/self_play.md."""
 BELIEF: dict[str, Any] = {"games": 120, "steps": 20, "batch": 32, "rate": 2e-3, "seed": 0}
 """Of ``BeliefSettings``, as for the models of the package."""
 BELIEF_NETWORK: dict[str, Any] = {"hidden": 192, "decoder": 128, "embedding": 32}

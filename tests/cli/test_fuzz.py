@@ -22,7 +22,7 @@ CASES = 300
 
 
 def test_a_slice_of_cases(tmp_path: Path) -> None:
-    """The first cases of seed 0; the others are run by hand (docs/reliability.md)."""
+    """The first cases of seed 0; the others are run by hand (docs/development/reliability.md)."""
     report = tmp_path / "report.json"
     line = [
         "-m",

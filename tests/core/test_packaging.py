@@ -147,7 +147,7 @@ def test_the_oldest_versions_tested_are_the_oldest_allowed() -> None:
 
 
 def test_the_page_on_versions_names_the_oldest_tested() -> None:
-    page = (ROOT / "docs" / "ecosystems.md").read_text().partition("## Versions")[2]
+    page = (ROOT / "docs" / "how_to" / "ecosystems.md").read_text().partition("## Versions")[2]
     rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
     shown = {name.lower().replace("openspiel", "open_spiel"): oldest for name, oldest, *_ in rows}
     lines = (ROOT / "tests" / "oldest.txt").read_text().splitlines()
@@ -177,6 +177,8 @@ RANKS = {
     "policies": 1,
     "tabular": 1,
     "plugins": 1,
+    "named_beliefs": 2,
+    "named_searches": 2,
     "registry": 2,
     "algorithms": 2,  # reads beliefs.exact alone
     "belief_agent": 3,

@@ -153,7 +153,7 @@ def test_what_cannot_be_done_gets_one_line(installed: Path) -> None:
 
 
 def test_the_page_quotes_the_package() -> None:
-    text = (ROOT / "docs" / "plugins.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "how_to" / "plugins.md").read_text(encoding="utf-8")
     quoted = re.findall(r"```(?:toml|python)\n(.*?)```", text, re.DOTALL)
     files = ("pyproject.toml", "tiny_plugin.py", "tiny_plugin.py")
     own = [(PACKAGES / "tiny" / name).read_text() for name in files]

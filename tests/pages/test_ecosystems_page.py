@@ -1,4 +1,4 @@
-"""docs/ecosystems.md: its snippets run, and what it says of others' faults is still so."""
+"""docs/how_to/ecosystems.md: its snippets run, and what it says of others' faults is still so."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from tests.helpers.pettingzoo_hanabi import hanabi_v5
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "ecosystems.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how_to" / "ecosystems.md"
 SECTIONS = PAGE.read_text(encoding="utf-8").split("\n## ")[1:]
 SNIPPETS = {
     section.partition("\n")[0]: code

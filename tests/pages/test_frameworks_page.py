@@ -1,4 +1,4 @@
-"""docs/frameworks.md: its snippets run, each where its library is installed."""
+"""docs/how_to/frameworks.md: its snippets run, each where its library is installed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "frameworks.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how_to" / "frameworks.md"
 FIRST, *SECTIONS = PAGE.read_text(encoding="utf-8").split("\n## ")
 MODULES = {
     "Stable-Baselines3": "sb3_contrib",

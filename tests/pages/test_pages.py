@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = "hanabi_search_plugin"
 README = ROOT / "README.md"
-DOCS = tuple(sorted((ROOT / "docs").glob("*.md")))
+DOCS = tuple(sorted((ROOT / "docs").rglob("*.md")))
 MORE = (ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md")
 PAGES = tuple(page for page in (README, *DOCS) if "```python" in page.read_text(encoding="utf-8"))
 TOPS = (ROOT, ROOT / PACKAGE)  # where paths begin

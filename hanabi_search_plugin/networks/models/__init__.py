@@ -1,1 +1,1 @@
-"""Networks that come with the package, as safetensors; docs/models.md says what each is."""
+"""Networks that come with the package, as safetensors; docs/results/networks.md has cards."""

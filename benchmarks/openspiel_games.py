@@ -155,7 +155,12 @@ def trial(name: str) -> Iterator[dict[str, Any]]:
         return
     yield {"players": game.num_players, "actions": game.num_actions, "rewards": game.rewards}
     yield {"doing": "playing to the middle of a game"}
-    middle = middle_state(game)
+    try:
+        with limit():
+            middle = middle_state(game)
+    except Exception as error:
+        yield {"why": f"random moves cannot be played: {first_line(error)}"}
+        return
     if middle is None:
         yield {"why": "no game of random moves comes to a choice of moves"}
         return

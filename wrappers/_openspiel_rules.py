@@ -20,8 +20,8 @@ State = Any  # pyspiel.State
 
 # Games with hidden information in which every player sees every action (checked by hand).
 PUBLIC_ACTIONS = frozenset(
-    ["bridge", "hanabi", "kuhn_poker", "leduc_poker", "liars_dice", "tiny_bridge_2p",
-     "tiny_bridge_4p", "tiny_hanabi"]
+    ["bridge", "crazy_eights", "gin_rummy", "hanabi", "kuhn_poker", "leduc_poker", "liars_dice",
+     "oh_hell", "spades", "tiny_bridge_2p", "tiny_bridge_4p", "tiny_hanabi"]
 )  # fmt: skip
 
 HANABI_NAMES = {  # of HanabiConfig: OpenSpiel's

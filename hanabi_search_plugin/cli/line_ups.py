@@ -22,7 +22,12 @@ from hanabi_search_plugin.core.require import require_choice
 from hanabi_search_plugin.evaluation.evaluate import say_seated, without_search
 from hanabi_search_plugin.hanabi.beliefs.learned_partners import LearnedPartners, named_recogniser
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-from hanabi_search_plugin.networks.catalogue import PARTICLES, belief_models, load_belief_model
+from hanabi_search_plugin.networks.catalogue import (
+    PARTICLES,
+    REDEALT,
+    belief_models,
+    load_belief_model,
+)
 from hanabi_search_plugin.plugins import read_options
 from hanabi_search_plugin.registry import blueprint_of, load_policies, policy_names
 
@@ -182,6 +187,11 @@ def named_belief(game: Game, policy: str, search: str, beliefs: BeliefChoice) ->
         known = [one.name for one in fields(Particles) if one.name != "epsilon"]
         chosen = read_options(f"belief {PARTICLES}", words, known)
         return Particles(**chosen, epsilon=beliefs.epsilon)
+    if head == REDEALT:
+        from hanabi_search_plugin.wrappers.openspiel import Redealt
+
+        known = [one.name for one in fields(Redealt)]
+        return Redealt(**read_options(f"belief {REDEALT}", words, known))
     if name is None and search == "lbs" and beliefs.partners is None:
         name = policy
         if name not in belief_models():

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.beliefs.belief_model import BeliefModel
 
 EXACT, HINTS, GROUNDED, PARTICLES = "exact", "hints", "grounded", "particles"
-SEARCHED = (EXACT, GROUNDED, PARTICLES)  # beliefs that a search can have and that are no file's
+REDEALT = "redealt"
+SEARCHED = (EXACT, GROUNDED, PARTICLES, REDEALT)  # beliefs of searches that are no file's
 SHOWN = (EXACT, HINTS, GROUNDED)  # and those that a page can show
 
 

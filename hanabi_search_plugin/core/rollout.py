@@ -206,7 +206,7 @@ def _value_combination(blueprint: Blueprint, seat: int) -> Combination:
         if not isinstance(policy, Value):
             raise UnsupportedError(
                 f"rollouts can only be cut short where the blueprint has values, which "
-                f"{policy!r} has not: use depth None, to the end of the "
+                f"{policy!r} has not ({policy.to_have_values}): use depth None, to the end of the "
                 "game (--depth 0 on the command line)"
             )
     kinds = {policy.combine for policy in blueprint if isinstance(policy, Value)}

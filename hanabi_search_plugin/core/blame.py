@@ -69,6 +69,23 @@ def require_call(policy: object, method: str, name: str) -> None:
         ) from None
 
 
+def require_search_call(search: object) -> None:
+    """Raises ContractError for a search that is not called as ``search(rng, belief)``."""
+    try:
+        signature = inspect.signature(search)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return  # it does not say
+    names = list(signature.parameters)
+    fits = True
+    try:
+        signature.bind("rng", "belief")
+    except TypeError:
+        fits = False
+    if not fits or names[:1] == ["belief"] or names[1:2] == ["rng"]:
+        kind = getattr(search, "__name__", type(search).__name__)
+        raise ContractError(f"{kind} is called as search(rng, belief), got {signature}")
+
+
 LONG = 200  # characters of a state that are shown
 
 

@@ -168,7 +168,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
         )
 
     @cached_property
-    def belief_to_use(self) -> str:  # type: ignore[override]
+    def belief_to_use(self) -> str:
         """See ``Game.belief_to_use``. Deals ``PROBED`` games where the name does not tell."""
         name = self.spiel.get_type().short_name
         if name in REDEALT:

@@ -1,8 +1,8 @@
 """Try every game of OpenSpiel in which something is hidden: which beliefs and searches work there.
 
 python -m benchmarks.openspiel_games try                 # all games, resumable
-python -m benchmarks.openspiel_games try --only poker    # those whose name contains this
-python -m benchmarks.openspiel_games tables              # docs/card_games.md from what was found
+python -m benchmarks.openspiel_games try kuhn_poker      # some of them
+python -m benchmarks.openspiel_games tables              # docs/games/card_games.md from what was found
 
 Each game is tried with its default parameters in a process of its own, with limits of time and
 memory: random moves lead to the middle of a game, where the seat that is to move follows it from
@@ -47,11 +47,12 @@ from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, Redealt
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "openspiel-games.json"
-PAGE = ROOT / "docs" / "card_games.md"
-ROLLOUTS = ITERATIONS = 200  # of a decision
+PAGE = ROOT / "docs" / "games" / "card_games.md"
+ROLLOUTS = ITERATIONS = 100  # of a decision
 PARTICLES = 200
-SECONDS = 25  # wall clock, of one belief or search
-LIMIT = 240  # seconds of a game, wall clock
+SECONDS = 15  # of CPU, of one belief or search
+MOST = 20
+LIMIT = 500  # seconds of a game, wall clock
 MEMORY = 6 << 30  # bytes of address space of a game
 BELIEFS = ("exact", "redealt", "particles", "resampling")
 SEARCHES: dict[str, Callable[[], Any]] = {
@@ -82,17 +83,18 @@ def games() -> list[str]:
 
 @app.command("try")
 def try_all(
-    only: Annotated[str, typer.Option(help="Games whose name contains this.")] = "",
+    names: Annotated[list[str] | None, typer.Argument(help="Games; default: all.")] = None,
     again: Annotated[bool, typer.Option(help="Also what was tried before.")] = False,
 ) -> None:
-    """Try every game, and keep what was found."""
-    for name in games():
-        found = read_results(RESULTS)
-        if only not in name or (name in found and not again):
+    """Try every game, and keep what was found. One that was stopped by the clock is tried again."""
+    for name in names or games():
+        before = read_results(RESULTS).get(name)
+        if before is not None and "stopped after" not in str(before.get("why")) and not again:
             continue
         row = attempt(name)
         write_results(RESULTS, read_results(RESULTS) | {name: row})
-        console.print(f"{name}: {row.get('why') or row['belief']}", markup=False, soft_wrap=True)
+        told = row["belief"] or _why(row)
+        console.print(f"{name}: {told}", markup=False, soft_wrap=True)
 
 
 def attempt(name: str) -> dict[str, Any]:
@@ -111,7 +113,8 @@ def attempt(name: str) -> dict[str, Any]:
             for part in ("beliefs", "searches"):
                 row[part] |= said.pop(part, {})
             row |= said
-    if not row.pop("finished", False) and "why" not in row:
+    finished = row.pop("finished", False)
+    if not finished and "why" not in row:
         doing = row.get("doing", "loading")
         row["why"] = f"{doing}: {ended}"
     row.pop("doing", None)
@@ -159,7 +162,7 @@ def trial(name: str) -> Iterator[dict[str, Any]]:
             chosen = belief
             yield {"belief": belief}
     if chosen is None:
-        yield {"why": next(iter_reasons(game, middle, history)), "finished": True}
+        yield {"finished": True}
         return
     for label, make in SEARCHES.items():
         yield {"doing": label}
@@ -168,19 +171,15 @@ def trial(name: str) -> Iterator[dict[str, Any]]:
     yield {"finished": True}
 
 
-def iter_reasons(game: OpenSpielGame, middle: Any, history: History) -> Iterator[str]:
-    for belief in ("redealt", "particles", "exact"):
-        found = timed(lambda belief=belief: BELIEF_TRIALS[belief](game, middle, history))
-        if "why" in found:
-            yield f"{belief}: {found['why']}"
+def middle_state(game: OpenSpielGame, first: int = 0) -> Any:
+    """A decision with a choice, half through a game of random moves or after MOST such decisions.
 
-
-def middle_state(game: OpenSpielGame) -> Any:
-    """A decision with a choice, half through a game of random moves."""
-    for seed in range(20):
+    ``first`` is the game's seed. None where there is none in twenty games.
+    """
+    for seed in range(first, first + 20):
         rng = np.random.default_rng(seed)
         state, choices = game.deal(rng, 1).states[0].clone(), []
-        while not state.is_terminal() and len(choices) < 200:
+        while not state.is_terminal() and len(choices) < 2 * MOST:
             if state.is_chance_node():
                 actions, chance = zip(*state.chance_outcomes(), strict=True)
                 shares = np.array(chance)
@@ -280,12 +279,12 @@ def limit() -> Iterator[None]:
     def late(*_: object) -> None:
         raise TimeoutError(f"takes more than {SECONDS} s")
 
-    signal.signal(signal.SIGALRM, late)
-    signal.alarm(SECONDS)
+    signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         yield
     finally:
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 def first_line(error: BaseException) -> str:
@@ -295,13 +294,13 @@ def first_line(error: BaseException) -> str:
 
 @app.command()
 def tables() -> None:
-    """Write what was found into docs/card_games.md."""
+    """Write what was found into docs/games/card_games.md."""
     with atomic_write(PAGE) as file:
         file.write(page(PAGE.read_text()).encode())
 
 
 def page(text: str) -> str:
-    """docs/card_games.md with its tables of all games made anew."""
+    """docs/games/card_games.md with its tables of all games made anew."""
     measured = read_results(RESULTS)
     return fill(text, {"all-games": works(measured), "refused-games": refused(measured)})
 
@@ -331,7 +330,13 @@ def refused(measured: dict[str, Any]) -> Iterable[str]:
     yield "|---|---|"
     for name, row in sorted(measured.items()):
         if not row.get("belief"):
-            yield f"| `{name}` | {row.get('why', '-')} |"
+            yield f"| `{name}` | {_why(row)} |"
+
+
+def _why(row: dict[str, Any]) -> str:
+    """What kept the game from being loaded or followed: the last belief that was tried says it."""
+    reasons = [f"{name}: {found['why']}" for name, found in row["beliefs"].items() if name in MADE]
+    return str(row["why"]) if row.get("why") or not reasons else "; ".join(reasons)
 
 
 def _theirs(row: dict[str, Any]) -> str:
@@ -350,7 +355,7 @@ def _seconds(found: dict[str, Any] | None) -> str:
     if found is None:
         return "-"
     if "why" in found:
-        return "> 25 s" if "takes more than" in found["why"] else "no"
+        return f"> {SECONDS} s" if "takes more than" in found["why"] else "no"
     return f"{found['cpu_seconds']:.2f}"
 
 

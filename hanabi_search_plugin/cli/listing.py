@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -16,21 +17,16 @@ from hanabi_search_plugin.cli.games import DPOMDP, HANABI, OPENSPIEL
 from hanabi_search_plugin.cli.option_names import among
 from hanabi_search_plugin.cli.own_games import OWN_GAMES
 from hanabi_search_plugin.cli.plain_text import printable
-from hanabi_search_plugin.cli.searches import NONE, SEARCHES
+from hanabi_search_plugin.cli.searches import SEARCHES
 from hanabi_search_plugin.cli.terminal import show_warnings
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.require import unknown
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.bots.scores import self_play_scores
-from hanabi_search_plugin.networks.catalogue import (
-    EXACT,
-    GROUNDED,
-    PARTICLES,
-    REDEALT,
-    belief_models,
-    network_models,
-)
+from hanabi_search_plugin.named_beliefs import EXACT, GROUNDED, PARTICLES, REDEALT
+from hanabi_search_plugin.named_searches import NONE
+from hanabi_search_plugin.networks.catalogue import belief_models, network_models
 from hanabi_search_plugin.registry import Entry, bidders, networks, policies
 
 HERE, PLUGIN = "this package", "plugin: "
@@ -220,5 +216,6 @@ def _print_whole(console: Console, one: Listed) -> None:
 
 
 def _plain(text: str) -> Text:
-    """Another's words: no markup, nothing that a terminal would obey."""
-    return Text(printable(text), overflow="fold")
+    """Another's words: no markup, of docstrings neither; nothing that a terminal would obey."""
+    bare = re.sub(r":[\w:]+:`~?([^`]*)`", r"\1", text).replace("``", "")
+    return Text(printable(bare), overflow="fold")

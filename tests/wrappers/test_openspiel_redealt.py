@@ -191,7 +191,7 @@ def replays(state: Any) -> bool:
 def test_openspiels_own_draws_break_suit(name: str) -> None:
     """In some worlds of its resampling the others could not have moved as they did; in none here.
 
-    Should this fail, the note in docs/card_games.md may go.
+    Should this fail, the note in docs/games/card_games.md may go.
     """
     game, broken = OpenSpielGame(name), 0
     for state in random_states(name, 5)[20:-1:3] if name == "hearts" else random_states(name, 5):

@@ -323,11 +323,11 @@ def test_bots_of_openspiel_by_name() -> None:
         ("--game openspiel:kuhn_poker --policy openspiel:unifrm_random", "did you mean uniform_r"),
         (
             "--game openspiel:euchre --policy uniform --search sparta",
-            "belief=Particles(1_000), on the command line --belief particles, draws some of them",
+            "belief=Redealt() of wrappers.openspiel, on the command line --belief redealt",
         ),
         (
             "--game openspiel:euchre --policy uniform --search sparta --belief particles",
-            "drawing finds none, so this game needs a belief of its own",
+            "belief=Redealt() of wrappers.openspiel, on the command line --belief redealt",
         ),
         ("--search sparta --belief particles:partcles=3", "did you mean particles?"),
         ("--search lbs --belief particles --no-explain", "no-explain is an option of learned"),

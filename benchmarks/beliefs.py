@@ -1,7 +1,7 @@
-"""Measure how close the learned beliefs come to the true hands (docs/searches/lbs.md).
+"""Measure how close the learned beliefs come to the true hands (docs/results/lbs.md).
 
 python -m benchmarks.beliefs ship smartnet RUN   # a run's model, into the package, measured
-python -m benchmarks.beliefs cards               # docs/searches/lbs.md from what was measured
+python -m benchmarks.beliefs cards               # docs/results/lbs.md from what was measured
 python -m benchmarks.beliefs searched FILE       # in games that a search played
 """
 
@@ -46,7 +46,7 @@ from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = ROOT / "hanabi_search_plugin" / "networks" / "models"
 RESULTS = ROOT / "docs" / "results"
-PAGE = ROOT / "docs" / "searches" / "lbs.md"
+PAGE = ROOT / "docs" / "results" / "lbs.md"
 ROUNDS = 10  # of a curve
 DRAWS = 100  # at a turn, for what share of them explains the partner's moves
 

@@ -1,4 +1,4 @@
-"""Measure the hand-written blueprints, alone and under SPARTA (docs/policies/blueprints.md).
+"""Measure the hand-written blueprints, alone and under SPARTA (docs/results/blueprints.md).
 
 python -m benchmarks.blueprints self-play              # 20,000 games a policy and player count
 python -m benchmarks.blueprints sparta --threads 2     # 200 paired games a row, resumable
@@ -30,7 +30,8 @@ from hanabi_search_plugin.registry import policies
 ROOT = Path(__file__).resolve().parents[1]
 SCORES = ROOT / "hanabi_search_plugin" / "hanabi" / "bots" / "scores.json"
 SEARCHED = ROOT / "docs" / "results" / "sparta-blueprints.json"
-PAGE = ROOT / "docs" / "policies" / "blueprints.md"
+PAGE = ROOT / "docs" / "results" / "blueprints.md"
+NAMES_PAGE = ROOT / "docs" / "policies" / "blueprints.md"
 ORIGINAL = ROOT / "docs" / "results" / "originals.json"
 PLAYERS = (2, 3, 4, 5)
 STRICT = [f"{entry.name}:strict" for entry in policies() if "strict" in entry.options]
@@ -152,15 +153,20 @@ def original(games: int = 20_000, seed: int = 3, threads: Threads = 1, only: Nam
 
 @app.command()
 def tables() -> None:
-    """Write the measured figures into docs/policies/blueprints.md."""
-    with atomic_write(PAGE) as file:
-        file.write(page(PAGE.read_text()).encode())
+    """Write what there is and what was measured into the pages."""
+    for path, made_anew in ((PAGE, page), (NAMES_PAGE, names_page)):
+        with atomic_write(path) as file:
+            file.write(made_anew(path.read_text()).encode())
+
+
+def names_page(text: str) -> str:
+    """docs/policies/blueprints.md with its list of names made anew."""
+    return fill(text, {"names": names_table()})
 
 
 def page(text: str) -> str:
-    """docs/policies/blueprints.md with its tables made anew from what was measured."""
+    """docs/results/blueprints.md with its tables made anew from what was measured."""
     sections = {
-        "names": names_table(),
         "self-play": self_play_table(NAMES[: len(policies())]),
         "strict": self_play_table(STRICT),
         "convention": self_play_table(CONVENTION),

@@ -1,4 +1,4 @@
-"""SPARTA over the bidding network of Joint Policy Search, board by board (docs/games/bridge.md).
+"""SPARTA over the bidding network of Joint Policy Search, board by board (docs/results/bridge.md).
 
     python -m benchmarks.bridge_bidding check --files FOLDER
     python -m benchmarks.bridge_bidding measure --network FILE --boards 500 --out runs/bridge.jsonl
@@ -42,7 +42,7 @@ from hanabi_search_plugin.core.rollout import action_values
 app = typer.Typer(add_completion=False, help=__doc__)
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "bridge-one.jsonl"
-PAGE = ROOT / "docs" / "games" / "bridge.md"
+PAGE = ROOT / "docs" / "results" / "bridge.md"
 SEATS = {"one": (0,), "both": (0, 2)}
 
 
@@ -257,13 +257,13 @@ def show(results: Path) -> None:
 
 @app.command()
 def tables() -> None:
-    """Write the measured figures into docs/games/bridge.md."""
+    """Write the measured figures into docs/results/bridge.md."""
     with atomic_write(PAGE) as file:
         file.write(page(PAGE.read_text()).encode())
 
 
 def page(text: str) -> str:
-    """docs/games/bridge.md with its table made anew from what was measured."""
+    """docs/results/bridge.md with its table made anew from what was measured."""
     return fill(text, {"bridge-search": search_table()})
 
 

@@ -1,4 +1,4 @@
-"""Time a finished auction of bridge_uncontested_bidding in OpenSpiel (docs/games/other_games.md).
+"""Time a finished auction of bridge_uncontested_bidding in OpenSpiel (docs/results/other_games.md).
 
 The game is not searched for this reason: a rollout is a finished auction. OpenSpiel scores each
 by a double-dummy analysis of the deal, for as many layouts of the opponents' cards as

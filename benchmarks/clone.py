@@ -1,7 +1,7 @@
-"""Measure clones of a search by data, objective and network (docs/how_to/clone.md).
+"""Measure clones of a search by data, objective and network (docs/results/clone.md).
 
 python -m benchmarks.clone train searched --held-out held-out   # every row, resumable
-python -m benchmarks.clone page                                  # docs/how_to/clone.md from results
+python -m benchmarks.clone page                                  # its page from results
 
 Rows are trained one by one, each in a folder of its own, and play games beside the blueprint's on
 the same decks. A row that was measured is not measured again.
@@ -35,7 +35,7 @@ from hanabi_search_plugin.networks.training.training_run import METRICS
 from hanabi_search_plugin.networks.training.training_settings import Cloning
 
 FILE = RESULTS / "clone.json"
-PAGE = ROOT / "docs" / "how_to" / "clone.md"
+PAGE = ROOT / "docs" / "results" / "clone.md"
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 console = Console(highlight=False)
@@ -145,13 +145,13 @@ def described(folder: Path) -> dict[str, Any]:
 
 @app.command()
 def page() -> None:
-    """Write what was measured into docs/how_to/clone.md."""
+    """Write what was measured into docs/results/clone.md."""
     with atomic_write(PAGE) as file:
         file.write(filled(PAGE.read_text()).encode())
 
 
 def filled(text: str) -> str:
-    """docs/how_to/clone.md with its tables made anew."""
+    """docs/results/clone.md with its tables made anew."""
     results = json.loads(FILE.read_text())
     rows = results["rows"]
     sizes = [row for row in ROWS if row.objective == "reward" and row.name in rows]

@@ -1,7 +1,7 @@
-"""Measure searches on published Dec-POMDPs, by exact values (docs/games/other_games.md).
+"""Measure searches on published Dec-POMDPs, by exact values (docs/results/other_games.md).
 
 python -m benchmarks.dec_pomdps measure --files FOLDER   # every row, resumable
-python -m benchmarks.dec_pomdps tables                   # docs/games/other_games.md from them
+python -m benchmarks.dec_pomdps tables                   # docs/results/other_games.md from them
 
 The problems are those of the MADP toolbox; FOLDER has their files. Nothing is sampled but what
 searches sample: a search is asked once in every information state that its play can reach, and
@@ -32,7 +32,7 @@ from hanabi_search_plugin.wrappers.dpomdp import DecPomdpGame, load_dpomdp
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "dec-pomdps.json"
-PAGE = ROOT / "docs" / "games" / "other_games.md"
+PAGE = ROOT / "docs" / "results" / "other_games.md"
 FILES = ROOT.parent / "shared" / "thirdparty" / "dpomdp"
 
 ROLLOUTS = 10_000
@@ -217,13 +217,13 @@ def _measure_row(name: str, file: str, horizon: int, files: Path) -> None:
 
 @app.command()
 def tables() -> None:
-    """Write the measured figures into docs/games/other_games.md."""
+    """Write the measured figures into docs/results/other_games.md."""
     with atomic_write(PAGE) as file:
         file.write(page(PAGE.read_text()).encode())
 
 
 def page(text: str) -> str:
-    """docs/games/other_games.md with its table made anew from what was measured."""
+    """docs/results/other_games.md with its table made anew from what was measured."""
     return fill(text, {"dec-pomdps": table()})
 
 

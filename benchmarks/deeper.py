@@ -1,4 +1,4 @@
-"""Does it pay to look at the seat's own later moves? Fills the tables of docs/searches/continuations.md.
+"""Does it pay to look at own later moves? Fills the tables of docs/results/later_moves.md.
 
     python -m benchmarks.deeper measure --resume runs/deeper   # hours of one core; kept row by row
     python -m benchmarks.deeper tables
@@ -27,7 +27,7 @@ from hanabi_search_plugin.atomic_files import atomic_write
 
 app = typer.Typer(add_completion=False, help=__doc__)
 DOCS = Path(__file__).parent.parent / "docs"
-RESULTS, PAGE = DOCS / "results" / "deeper.json", DOCS / "searches" / "continuations.md"
+RESULTS, PAGE = DOCS / "results" / "deeper.json", DOCS / "results" / "later_moves.md"
 SEED = 7
 SMALL = {"colors": 2, "hand_size": 3}
 TINY = {"colors": 2, "ranks": 3, "hand_size": 2}

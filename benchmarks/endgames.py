@@ -1,4 +1,4 @@
-"""Measure what exact endgames add to SPARTA (docs/searches/endgames.md).
+"""Measure what exact endgames add to SPARTA (docs/results/endgames.md).
 
 python -m benchmarks.endgames --games 1000
 python -m benchmarks.endgames --policy piers --resume runs/piers.jsonl --out runs/piers.json

@@ -1,4 +1,4 @@
-"""Time a move of RIS-MCTS without rollouts (docs/searches/tree_search.md).
+"""Time a move of RIS-MCTS without rollouts (docs/results/tree_search.md).
 
 python -m benchmarks.evalfn --games 20
 

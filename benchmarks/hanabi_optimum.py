@@ -1,4 +1,4 @@
-"""Solve small two-player Hanabi: the best joint policy, not a bound (docs/games/other_games.md).
+"""Solve small two-player Hanabi: the best joint policy, not a bound (docs/results/other_games.md).
 
 What both players know together ("common information": Nayyar, Mahajan and Teneketzis, 2013) is the
 public part of the game and the set of pairs of hands that the moves so far allow; given those, all

@@ -1,4 +1,4 @@
-"""Measure IS-MCTS beside OpenSpiel's bots: speed, head to head (docs/searches/tree_search.md).
+"""Measure IS-MCTS beside OpenSpiel's bots: speed, head to head (docs/results/tree_search.md).
 
 python -m benchmarks.ismcts speed                  # one core, CPU time
 python -m benchmarks.ismcts versus --deals 2000    # OpenSpiel's C++ bot, both sides of every deal

@@ -1,4 +1,4 @@
-"""Measure searches on the games of Joint Policy Search, exactly (docs/games/other_games.md).
+"""Measure searches on the games of Joint Policy Search, exactly (docs/results/other_games.md).
 
 python -m benchmarks.joint_policy_search searches   # searches over three blueprints, resumable
 python -m benchmarks.joint_policy_search joint      # joint policy search, resumable
@@ -43,7 +43,7 @@ from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "joint-policy-search.json"
-PAGE = ROOT / "docs" / "games" / "other_games.md"
+PAGE = ROOT / "docs" / "results" / "other_games.md"
 
 SEED = 1
 ROUNDS = 8  # of searching and tabulating, at most
@@ -245,13 +245,13 @@ def joint(
 
 @app.command()
 def tables() -> None:
-    """Write the measured figures into docs/games/other_games.md."""
+    """Write the measured figures into docs/results/other_games.md."""
     with atomic_write(PAGE) as file:
         file.write(page(PAGE.read_text()).encode())
 
 
 def page(text: str) -> str:
-    """docs/games/other_games.md with its tables made anew from what was measured."""
+    """docs/results/other_games.md with its tables made anew from what was measured."""
     return fill(text, {"jps": joint_table(), "jps-searches": searches_table()})
 
 

@@ -1,9 +1,9 @@
-"""Measure the networks of the package, and write their cards (docs/policies/models.md).
+"""Measure the networks of the package, and write their cards (docs/results/networks.md).
 
 python -m benchmarks.networks ship smartnet RUN   # a training run's network, into the package
 python -m benchmarks.networks critic rlnet RUN    # a critic that was trained for it, beside it
 python -m benchmarks.networks measure             # 10,000 games each, beside the bot they imitate
-python -m benchmarks.networks cards               # docs/policies/models.md from what was measured
+python -m benchmarks.networks cards               # docs/results/networks.md from what was measured
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL
 ROOT = Path(__file__).resolve().parents[1]
 MODELS = ROOT / "hanabi_search_plugin" / "networks" / "models"
 RESULTS = ROOT / "docs" / "results"
-PAGE = ROOT / "docs" / "policies" / "models.md"
+PAGE = ROOT / "docs" / "results" / "networks.md"
 LINES = 12  # of a curve
 VALUED = 1_000  # games on which values are measured
 
@@ -225,13 +225,13 @@ def values_said(
 
 @app.command()
 def cards() -> None:
-    """Write what was measured into docs/policies/models.md."""
+    """Write what was measured into docs/results/networks.md."""
     with atomic_write(PAGE) as file:
         file.write(page(PAGE.read_text()).encode())
 
 
 def page(text: str) -> str:
-    """docs/policies/models.md with its cards made anew; the page of the clone has its own."""
+    """docs/results/networks.md with its cards made anew; the page of the clone has its own."""
     sections = {}
     for name, entry in network_models().items():
         for model in entry["models"] if name != "clonebot" else ():

@@ -1,4 +1,4 @@
-"""Time networks in search: compiled code against tensors (docs/policies/models.md).
+"""Time networks in search: compiled code against tensors (docs/results/networks.md).
 
 Inputs that are equal are asked once. For a network of public beliefs also where the time goes.
 

@@ -1,4 +1,4 @@
-"""Measure where a search on OpenSpiel's own hanabi spends its time (docs/games/other_games.md).
+"""Measure where a search on OpenSpiel's own hanabi spends its time (docs/results/other_games.md).
 
 A decision is timed as it is, and again with a clock around every call of a ``pyspiel.State`` and of
 the policy, and around the release of states (their destructors are OpenSpiel's, too). The clock's

@@ -1,4 +1,4 @@
-"""Measure SPARTA on games that are not standard Hanabi, paired (docs/games/other_games.md).
+"""Measure SPARTA on games that are not standard Hanabi, paired (docs/results/other_games.md).
 
 python -m benchmarks.other_games measure               # every row, resumable
 python -m benchmarks.other_games profile               # time outside pyspiel on OpenSpiel's hanabi
@@ -50,7 +50,7 @@ from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "other-games.json"
-PAGE = ROOT / "docs" / "games" / "other_games.md"
+PAGE = ROOT / "docs" / "results" / "other_games.md"
 PARTICLES = 200
 SOLVED = "the best joint policy"
 TRAINING_SEED = 1
@@ -236,13 +236,13 @@ def bridge(
 
 @app.command()
 def tables() -> None:
-    """Write the measured figures into docs/games/other_games.md."""
+    """Write the measured figures into docs/results/other_games.md."""
     with atomic_write(PAGE) as file:
         file.write(page(PAGE.read_text()).encode())
 
 
 def page(text: str) -> str:
-    """docs/games/other_games.md with its tables made anew from what was measured."""
+    """docs/results/other_games.md with its tables made anew from what was measured."""
     sections = {"games": games_table(), "profile": profile_table(), "bridge": bridge_table()}
     return fill(text, sections)
 

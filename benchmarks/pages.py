@@ -11,9 +11,14 @@ from hanabi_search_plugin.atomic_files import atomic_write
 
 
 def fill(text: str, sections: Mapping[str, Iterable[str]]) -> str:
-    """A page with the lines between ``<!-- name -->`` and ``<!-- end of name -->`` made anew."""
+    """A page with the lines between ``<!-- name -->`` and ``<!-- end of name -->`` made anew.
+
+    Raises ValueError where the page has no such marks.
+    """
     for name, lines in sections.items():
         begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
+        if begin not in text or end not in text:
+            raise ValueError(f"the page has no marks {begin.strip()} and {end.strip()}")
         before, _, rest = text.partition(begin)
         _, _, after = rest.partition(end)
         text = f"{before}{begin}{''.join(line + chr(10) for line in lines)}{end}{after}"

@@ -1,4 +1,4 @@
-"""Measure one seat among partners whose policies it does not know (docs/searches/partners.md).
+"""Measure one seat among partners whose policies it does not know (docs/results/partners.md).
 
 python -m benchmarks.partners adapt --players 4 --search sparta --games 200
 python -m benchmarks.partners identify --players 4 --games 50

@@ -1,4 +1,4 @@
-"""Count steps a second of PettingZoo's Hanabi and of ours (docs/how_to/ecosystems.md).
+"""Count steps a second of PettingZoo's Hanabi and of ours (docs/results/speed.md).
 
     python -m benchmarks.pettingzoo_steps --seconds 3
 

@@ -1,4 +1,4 @@
-"""Measure how far networks get by self-play, from runs of ``train rl`` (docs/how_to/self_play.md).
+"""Measure how far networks get by self-play, from runs of ``train rl`` (docs/results/self_play.md).
 
 python -m benchmarks.self_play keep NAME RUN   # a run's curve, and its network measured
 python -m benchmarks.self_play speed           # decisions a second of the full game
@@ -33,7 +33,7 @@ from hanabi_search_plugin.networks.training.training_settings import SelfPlay
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "docs" / "results" / "self-play"
-PAGE = ROOT / "docs" / "how_to" / "self_play.md"
+PAGE = ROOT / "docs" / "results" / "self_play.md"
 LINES = 10  # of a curve
 VALUED = 1_000  # games on which values are measured
 STEPS = 1e9, 1e10  # decisions that the records of others needed
@@ -118,7 +118,7 @@ def speed(games: int = 64, moves: int = 32) -> None:
 
 @app.command(name="page")
 def write_page() -> None:
-    """Write what was kept into docs/how_to/self_play.md, and draw its figure."""
+    """Write what was kept into docs/results/self_play.md, and draw its figure."""
     with atomic_write(PAGE) as file:
         file.write(page(PAGE.read_text()).encode())
     from matplotlib.figure import Figure
@@ -141,7 +141,7 @@ def write_page() -> None:
 
 
 def page(text: str) -> str:
-    """docs/how_to/self_play.md with its tables made anew."""
+    """docs/results/self_play.md with its tables made anew."""
     kept = _kept()
     sections: dict[str, Iterable[str]] = {
         f"curve of {name}": _curve(each["curve"])

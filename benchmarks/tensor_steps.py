@@ -1,4 +1,4 @@
-"""Count steps a second of Hanabi as tensors, beside the compiled engine (docs/how_to/gpu.md).
+"""Count steps a second of Hanabi as tensors, beside the compiled engine (docs/results/gpu.md).
 
     python -m benchmarks.tensor_steps --device cuda
 

@@ -28,28 +28,15 @@ from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
-PACKAGE = "hanabi_search_plugin"
-FACES = (
-    f"{PACKAGE}.algorithms",
-    f"{PACKAGE}.beliefs",
-    f"{PACKAGE}.bridge",
-    f"{PACKAGE}.hanabi",
-    f"{PACKAGE}.core",
-    f"{PACKAGE}.games",
-    f"{PACKAGE}.networks",
-    f"{PACKAGE}.tabular",
-    f"{PACKAGE}.testing",
-    f"{PACKAGE}.wrappers.openspiel",
-    f"{PACKAGE}.wrappers.pettingzoo",
-    f"{PACKAGE}.wrappers.gymnasium",
-    f"{PACKAGE}.wrappers.dpomdp",
-    f"{PACKAGE}.wrappers.stable_baselines3",
-    f"{PACKAGE}.wrappers.rllib",
-    f"{PACKAGE}.wrappers.tianshou",
-    f"{PACKAGE}.wrappers.ray",
-    PACKAGE,
-)
-"""The modules that users import from; a name is described in the first that lists it."""
+API = Path(__file__).resolve().parents[1] / "api"
+
+
+@cache
+def faces() -> tuple[str, ...]:
+    """The modules that the pages of the API describe, the most specific first."""
+    texts = [page.read_text(encoding="utf-8") for page in sorted(API.glob("*.md"))]
+    named = {face for text in texts for face in re.findall(r"^\.\. api:: (\S+)", text, re.M)}
+    return tuple(sorted(named, key=lambda face: (-face.count("."), face)))
 
 
 def public_names(module: ModuleType) -> list[str]:
@@ -68,7 +55,7 @@ def public_names(module: ModuleType) -> list[str]:
 def home_of(name: str, face: str) -> str:
     """The module on whose page a name of ``face`` is described."""
     thing = getattr(importlib.import_module(face), name)
-    for other in FACES:
+    for other in faces():
         module = importlib.import_module(other)
         if name in public_names(module) and getattr(module, name) is thing:
             return other
@@ -152,6 +139,16 @@ def add_settings(
         lines += ["", *(f":param {field}: {text}" for field, text in texts if text)]
 
 
+def show_code(
+    app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list[str]
+) -> None:
+    """Show what stands indented by itself in a docstring as code."""
+    for number in range(len(lines) - 1, 1, -1):
+        apart = lines[number].startswith("    ") and not lines[number - 1].strip()
+        if apart and not lines[number - 2].startswith((" ", "* ", ":")):
+            lines[number:number] = ["::", ""]
+
+
 class CodeToApi(SphinxPostTransform):
     """Link ``Name`` and ``Name(...)`` in code type to what is described of that name."""
 
@@ -191,5 +188,6 @@ def names_of(env: BuildEnvironment) -> dict[str, ObjectEntry]:
 def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("api", Api)
     app.connect("autodoc-process-docstring", add_settings)
+    app.connect("autodoc-process-docstring", show_code)
     app.add_post_transform(CodeToApi)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,1 +1,1 @@
-"""Networks that come with the package, as safetensors; docs/policies/models.md has cards."""
+"""Networks that come with the package, as safetensors; docs/results/networks.md has cards."""

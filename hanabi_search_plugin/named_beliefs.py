@@ -13,9 +13,10 @@ from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Game
 from hanabi_search_plugin.core.lazy import resolve
 
-EXACT, GROUNDED, PARTICLES = "exact", "grounded", "particles"
-NAMED = (EXACT, GROUNDED, PARTICLES)  # beliefs that are no file's
+EXACT, GROUNDED, PARTICLES, REDEALT = "exact", "grounded", "particles", "redealt"
+NAMED = (EXACT, GROUNDED, PARTICLES, REDEALT)  # beliefs that are no file's
 
+_REDEALT = "hanabi_search_plugin.wrappers.openspiel:Redealt"
 _MODEL = "hanabi_search_plugin.networks.catalogue:load_belief_model"
 
 
@@ -25,9 +26,9 @@ def load_belief(
     """What makes the belief of that name; None for "exact", the game's own.
 
     "particles" is ``Particles``, which takes ``epsilon`` and whose options may follow:
-    "particles:particles=5000". Any other name is that of a model, "grounded" or as
-    ``load_belief_model`` knows it: ``Learned(model, explain)``. Raises as these do, and ConfigError
-    without ``explain`` where there is no model.
+    "particles:particles=5000"; "redealt" is ``wrappers.openspiel.Redealt``. Any other name is that
+    of a model, "grounded" or as ``load_belief_model`` knows it: ``Learned(model, explain)``. Raises
+    as these do, and ConfigError without ``explain`` where there is no model.
     """
     head, *words = name.split(":")
     if head == PARTICLES:
@@ -35,6 +36,12 @@ def load_belief(
         known = [one.name for one in fields(Particles) if one.name != "epsilon"]
         chosen: dict[str, Any] = plugins.read_options(f"belief {PARTICLES}", words, known)
         return Particles(**chosen, epsilon=epsilon)
+    if head == REDEALT:
+        _require_explain(explain, "redealt")
+        kind = resolve(_REDEALT)
+        known = [one.name for one in fields(kind)]
+        redealt: MakeBelief = kind(**plugins.read_options(f"belief {REDEALT}", words, known))
+        return redealt
     if name == EXACT:
         _require_explain(explain, "an exact one")
         return None

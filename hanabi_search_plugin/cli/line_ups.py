@@ -24,7 +24,7 @@ from hanabi_search_plugin.core.rollout import can_cut
 from hanabi_search_plugin.evaluation.evaluate import say_seated, without_search
 from hanabi_search_plugin.hanabi.beliefs.learned_partners import LearnedPartners, named_recogniser
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-from hanabi_search_plugin.named_beliefs import PARTICLES, load_belief
+from hanabi_search_plugin.named_beliefs import PARTICLES, REDEALT, load_belief
 from hanabi_search_plugin.networks.catalogue import belief_models
 from hanabi_search_plugin.registry import blueprint_of, load_policies, policy_names
 
@@ -198,7 +198,7 @@ def named_belief(
             cut = getattr(chosen.search, "depth", None) is not None
             raise ConfigError(_without_model(game, name, cut and not can_cut(blueprint)))
     name = EXACT if name is None else name
-    drawn = name.partition(":")[0] in (EXACT, PARTICLES)
+    drawn = name.partition(":")[0] in (EXACT, PARTICLES, REDEALT)
     if not drawn and chosen.name not in ("sparta", "lbs"):
         raise ConfigError(f"belief is not an option of {chosen.name}, got {name!r}")
     return load_belief(name, game, explain=beliefs.explain, epsilon=beliefs.epsilon)

@@ -24,7 +24,7 @@ from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.require import unknown
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.bots.scores import self_play_scores
-from hanabi_search_plugin.named_beliefs import EXACT, GROUNDED, PARTICLES
+from hanabi_search_plugin.named_beliefs import EXACT, GROUNDED, PARTICLES, REDEALT
 from hanabi_search_plugin.named_searches import NONE
 from hanabi_search_plugin.networks.catalogue import belief_models, network_models
 from hanabi_search_plugin.registry import Entry, bidders, networks, policies
@@ -93,6 +93,9 @@ def listed() -> Iterator[Listed]:
     yield Listed("belief", EXACT, "every world, by Bayes' rule", HERE)
     drawn = {"particles": "default 1000: how many", "seed": "default 0: decides on all chance"}
     yield Listed("belief", PARTICLES, "worlds drawn, where they are too many to list", HERE, drawn)
+    dealt = {"proposals": "default 256: deals that the others' moves are weighed on"}
+    dealt |= {"uncertainty": "default 0.001: weight of deals that do not explain a move"}
+    yield Listed("belief", REDEALT, "other deals of a card game", "OpenSpiel", dealt)
     yield Listed("belief", GROUNDED, "what hints and visible cards allow, by copies left", HERE)
     for name, about in belief_models().items():
         figures = [_belief_figure(model) for model in about["models"]]

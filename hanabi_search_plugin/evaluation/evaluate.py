@@ -62,6 +62,7 @@ class Evaluation:
     baseline: Sequence[GameResult] | None  # the same games, in the same order
     best: float  # the highest possible return
     return_of: int | None  # the seat whose returns the scores are; None: all are paid the same
+    unit: str  # what returns are counted in, as the game says
     searched: bool
     threads: int
     requested: int  # games asked for; more than len(games) where interrupted or skipped
@@ -166,7 +167,7 @@ class Evaluation:
         axes.hist(list(sides.values()), bins=edges, weights=shares, label=list(sides))
         axes.set_xlabel("score")
         axes.set_ylabel("share of games")
-        axes.set_title(title(self.to_dict(), self.names), fontsize=10)
+        axes.set_title(title(self.to_dict(), self.names), fontsize=10, wrap=True)
         axes.grid(axis="y", alpha=0.3)
         axes.legend()
         return figure
@@ -197,6 +198,8 @@ class Evaluation:
                 for one in self.skipped
             ]
         out["return_of"] = self.return_of
+        if self.unit:
+            out["unit"] = self.unit
         out |= _summary(self.games, self.best)
         if self.baseline is not None:
             reference = _summary(self.baseline, self.best)
@@ -341,6 +344,7 @@ def evaluate(
         baseline=tables["baseline"].select(done) if reference is not None else None,
         best=game.return_range[1],
         return_of=None if game.rewards == "identical" else seat,
+        unit=game.unit,
         searched=bool(searching),
         threads=executor.workers,
         requested=games,

@@ -92,8 +92,9 @@ class BeliefAgent(SearchAgent):
         return replace(self, search=search, uncertainty=team.UNCERTAINTY)
 
     def require_belief(self) -> None:
-        lists = isinstance(self.game, Enumerable) and not isinstance(self.game, HasBeliefs)
-        if lists and self.belief is None:
+        if self.belief is not None or isinstance(self.game, HasBeliefs):
+            return
+        if isinstance(self.game, Enumerable):
             self.game.require_few_deals()
 
     def start(self, view: View) -> Memory:

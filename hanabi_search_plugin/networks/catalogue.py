@@ -38,10 +38,7 @@ def network_models() -> dict[str, dict[str, Any]]:
     ``[name]`` = {"description", "source", "models": a list of {"file", "config": parameters of the
     game, "self_play": as in ``self_play_scores``}}.
     """
-    file = resources.files("hanabi_search_plugin.networks.models") / "models.json"
-    models = json.loads(file.read_text())
-    assert isinstance(models, dict)
-    return models
+    return _listed("models.json")
 
 
 def require_network(option: str, name: str) -> None:
@@ -70,10 +67,18 @@ def belief_models() -> dict[str, dict[str, Any]]:
     ``[name]`` = {"description", "models": a list of {"file", "config": parameters of the game,
     "cross_entropy": nats a card, "grounded" on the same games, and how many "games"}}.
     """
-    file = resources.files("hanabi_search_plugin.networks.models") / "beliefs.json"
-    models = json.loads(file.read_text())
-    assert isinstance(models, dict)
-    return models
+    return _listed("beliefs.json")
+
+
+def _listed(name: str) -> dict[str, dict[str, Any]]:
+    """What a list names, as far as its files are there: a wheel leaves some out."""
+    folder = resources.files("hanabi_search_plugin.networks.models")
+    found = {}
+    for key, entry in json.loads((folder / name).read_text()).items():
+        models = [model for model in entry["models"] if (folder / model["file"]).is_file()]
+        if models:
+            found[key] = entry | {"models": models}
+    return found
 
 
 def load_belief_model(

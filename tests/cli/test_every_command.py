@@ -147,8 +147,8 @@ def test_a_file_gives_options_and_the_command_line_wins(tmp_path: Path) -> None:
     [
         ("plicy = 'x'", "play", "run.toml: 'plicy' is no option of play: did you mean policy?"),
         ("hand_siz = 2", "play", "'hand_siz' is no option of play: did you mean hand-size?"),
-        ("rollouts = 1.5", "play", "run.toml: rollouts: "),
-        ("rollouts = 'many'", "evaluate", "run.toml: rollouts: "),
+        ("rollouts = 1.5", "play", "run.toml: rollouts must be an integer, got 1.5"),
+        ("rollouts = 'many'", "evaluate", "rollouts must be an integer, got 'many'"),
         ("players = true", "play", "run.toml: players must be a text or a number, got True"),
         ("reallocate = 1", "play", "run.toml: reallocate must be true or false, got 1"),
         ("policy = ['a', 'b']", "play", "run.toml: policy must be a text or a number, got ['a'"),

@@ -19,7 +19,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 
@@ -61,8 +61,22 @@ ROUND = 100  # iterations whose worlds are drawn at once
 FEW = 5  # iterations between two looks at the clock
 
 
+class _Guided:
+    """Knows the options of the command line that are a guide in Python."""
+
+    def __new__(cls, **given: Any) -> Self:
+        for name in ("rules", "convention", "evaluation"):
+            if name in given:
+                raise ConfigError(
+                    f"{cls.__name__} has no {name}: its guide proposes moves, as in "
+                    f"{cls.__name__}(guide=RuleAgent([PlaySafe(), TellRandomly()])) or "
+                    'guide=load_policy("evalfn", game)'
+                )
+        return super().__new__(cls)
+
+
 @dataclass(frozen=True, kw_only=True, repr=False)
-class TreeSearch(WrapsBelief):
+class TreeSearch(WrapsBelief, _Guided):
     """What all tree searches share: ``MoIsmcts(iterations=1_000)(rng, belief)`` is one decision.
 
     It stops after ``iterations`` or ``seconds``, whichever comes first, and may be stopped after
@@ -124,7 +138,10 @@ class TreeSearch(WrapsBelief):
         for name, kind in (("nodes", Nodes), ("final", Final), ("leaves", Leaves)):
             require_choice(name, getattr(self, name), get_args(kind))
         if self.guide is not None and not isinstance(self.guide, Guide):
-            raise ConfigError(f"guide must be a policy that proposes moves, got {self.guide!r}")
+            raise ConfigError(
+                "guide must be a policy that proposes moves, as RuleAgent([PlaySafe()]) and "
+                f'load_policy("evalfn", game) are, got {self.guide!r}'
+            )
         if self.by_convention and (self.evidence or not isinstance(self.guide, RedrawingGuide)):
             raise ConfigError(
                 "by_convention needs a guide that redraws, and evidence=False, got "

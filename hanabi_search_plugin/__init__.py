@@ -5,8 +5,8 @@ Everything most programs need, by what it is for:
 * upgrade a policy: ``upgrade``, ``SearchAgent``, ``SearchResult``
 * measure it: ``evaluate``, ``Evaluation``, on ``Processes``, or on a cluster by
   ``hanabi_search_plugin.wrappers.ray``; ``compare`` two results, or files of them
-* searches: ``Sparta``, ``JointSparta``, ``Lbs``, ``Mds``, ``SoIsmcts``, ``MoIsmcts``, ``RisMcts``,
-  ``Predictor``; ``hanabi_search_plugin.algorithms`` has one more
+* searches: ``Sparta``, ``JointSparta``, ``Lbs``, ``Mds``, ``Pomcp``, ``SoIsmcts``, ``MoIsmcts``,
+  ``RisMcts``, ``Predictor``
 * Hanabi: ``HanabiGame``, ``HanabiConfig``, ``SmartBot``, ``RuleAgent``
 * policies: ``Policy``, ``UniformPolicy``, ``load_policy``, ``register_policy``, ``from_callable``
 * what a search may be told to believe: ``Particles``, ``Learned`` of a
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
     from hanabi_search_plugin.algorithms.lbs import Lbs
     from hanabi_search_plugin.algorithms.mds import Mds
+    from hanabi_search_plugin.algorithms.pomcp import Pomcp
     from hanabi_search_plugin.algorithms.predictor import Predictor
     from hanabi_search_plugin.algorithms.sparta import Sparta
     from hanabi_search_plugin.belief_agent import private_belief, public_belief, upgrade
@@ -80,6 +81,7 @@ __all__ = [
     "Particles",
     "PlainGame",
     "Policy",
+    "Pomcp",
     "Predictor",
     "Processes",
     "RisMcts",
@@ -115,6 +117,7 @@ __getattr__, __dir__ = lazily(
         "algorithms.joint_sparta": ("JointSparta",),
         "algorithms.lbs": ("Lbs",),
         "algorithms.mds": ("Mds",),
+        "algorithms.pomcp": ("Pomcp",),
         "algorithms.predictor": ("Predictor",),
         "algorithms.sparta": ("Sparta",),
         "beliefs.belief_model": ("BeliefModel", "Grounded"),

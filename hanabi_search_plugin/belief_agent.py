@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from hanabi_search_plugin.beliefs import exact
+from hanabi_search_plugin.beliefs.learned_belief import Learned
+from hanabi_search_plugin.beliefs.particles import Particles
 from hanabi_search_plugin.core.agent import (
+    CutsRollouts,
     MakeBelief,
     NamesPolicies,
     Search,
@@ -24,6 +28,9 @@ from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.reprs import agent_repr
 from hanabi_search_plugin.core.require import class_given, require_share
 from hanabi_search_plugin.core.result import SearchResult, require_result
+from hanabi_search_plugin.core.rollout import can_cut, without_values
+from hanabi_search_plugin.named_beliefs import load_belief
+from hanabi_search_plugin.named_searches import load_search
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of, load_policy
 
 
@@ -122,16 +129,17 @@ class BeliefAgent(SearchAgent):
 def upgrade(
     policy: AnyBlueprint,
     game: Game | None = None,
-    search: Search | TeamSearch | None = None,
+    search: Search | TeamSearch | str | None = None,
     *,
     epsilon: float = 0.0,
     uncertainty: float = 0.0,
-    belief: MakeBelief | None = None,
+    belief: MakeBelief | str | None = None,
 ) -> SearchAgent:
     """An agent that plays ``policy`` upgraded by ``search``; None: ``Sparta()``.
 
     ``policy`` is what everybody plays, or a tuple of one policy a seat; a name stands for what
-    ``load_policy`` gives, in ``search`` and ``belief``, too. A ``TeamSearch`` is for an agent that
+    ``load_policy`` gives, also within ``search`` and ``belief``. A search's name, as "lbs", stands
+    for that search with its defaults. A ``TeamSearch`` is for an agent that
     sits at every seat, any other for one at one seat: ``agent.for_all_seats()`` is what to seat
     everywhere, which ``evaluate(game, agent)`` does.
 
@@ -139,9 +147,12 @@ def upgrade(
     worlds that do not explain a partner's move keep a share ``uncertainty`` of their weight (see
     ``private_belief``; the paper's way to let several seats search independently); or what
     ``belief`` makes of (blueprint, first view): ``Particles(...)`` where worlds are too many to
-    list, ``Learned(...)``, ``UnknownPartners(...)``.
+    list, ``Learned(...)``, ``UnknownPartners(...)``. A belief's name is one of the command
+    line: "exact" (None), "particles", which takes ``epsilon``, "grounded", or that of a model as
+    ``load_belief_model`` knows it.
 
-    Raises UnsupportedError for a wrong number of policies and for what is no Policy or no Game,
+    Raises UnsupportedError for a wrong number of policies, for what is no Policy or no Game, and
+    where rollouts are to be cut short by values that no policy has,
     ContractError for a game that lacks a setting, ConfigError for no game, what is no search, a
     policy that searches itself, an epsilon or an uncertainty outside 0 to 1 or with a belief, or
     where a TeamSearch is given what it cannot use.
@@ -159,23 +170,30 @@ def upgrade(
                 f"policy must be one that does not search, got {part!r}: beliefs and rollouts ask "
                 "a blueprint for thousands of moves, and for their probabilities"
             )
-    if isinstance(belief, type | str) or not (belief is None or callable(belief)):
+    if isinstance(belief, str):
+        belief = load_belief(belief, game, epsilon=epsilon)
+        epsilon = 0.0 if isinstance(belief, Particles) else epsilon
+    if isinstance(belief, Learned):
+        belief = belief.loaded(game)
+    if isinstance(search, str):
+        search = load_search(search)
+    if isinstance(belief, type) or not (belief is None or callable(belief)):
         given = class_given(belief) if isinstance(belief, type) else repr(belief)
         raise ConfigError(
             "belief must make one, as Particles(1_000) and Learned(model) do, or be None for the "
             f"game's own, got {given}"
         )
 
-    def load(name: str) -> Policy:
+    def load(name: str, what: str = "policy") -> Policy:
         """The blueprint's own policy where that is what is named."""
-        return own[name] if name in own else load_policy(name, game)
+        return own[name] if name in own else load_policy(name, game, what=what)
 
     named = (policy,) * game.num_players if isinstance(policy, str | Policy) else policy
     own = {part: each for part, each in zip(named, blueprint, strict=True) if isinstance(part, str)}
     if isinstance(belief, NamesPolicies):
-        belief = belief.with_policies(load)
+        belief = belief.with_policies(partial(load, what="candidates"))
     if isinstance(search, NamesPolicies):
-        search = search.with_policies(load)
+        search = search.with_policies(partial(load, what="continuation"))
     if search is None:
         from hanabi_search_plugin.algorithms.sparta import Sparta  # the core loads no algorithms
 
@@ -183,6 +201,9 @@ def upgrade(
     if isinstance(search, type) or not (callable(search) or isinstance(search, TeamSearch)):
         given = class_given(search) if isinstance(search, type) else repr(search)
         raise ConfigError(f"search must be a search, as Sparta() is, got {given}")
+    cuts = isinstance(search, CutsRollouts) and search.depth is not None
+    if cuts and not isinstance(belief, NamesPolicies) and not can_cut(blueprint):
+        raise without_values(blueprint)
     if isinstance(search, TeamSearch):
         if belief is not None:
             raise ConfigError("belief must be None where all seats search together")

@@ -10,15 +10,15 @@ import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from hanabi_search_plugin import plugins
-from hanabi_search_plugin.core.agent import require_same_game
+from hanabi_search_plugin.core.agent import CutsRollouts, TeamSearch, WrapsBelief, require_same_game
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.game import Game, require_game
+from hanabi_search_plugin.core.lazy import resolve
 from hanabi_search_plugin.core.policy import Blueprint, Policy, as_blueprint, require_policy
 from hanabi_search_plugin.core.require import unknown
 
@@ -83,7 +83,7 @@ def networks() -> tuple[Entry, ...]:
         "temperature": "default 0: the best move; else a softmax",
         "device": "default cpu: as PyTorch names it",
     }
-    models = _named("hanabi_search_plugin.networks.catalogue:network_models")()
+    models = resolve("hanabi_search_plugin.networks.catalogue:network_models")()
     shipped = [
         Entry(name, about["description"], about["source"], _network(name), options)
         for name, about in models.items()
@@ -98,18 +98,21 @@ def networks() -> tuple[Entry, ...]:
     return (*shipped, own)
 
 
-def load_policy(name: str | os.PathLike[str], game: Game | None = None) -> Policy:
+def load_policy(
+    name: str | os.PathLike[str], game: Game | None = None, *, what: str = "policy"
+) -> Policy:
     """The policy of that name, with its options, for a game (default: 2-player Hanabi).
 
     Names are those of ``policies()``, ``networks()``, ``bidders()`` and plugins, ``uniform`` for
     ``random``, ``openspiel:NAME`` for a registered bot of OpenSpiel, and the path of a network's
-    file. Raises ConfigError for an unknown name, an unknown option, a bad value, or a game that the
+    file. ``what`` is what errors call the name: the option it came from, say. Raises ConfigError
+    for an unknown name, an unknown option, a bad value, or a game that the
     policy does not play; UnsupportedError for what is no Game.
     """
-    game = _named(_HANABI_GAME)() if game is None else game
+    game = resolve(_HANABI_GAME)() if game is None else game
     require_game(game)
     if not isinstance(name, str | os.PathLike):
-        raise ConfigError(f"policy must be a name or a network's file, got {name!r}")
+        raise ConfigError(f"{what} must be a name or a network's file, got {name!r}")
     name = os.fspath(name)
     head, *words = name.split(":")
     known = _entries | {entry.name: entry for entry in (*networks(), *bidders())}
@@ -118,7 +121,7 @@ def load_policy(name: str | os.PathLike[str], game: Game | None = None) -> Polic
         policy: Policy = plugin.make(game, **plugin.read(words))
         return policy
     if head == OPENSPIEL:
-        bot: Policy = _named(_OPENSPIEL_BOT)(":".join(words), game)
+        bot: Policy = resolve(_OPENSPIEL_BOT)(":".join(words), game)
         return bot
     if head not in known and Path(name).is_file():
         head, words = "network", [f"file={name}"]
@@ -126,13 +129,13 @@ def load_policy(name: str | os.PathLike[str], game: Game | None = None) -> Polic
     if head not in known:
         if "/" in name or Path(name).suffix in NETWORK_FILES:
             raise ConfigError(
-                f"policy must be a name or a network's file, got {name}, which is no file"
+                f"{what} must be a name or a network's file, got {name}, which is no file"
             )
         names = (*plugins.all_names("policy", known), "uniform", f"{OPENSPIEL}:NAME")
-        raise unknown("policy", head, names, "or a network's file")
+        raise unknown(what, head, names, "or a network's file")
     entry = known[head]
     options = plugins.read_options(f"policy {head}", words, entry.options)
-    if not (entry.any_game or isinstance(game, _named(_HANABI_GAME))):
+    if not (entry.any_game or isinstance(game, resolve(_HANABI_GAME))):
         raise ConfigError(
             f"policy {head} plays native Hanabi, got {game!r}: policy uniform plays any game"
         )
@@ -151,16 +154,23 @@ AnyBlueprint = AnyPolicy | Sequence[AnyPolicy]
 """One for all seats, or one a seat."""
 
 
-def blueprint_of(policy: AnyBlueprint, game: Game) -> Blueprint:
-    """One policy a seat; names are loaded, each once.
+def blueprint_of(policy: AnyBlueprint, game: Game, *, what: str = "policy") -> Blueprint:
+    """One policy a seat; names are loaded, each once. ``what`` errors call a name.
 
-    Raises as ``load_policy``, ``as_blueprint`` and ``require_same_game``.
+    Raises as ``load_policy``, ``as_blueprint`` and ``require_same_game``, and ConfigError for a
+    search in place of an agent.
     """
     parts = (policy,) if isinstance(policy, str | Policy) else policy
     if not isinstance(parts, Sequence):
         return as_blueprint(parts, game.num_players)  # says what is wrong
     names = dict.fromkeys(part for part in parts if isinstance(part, str))
-    loaded = {name: load_policy(name, game) for name in names}
+    for part in parts:
+        if isinstance(part, TeamSearch | WrapsBelief | CutsRollouts):
+            raise ConfigError(
+                f"a seat must have a policy, got the search {part!r}: upgrade(policy, game, "
+                f"{type(part).__name__}()) makes an agent of it"
+            )
+    loaded = {name: load_policy(name, game, what=what) for name in names}
     found = tuple(loaded[part] if isinstance(part, str) else part for part in parts)
     whole = not isinstance(policy, str | Policy)
     blueprint = as_blueprint(found if whole else found[0], game.num_players)
@@ -185,9 +195,11 @@ def policy_names(names: str) -> tuple[str, ...]:
     return MIXED_TRACK if names == "mixed-track" else tuple(map(str.strip, names.split(",")))
 
 
-def load_policies(names: str, game: Game | None = None) -> tuple[Policy, ...]:
+def load_policies(
+    names: str, game: Game | None = None, *, what: str = "policy"
+) -> tuple[Policy, ...]:
     """The policies of ``policy_names``; see ``load_policy``."""
-    return tuple(load_policy(name, game) for name in policy_names(names))
+    return tuple(load_policy(name, game, what=what) for name in policy_names(names))
 
 
 # ------------------------------------------------------------------------- those of this package
@@ -196,15 +208,9 @@ _HANABI_GAME = "hanabi_search_plugin.hanabi.hanabi_game:HanabiGame"
 _OPENSPIEL_BOT = "hanabi_search_plugin.wrappers.openspiel:registered_bot"
 
 
-def _named(reference: str) -> Any:
-    """What "module:name" stands for, imported now."""
-    module, name = reference.split(":")
-    return getattr(import_module(module), name)
-
-
 def _built_in(reference: str, *arguments: str) -> Callable[..., Policy]:
     def load(game: Game, **options: Any) -> Policy:
-        policy = _named(f"hanabi_search_plugin.{reference}")(*arguments, **options)
+        policy = resolve(f"hanabi_search_plugin.{reference}")(*arguments, **options)
         assert isinstance(policy, Policy)
         return policy
 
@@ -214,7 +220,7 @@ def _built_in(reference: str, *arguments: str) -> Callable[..., Policy]:
 def _network(name: str | None) -> Callable[..., Policy]:
     def load(game: Game, **options: Any) -> Policy:
         require_extra("torch", "a network", "torch", "safetensors")
-        loader = _named("hanabi_search_plugin.networks.shipped:load_network_policy")
+        loader = resolve("hanabi_search_plugin.networks.shipped:load_network_policy")
         policy: Policy = loader(name, game, **options)
         return policy
 
@@ -230,7 +236,10 @@ _RULE_OPTIONS = {
     "convention": "default off; any-giver or previous-player: a hint that touches one card says it "
     "scores",
 }
-_THRESHOLD = {"threshold": "play a card that scores with this probability"}
+
+
+def _threshold(default: float) -> dict[str, str]:
+    return {"threshold": f"default {default}: play a card that scores with this probability"}
 
 
 def _register_rule_agent(
@@ -268,15 +277,15 @@ _register_rule_agent("outer", "rules: tells the next player what it does not kno
 _register_rule_agent("piers", "rules: iggi that takes chances and tells of useless cards")
 _register_rule_agent("flawed", "rules: plays far too readily, for tests of adaptation")
 _register_rule_agent(
-    "risky", "rules: plays what probably scores; an unfinished list", options=_THRESHOLD
+    "risky", "rules: plays what probably scores; an unfinished list", options=_threshold(0.75)
 )
-_register_rule_agent("risky2", "rules: risky with a finished list", _GOODMAN, options=_THRESHOLD)
+_register_rule_agent("risky2", "rules: risky with a finished list", _GOODMAN, _threshold(0.7))
 _register_rule_agent("vdb", "rules: the agent of Van den Bergh et al.; rollouts of RIS-MCTS")
 _register_rule_agent("iggi2", "rules: iggi that completes hints and takes chances", _GOODMAN)
 _register_rule_agent("clivej2", "rules: tells what is unknown, unblocks, never gambles", _GOODMAN)
 _EVALFN_OPTIONS = {
-    "network": "evalfn-1, evalfn-2 or evalfn-3, or a file of `hanabi-search train`",
-    "rules": "whose moves are valued: shipped-evaluation, table-2, ... or numbers as 2|3|9",
+    "network": "default evalfn-3: or evalfn-1, evalfn-2, or a file of `hanabi-search train`",
+    "rules": "default shipped-evaluation: whose moves are valued; table-2, ... or numbers as 2|3|9",
 }
 register_policy(
     "evalfn",
@@ -311,7 +320,7 @@ def _bidder(reference: str) -> Callable[..., Policy]:
     load = _built_in(reference)
 
     def of_bridge(game: Game, **options: Any) -> Policy:
-        if not isinstance(game, _named("hanabi_search_plugin.bridge:BridgeBidding")):
+        if not isinstance(game, resolve("hanabi_search_plugin.bridge:BridgeBidding")):
             raise ConfigError(f"a bidder plays the game bridge, got {game!r}")
         return load(game, **options)
 

@@ -20,9 +20,20 @@ State = Any  # pyspiel.State
 
 # Games with hidden information in which every player sees every action (checked by hand).
 PUBLIC_ACTIONS = frozenset(
-    ["bridge", "hanabi", "kuhn_poker", "leduc_poker", "liars_dice", "tiny_bridge_2p",
-     "tiny_bridge_4p", "tiny_hanabi"]
+    ["bridge", "crazy_eights", "gin_rummy", "hanabi", "kuhn_poker", "leduc_poker", "liars_dice",
+     "oh_hell", "spades", "tiny_bridge_2p", "tiny_bridge_4p", "tiny_hanabi"]
 )  # fmt: skip
+
+UNITS = {  # what returns of a game are counted in, where the game's players have a word for it
+    **dict.fromkeys(
+        ("kuhn_poker", "leduc_poker", "python_kuhn_poker", "repeated_leduc_poker", "repeated_poker",
+         "universal_poker"), "chips",
+    ),
+    **dict.fromkeys(
+        ("bridge", "cribbage", "crazy_eights", "euchre", "gin_rummy", "hanabi", "hearts", "oh_hell",
+         "spades", "tiny_bridge_2p", "tiny_bridge_4p"), "points",
+    ),
+}  # fmt: skip
 
 HANABI_NAMES = {  # of HanabiConfig: OpenSpiel's
     "information_tokens": "max_information_tokens",
@@ -39,6 +50,7 @@ class OpenSpielRules(StateGame):
         _require_sequential(self.spiel)
         kind = self.spiel.get_type()
         self.name = str(self.spiel)
+        self.unit = UNITS.get(kind.short_name, "")
         self.num_players = self.spiel.num_players()
         self.num_actions = self.spiel.num_distinct_actions()
         self.return_range = (self.spiel.min_utility(), self.spiel.max_utility())

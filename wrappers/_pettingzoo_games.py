@@ -30,6 +30,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo import AECEnv
+from pettingzoo.utils import BaseWrapper
 
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
@@ -49,7 +50,7 @@ BOOKKEEPING = ("agents", "agent_selection", "rewards", "_cumulative_rewards", "t
 
 
 class AECAdapter(ABC):
-    """How to keep the state of an environment and put it back. ``env`` is the unwrapped one.
+    """How to keep the state of an environment and put it back. ``env`` is the bare one.
 
     Agents, agent selection, rewards, terminations, truncations and infos, which every AEC
     environment has, are kept for you.
@@ -164,7 +165,7 @@ class AECGame(StateGame):
         made = env if self._make is None else self._make()
         if not isinstance(made, AECEnv):
             raise ConfigError(f"expected an AECEnv or a function that makes one, got {env!r}")
-        self._env, self._adapter = made.unwrapped, adapter
+        self._env, self.adapter = bare(made), adapter
         self.players = tuple(self._env.possible_agents)
         spaces_of = [self._env.action_space(agent) for agent in self.players]
         first = spaces_of[0]
@@ -192,7 +193,7 @@ class AECGame(StateGame):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         if self._make is not None:
-            self._env = self._make().unwrapped
+            self._env = bare(self._make())
             self._env.reset(seed=0)  # a snapshot is put back into an environment that has begun
 
     def deal(self, rng: np.random.Generator, n: int) -> AECWorlds:
@@ -226,7 +227,7 @@ class AECGame(StateGame):
         kept, state = position.state
         for name, value in copy.deepcopy(kept).items():
             setattr(self._env, name, value)
-        self._adapter.restore(self._env, state)
+        self.adapter.restore(self._env, state)
         self._env.step(action)
         got = [float(self._env.rewards[agent]) for agent in self.players]
         return self._position(tuple(a + b for a, b in zip(position.returns, got, strict=True)))
@@ -247,7 +248,7 @@ class AECGame(StateGame):
         mover = NOBODY
         if not ended.pop():
             mover = self.players.index(env.agent_selection)
-            mask = np.asarray(self._adapter.mask(env, env.agent_selection))
+            mask = np.asarray(self.adapter.mask(env, env.agent_selection))
             if mask.shape != legal.shape or not mask.any():
                 raise ContractError(
                     f"the mask of {env.agent_selection} must have {self.num_actions} elements, "
@@ -255,8 +256,8 @@ class AECGame(StateGame):
                 )
             legal = np.asarray(mask, dtype=np.bool_)
         kept = {name: copy.deepcopy(getattr(env, name)) for name in BOOKKEEPING}
-        seen = tuple(np.array(self._adapter.observe(env, agent)) for agent in self.players)
-        return Position((kept, self._adapter.snapshot(env)), mover, returns, legal, seen)
+        seen = tuple(np.array(self.adapter.observe(env, agent)) for agent in self.players)
+        return Position((kept, self.adapter.snapshot(env)), mover, returns, legal, seen)
 
 
 class DeterministicAECGame(AECGame, Enumerable):
@@ -276,6 +277,14 @@ class DeterministicAECGame(AECGame, Enumerable):
 
     def reseed(self, worlds: Worlds, rng: np.random.Generator) -> AECWorlds:
         return _ours(worlds).select(np.arange(len(worlds)))
+
+
+def bare(env: Any) -> Any:
+    """An environment without the wrappers around it; a parallel one in ``parallel_to_aec`` stays
+    there."""
+    while isinstance(env, BaseWrapper):
+        env = env.env
+    return env
 
 
 def _ours(worlds: Worlds) -> AECWorlds:

@@ -6,6 +6,7 @@ Games, each from a ``pyspiel.Game`` or a string such as ``"leduc_poker"``:
 * ``OpenSpielGame`` makes any sequential game one that can be searched
 * ``OpenSpielDealtGame`` adds what learned beliefs need, for games that begin by dealing a private
   card to each player
+* ``Redealt`` makes beliefs over other deals, for card games with far too many of them to list
 
 Policies:
 
@@ -37,10 +38,12 @@ from hanabi_search_plugin.wrappers._openspiel_hanabi import (
     to_state,
 )
 from hanabi_search_plugin.wrappers._openspiel_policies import as_policy, registered_bot
+from hanabi_search_plugin.wrappers._openspiel_redealt import Redealt
 
 __all__ = [
     "OpenSpielDealtGame",
     "OpenSpielGame",
+    "Redealt",
     "as_bot",
     "as_policy",
     "as_rl_agent",

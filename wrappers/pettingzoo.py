@@ -6,9 +6,14 @@
 * ``RecordObservations`` wraps an environment so that agents see every move: needed by 3 or more
 * ``hanabi_config`` is the configuration of a PettingZoo Hanabi
 * ``AECGame`` makes another AEC environment one that can be searched, ``DeterministicAECGame`` one
-  without chance; an ``AECAdapter`` that you write says how to keep its state and put it back
+  without chance; an ``AECAdapter`` says how to keep its state and put it back: ``ShimmyAdapter``
+  and ``RlcardAdapter`` do for Shimmy's games of OpenSpiel and PettingZoo's card games, others are
+  for you to write
+* ``AECSeatAgent`` plays a seat of such an environment, which ``RecordMoves`` wraps
 """
 
+from hanabi_search_plugin.wrappers._pettingzoo_adapters import RlcardAdapter, ShimmyAdapter
+from hanabi_search_plugin.wrappers._pettingzoo_any_seat import AECSeatAgent, RecordMoves
 from hanabi_search_plugin.wrappers._pettingzoo_env import env, raw_env
 from hanabi_search_plugin.wrappers._pettingzoo_games import (
     AECAdapter,
@@ -24,9 +29,13 @@ from hanabi_search_plugin.wrappers._pettingzoo_seats import (
 __all__ = [
     "AECAdapter",
     "AECGame",
+    "AECSeatAgent",
     "DeterministicAECGame",
+    "RecordMoves",
     "RecordObservations",
+    "RlcardAdapter",
     "SeatAgent",
+    "ShimmyAdapter",
     "env",
     "hanabi_config",
     "raw_env",

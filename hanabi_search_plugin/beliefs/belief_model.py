@@ -25,8 +25,11 @@ class BeliefModel(ABC):
     game: PrivateTokens
     policy: str = ""  # whose games it has learned, by name; "": nobody's, or it is not said
 
+    loaded_as: str = ""  # the name or the file that it was loaded by, if any
+
     def __repr__(self) -> str:
-        return type(self).__name__
+        name = repr(self.loaded_as) if self.loaded_as else ""
+        return f"{type(self).__name__}({name})" if name else type(self).__name__
 
     def start(self, view: View) -> Memory:
         """The state [B] at the seat's first view."""

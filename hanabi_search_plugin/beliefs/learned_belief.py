@@ -18,11 +18,26 @@ from hanabi_search_plugin.beliefs.tracked_worlds import one_view
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.capabilities import PrivateTokens, Replays
-from hanabi_search_plugin.core.errors import ContractError, TooFewWorldsError, UnsupportedError
-from hanabi_search_plugin.core.game import PAD, Event, FloatArray, History, IntArray, View, Worlds
+from hanabi_search_plugin.core.errors import (
+    ConfigError,
+    ContractError,
+    TooFewWorldsError,
+    UnsupportedError,
+)
+from hanabi_search_plugin.core.game import (
+    PAD,
+    Event,
+    FloatArray,
+    Game,
+    History,
+    IntArray,
+    View,
+    Worlds,
+)
+from hanabi_search_plugin.core.lazy import resolve
 from hanabi_search_plugin.core.policy import Blueprint, Memory, observed, started, take
 from hanabi_search_plugin.core.reprs import settings_repr
-from hanabi_search_plugin.core.require import require_integers
+from hanabi_search_plugin.core.require import class_given, require_integers
 from hanabi_search_plugin.core.streams import Streams
 
 MOST_DRAWS = 8  # draws per world asked for, after which the model has failed
@@ -33,22 +48,39 @@ LISTED = 100_000  # most sequences of tokens that are listed
 class Learned:
     """Beliefs by a model: ``upgrade(policy, game, Lbs(), belief=Learned(model))``.
 
-    ``LearnedBelief`` documents the options. Raises ConfigError for a ``listed`` below 1.
+    ``model`` may be a name or a file, which ``upgrade`` loads (``load_belief_model``).
+    ``LearnedBelief`` documents the options. Raises ConfigError for what is no model, and a
+    ``listed`` below 1; called with a model that is not loaded, too.
     """
 
-    model: BeliefModel
+    model: BeliefModel | str
     explain: bool = True
     listed: int | None = LISTED
 
     def __post_init__(self) -> None:
+        if not isinstance(self.model, BeliefModel | str):
+            given = class_given(self.model) if isinstance(self.model, type) else repr(self.model)
+            raise ConfigError(f"model must be a BeliefModel, or the name of one, got {given}")
         if self.listed is not None:
             require_integers(self, ("listed",), 1)
 
     def __repr__(self) -> str:
         return settings_repr(self, "model")
 
+    def loaded(self, game: Game) -> Learned:
+        """The same with its model loaded for ``game``. Raises as ``load_belief_model``."""
+        if isinstance(self.model, BeliefModel):
+            return self
+        load = resolve("hanabi_search_plugin.networks.catalogue:load_belief_model")
+        return replace(self, model=load(self.model, game))
+
     def __call__(self, blueprint: Blueprint, view: View) -> LearnedBelief:
         """The belief of ``view.player`` at its first view."""
+        if isinstance(self.model, str):
+            raise ConfigError(
+                f"model must be loaded where upgrade does not do it, got {self.model!r}: "
+                f"Learned(load_belief_model({self.model!r}, game))"
+            )
         return LearnedBelief.start(
             self.model, blueprint, view, explain=self.explain, listed=self.listed
         )

@@ -42,7 +42,7 @@ from hanabi_search_plugin.core.policy import (
     take,
 )
 from hanabi_search_plugin.core.reprs import settings_repr
-from hanabi_search_plugin.core.require import require_share
+from hanabi_search_plugin.core.require import require_integers, require_share
 from hanabi_search_plugin.core.rollout import likelihood, observe_all, start_memories
 from hanabi_search_plugin.core.streams import Streams
 
@@ -291,12 +291,18 @@ class Particles:
 
     For games with too many worlds to list. All randomness follows from ``seed``, the seat and what
     it sees. ``ParticleBelief.start`` documents the other parameters and the errors raised.
+    Raises ConfigError for settings out of range.
     """
 
     particles: int = 1000
     seed: int = 0
     epsilon: float = 0.0
     tries: int = TRIES
+
+    def __post_init__(self) -> None:
+        require_integers(self, ("particles", "tries"), 1)
+        require_integers(self, ("seed",), 0)
+        require_share("epsilon", self.epsilon)
 
     def __repr__(self) -> str:
         return settings_repr(self, "particles")

@@ -78,6 +78,10 @@ class BridgeBidding(DealsTokens):
             require_choice("vulnerable", self.vulnerable, VULNERABLE)
 
     @property
+    def unit(self) -> str:  # type: ignore[override]
+        return "points" if self.other_table is None else "IMPs"
+
+    @property
     def name(self) -> str:  # type: ignore[override]
         options = []
         if self.dealer is not None:

@@ -17,7 +17,7 @@ from hanabi_search_plugin.cli.page_beliefs import (
 )
 from hanabi_search_plugin.cli.plain_text import printable
 from hanabi_search_plugin.core.errors import ConfigError
-from hanabi_search_plugin.networks.catalogue import EXACT
+from hanabi_search_plugin.named_beliefs import EXACT
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 
 from hanabi_search_plugin._version import __version__
 from hanabi_search_plugin.cli import every_command, help_pages
-from hanabi_search_plugin.cli.plain_text import one_line, require_plain
+from hanabi_search_plugin.cli.plain_text import number_expected, one_line, require_plain
 from hanabi_search_plugin.core.errors import HanabiSearchError
 
 BAD_INPUT, FAILED, INTERRUPTED = 2, 1, 130  # exit codes
@@ -101,19 +101,10 @@ class _Program(_Group):
         return code
 
 
-_NUMBERS = {
-    "Input should be a valid integer": "an integer",
-    "is not a valid integer": "an integer",
-    "Input should be a valid number": "a number",
-    "is not a valid float": "a number",
-}
-"""What Typer says of text that is no number, by its version, and what was expected."""
-
-
 def _of_numbers(message: str, given: Sequence[str]) -> str:
     """``message`` in this package's words where it is of an option that takes a number."""
     found = re.match(r"Invalid value for '(--[\w-]+)': (.*)", message)
-    kind = next((k for words, k in _NUMBERS.items() if found and words in found[2]), None)
+    kind = number_expected(found[2]) if found else None
     if found is None or kind is None:
         return message
     option = found[1]

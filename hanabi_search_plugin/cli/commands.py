@@ -15,7 +15,7 @@ from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli.cluster_options import ClusterChoice, the_cluster
 from hanabi_search_plugin.cli.fitted_table import FittedTable
 from hanabi_search_plugin.cli.option_groups import Fields
-from hanabi_search_plugin.cli.searches import ChosenSearch, SearchOptions
+from hanabi_search_plugin.cli.searches import ChosenSearch, SearchOptions, require_no_search
 from hanabi_search_plugin.cli.table_options import (
     BeliefChoice,
     GameChoice,
@@ -81,6 +81,8 @@ def play(
     table, game = _set_table(context, table, game)
     console = terminal.open_console(json_file)
     terminal.show_warnings(console)  # of what sits down, too
+    if trace is not None and search.search is None:
+        require_no_search({"trace": str(trace)})
     who = line_up(game.load(), table, search, belief)
     if seed is None:
         seed = secrets.randbelow(DRAWN_SEEDS)
@@ -144,10 +146,15 @@ def _offer_replay(console: Console, who: LineUp, seed: int, shown: Shown) -> Non
     from hanabi_search_plugin.cli.line_input import LineReader
     from hanabi_search_plugin.cli.shown_game import show_again
 
-    question = "replay shows the game again with open hands, Enter leaves: "
+    question = "Type replay to see it again with open hands, or Enter to leave: "
+    leaving = ("", "quit", "q", "exit", "leave")
     try:
-        while LineReader(console).read(question, ["replay"]).strip().lower() in ("replay", "r"):
-            show_again(console, who, seed, shown)
+        while True:
+            answer = LineReader(console).read(question, ["replay", "quit"]).strip().lower()
+            if answer in leaving:
+                return
+            if answer in ("replay", "r"):
+                show_again(console, who, seed, shown)
     except (EOFError, KeyboardInterrupt):
         console.print()
 
@@ -184,6 +191,8 @@ def evaluate(
 
     console = terminal.open_console(json_file)
     terminal.show_warnings(console)  # of what sits down, too
+    if trace is not None and search.search is None:
+        require_no_search({"trace": str(trace)})
     who = line_up(game.load(), table, search, belief)
     result_files.check_files(json=json_file, trace=trace, save=save, resume=resume)
     if save is not None:

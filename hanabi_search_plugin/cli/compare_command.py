@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -40,9 +42,16 @@ def compare(
     ]
     if not compared:
         raise ConfigError(f"files must have labels in common, got none of {files[0]} in the others")
-    rows = [row for base, found in compared for row in (base.row, *(one.row for one in found))]
+    short = _short_names([str(file) for file in files])
+    rows = [
+        (_labelled(games, short), *row[1:])
+        for base, found in compared
+        for games, row in ((base, base.row), *((one.other, one.row) for one in found))
+    ]
     console.print(FittedTable(HEADINGS, rows))
-    for line in dict.fromkeys(line for _, found in compared for one in found for line in one.notes):
+    told = [f"{name} is {path}" for path, name in short.items() if name != path]
+    told += [line for _, found in compared for one in found for line in one.notes]
+    for line in dict.fromkeys(told):
         console.print(line, markup=False, soft_wrap=True)
     content = {
         "command": "compare",
@@ -51,6 +60,23 @@ def compare(
         "versions": versions(),
     }
     result_files.write_json(json_file, content)
+
+
+def _short_names(paths: list[str]) -> dict[str, str]:
+    """The file's name for each path, with a number where several have the same one."""
+    names = {path: Path(path).name for path in paths}
+    often = Counter(names.values())
+    seen: Counter[str] = Counter()
+    for path, name in names.items():
+        if often[name] > 1:
+            seen[name] += 1
+            names[path] = f"{name} ({seen[name]})"
+    return names
+
+
+def _labelled(games: ResultGames, short: Mapping[str, str]) -> str:
+    name = short[games.path]
+    return f"{name}: {games.label}" if games.label else name
 
 
 def _partners(

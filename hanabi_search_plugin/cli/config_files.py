@@ -17,13 +17,15 @@ from typing import Any
 
 import typer
 
-from hanabi_search_plugin.cli.plain_text import require_plain
+from hanabi_search_plugin.cli.plain_text import number_expected, require_plain
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.require import require_writable
 from hanabi_search_plugin.core.whole_files import read_whole
 
 COMMAND = "command"
+OUTPUTS = ("json_file", "trace", "save", "resume")
+"""What ``write`` leaves out: a configuration that runs again overwrites nothing."""
 _USAGE_ERROR: Any = typer.BadParameter.__base__
 
 
@@ -57,13 +59,18 @@ def read(path: Path, context: typer.Context) -> dict[str, Any]:
 
 
 def write(path: Path, context: typer.Context) -> None:
-    """Write what is not at its default, whole or not at all. Raises ConfigError, OSError."""
+    """Write what is not at its default and is no output, whole or not at all.
+
+    Raises ConfigError, OSError.
+    """
     from hanabi_search_plugin.atomic_files import atomic_write
 
     require_writable("save-config", path)
     lines = [f"{COMMAND} = {_toml(_command_of(context))}"]
     for one in _own(context):
         value = context.params.get(one.name)
+        if one.name in OUTPUTS:
+            continue
         if value is not None and value != one.default and value != []:
             lines.append(f"{_key(one)} = {_toml(value)}")
     with atomic_write(path) as file:
@@ -124,6 +131,9 @@ def _checked(path: Path, key: str, value: Any, parameter: Any, context: typer.Co
     try:
         parameter.process_value(context, given)
     except _USAGE_ERROR as error:
+        number = number_expected(error.message)
+        if number is not None:
+            raise ConfigError(f"{path}: {key} must be {number}, got {value!r}") from None
         reason = error.message.removesuffix(".")
         raise ConfigError(f"{path}: {key}: {reason}, got {value!r}") from None
     return given

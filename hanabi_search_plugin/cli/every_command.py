@@ -53,6 +53,8 @@ class EveryCommand(TyperCommand):
         help_pages.write_options(ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
+        if ctx.params.get("search") == "none" and _given_by(ctx, "search") == "COMMANDLINE":
+            _leave_aside_searches(ctx)
         if _said.save is not None:
             config_files.write(_said.save, ctx)
         try:
@@ -61,6 +63,20 @@ class EveryCommand(TyperCommand):
             if _said.config is not None and config_files.is_of_file(error, ctx):
                 raise ConfigError(f"{_said.config}: {error}") from error
             raise
+
+
+def _given_by(ctx: Any, name: str) -> str:
+    source = ctx.get_parameter_source(name)
+    return "" if source is None else str(source.name)
+
+
+def _leave_aside_searches(ctx: Any) -> None:
+    """Take the defaults of what a search alone reads where the file of --config has set it."""
+    from hanabi_search_plugin.cli.line_ups import OF_SEARCHES
+
+    for one in ctx.command.params:
+        if one.name in OF_SEARCHES and _given_by(ctx, one.name) == "DEFAULT_MAP":
+            ctx.params[one.name] = one.default
 
 
 def with_common_options(function: Callable[..., None]) -> Callable[..., None]:
@@ -118,7 +134,8 @@ COMMON = {
         ),
         _common(
             "save_config", Path | None, None, _keep("save"),
-            "Write the options that are not at their defaults to a file for --config.",
+            "Write the options that are not at their defaults to a file for --config, without "
+            "files of output (json, trace, save, resume).",
             metavar="FILE",
         ),
         _common(

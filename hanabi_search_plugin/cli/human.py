@@ -23,13 +23,14 @@ play 2       play the card in slot 2, also p2; slot 0 has the oldest card
 discard 0    discard the card in slot 0, also d0
 hint red     tell the next player about its red cards; also hint r, hr, h red
 hint 3       tell it about its cards of rank 3; also h3
-hint P2 red  with more than two players, say whom
+hint P2 red  with more than two players, say whom; also h2r
 moves        list the moves that are allowed
+history      the moves so far
 advice       what a search would play, and what every move is worth to it; also a
-undo         take back your last move, and all that followed
+undo         take back your last move, and all that followed; also u
 help         these lines; also ?
 quit         leave the game"""
-COMMANDS = ("moves", "advice", "undo", "help", "quit")
+COMMANDS = ("moves", "history", "advice", "undo", "help", "quit")
 
 
 class TakenBack(BaseException):
@@ -102,12 +103,15 @@ class Asked:
             line = self._screen.reader.read(prompt, (*moves, *COMMANDS)).strip().lower()
             if line in ("quit", "q", "exit"):
                 raise Left
-            if line == "undo":
+            if line in ("undo", "u"):
                 raise TakenBack
             if line in ("", "help", "h", "?"):
                 console.print(HELP, highlight=False, markup=False)
             elif line == "moves":
                 console.print("\n".join(moves), highlight=False, markup=False)
+            elif line == "history":
+                told = [f"{n} {words}" for n, words in enumerate(_moves_of(history), start=1)]
+                console.print("\n".join(told) or "no moves yet", highlight=False, markup=False)
             elif line in ("advice", "advise", "a"):
                 self._show_advice(view, history)
             else:
@@ -131,6 +135,15 @@ class Asked:
             return
         advice = colored_text.advice(view.game.config, view.rows[0], view.player, result)
         console.print(advice, end="")
+
+
+def _moves_of(history: History) -> list[str]:
+    """All moves so far, in words."""
+    return [
+        last_move(view.game.config, view.rows[0])
+        for view in history.views
+        if isinstance(view, HanabiView) and int(view.rows[0, LAST_PLAYER]) >= 0
+    ]
 
 
 def _since_own_move(history: History) -> list[str]:

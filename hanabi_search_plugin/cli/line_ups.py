@@ -4,31 +4,35 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, fields
+from typing import Any
 
 from hanabi_search_plugin.algorithms.joint_sparta import JointAgent
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief_agent import upgrade
-from hanabi_search_plugin.beliefs.learned_belief import Learned
 from hanabi_search_plugin.beliefs.particles import Particles
 from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners, favouring
 from hanabi_search_plugin.cli.games import game_options
-from hanabi_search_plugin.cli.searches import ChosenSearch
+from hanabi_search_plugin.cli.searches import OPTIONS, ChosenSearch, require_no_search
 from hanabi_search_plugin.cli.table_options import EXACT, BeliefChoice, Seating
 from hanabi_search_plugin.core.agent import MakeBelief, SearchAgent, TeamSearch, WrapsBelief
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Game
 from hanabi_search_plugin.core.policy import Blueprint
+from hanabi_search_plugin.core.reprs import changed
 from hanabi_search_plugin.core.require import require_choice
+from hanabi_search_plugin.core.rollout import can_cut
 from hanabi_search_plugin.evaluation.evaluate import say_seated, without_search
 from hanabi_search_plugin.hanabi.beliefs.learned_partners import LearnedPartners, named_recogniser
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-from hanabi_search_plugin.networks.catalogue import PARTICLES, belief_models, load_belief_model
-from hanabi_search_plugin.plugins import read_options
+from hanabi_search_plugin.named_beliefs import PARTICLES, REDEALT, load_belief
+from hanabi_search_plugin.networks.catalogue import belief_models
 from hanabi_search_plugin.registry import blueprint_of, load_policies, policy_names
 
 HUMAN = "human"
 PEOPLES_DOUBT = 0.1  # that a person plays the policy that stands in for it
 EVERYBODY = "all"
+OF_SEARCHES = {"search_seats", "trace", *OPTIONS, *(one.name for one in fields(BeliefChoice))}
+"""The parameters of commands that a search alone reads."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,8 @@ def line_up(game: Game, seating: Seating, chosen: ChosenSearch, beliefs: BeliefC
     beliefs is set, exact beliefs of searching seats doubt it.
     """
     names = per_seat(seating.policy, game.num_players, "policy")
+    if chosen.search is None:
+        require_no_search(_of_search(seating, beliefs))
     people: list[int] = []
     if seating.seats is not None:
         sitting = per_seat(seating.seats, game.num_players, "seats")
@@ -63,7 +69,8 @@ def line_up(game: Game, seating: Seating, chosen: ChosenSearch, beliefs: BeliefC
             sitting = [HUMAN, *names[1:]]
         people = [seat for seat, name in enumerate(sitting) if name == HUMAN]
         names = [names[s] if name == HUMAN else name for s, name in enumerate(sitting)]
-    policies = list(blueprint_of(names, game))
+    what = "policy" if seating.seats is None else "seats"
+    policies = list(blueprint_of(names, game, what=what))
     searching: list[int] = []
     if chosen.search is not None:
         doubt = PEOPLES_DOUBT if people and beliefs == BeliefChoice() else 0.0
@@ -88,6 +95,14 @@ def line_up(game: Game, seating: Seating, chosen: ChosenSearch, beliefs: BeliefC
     return LineUp(game, tuple(policies), tuple(names), short, tuple(people), tuple(searching))
 
 
+def _of_search(seating: Seating, beliefs: BeliefChoice) -> dict[str, Any]:
+    """The options that only a search reads and that are not at their defaults."""
+    given = changed(beliefs)
+    if seating.search_seats is not None:
+        given = {"search_seats": seating.search_seats} | given
+    return given
+
+
 def _agent(
     policies: Blueprint,
     game: Game,
@@ -99,7 +114,7 @@ def _agent(
     """What a searching seat plays: it knows the others' policies, or learns them (--partners)."""
     search, names = chosen.search, beliefs.partners
     assert search is not None
-    belief = named_belief(game, policy, chosen.name, beliefs)
+    belief = named_belief(policies, game, policy, chosen, beliefs)
     epsilon = 0.0 if isinstance(belief, Particles) else beliefs.epsilon  # which have their own
     if names is None:
         for name, usual in (("likelihoods", EXACT), ("favourite", None)):
@@ -155,7 +170,7 @@ def partners_of(beliefs: BeliefChoice, game: Game) -> MakeBelief:
     """What learns who the others are, from ``--partners`` and the options that belong to it."""
     assert beliefs.partners is not None
     names = policy_names(beliefs.partners)
-    candidates = load_policies(beliefs.partners, game)
+    candidates = load_policies(beliefs.partners, game, what="partners")
     prior = None
     if beliefs.favourite is not None:
         require_choice("favourite", beliefs.favourite, names)
@@ -172,38 +187,34 @@ def partners_of(beliefs: BeliefChoice, game: Game) -> MakeBelief:
     return LearnedPartners(candidates, named_recogniser(beliefs.likelihoods, names), prior)
 
 
-def named_belief(game: Game, policy: str, search: str, beliefs: BeliefChoice) -> MakeBelief | None:
-    """What --belief names; None: the game's own."""
+def named_belief(
+    blueprint: Blueprint, game: Game, policy: str, chosen: ChosenSearch, beliefs: BeliefChoice
+) -> MakeBelief | None:
+    """What --belief names; None: the game's own. ``policy`` is the name of ``blueprint``."""
     name = beliefs.belief
-    head, *words = (name or "").split(":")
-    if head == PARTICLES:
-        if not beliefs.explain:
-            raise ConfigError("no-explain is an option of learned beliefs, got particles")
-        known = [one.name for one in fields(Particles) if one.name != "epsilon"]
-        chosen = read_options(f"belief {PARTICLES}", words, known)
-        return Particles(**chosen, epsilon=beliefs.epsilon)
-    if name is None and search == "lbs" and beliefs.partners is None:
+    if name is None and chosen.name == "lbs" and beliefs.partners is None:
         name = policy
         if name not in belief_models():
-            raise ConfigError(_without_model(game, name))
-    if name is None or name == EXACT:
-        if not beliefs.explain:
-            raise ConfigError("no-explain is an option of learned beliefs, got an exact one")
-        return None
-    if search not in ("sparta", "lbs"):
-        raise ConfigError(f"belief is not an option of {search}, got {name!r}")
-    return Learned(load_belief_model(name, game), explain=beliefs.explain)
+            cut = getattr(chosen.search, "depth", None) is not None
+            raise ConfigError(_without_model(game, name, cut and not can_cut(blueprint)))
+    name = EXACT if name is None else name
+    drawn = name.partition(":")[0] in (EXACT, PARTICLES, REDEALT)
+    if not drawn and chosen.name not in ("sparta", "lbs"):
+        raise ConfigError(f"belief is not an option of {chosen.name}, got {name!r}")
+    return load_belief(name, game, explain=beliefs.explain, epsilon=beliefs.epsilon)
 
 
 _NOT_TRAINED = ("random_start_player", "observation_type", "bomb")  # no options of `train belief`
 
 
-def _without_model(game: Game, policy: str) -> str:
+def _without_model(game: Game, policy: str, without_values: bool) -> str:
     """What to do where no belief model of ``policy``'s games is there."""
     message = (
         f"belief must be given where there is no model of {policy}'s games: --belief exact or "
         "--belief grounded do without"
     )
+    if without_values:
+        message += f", with --depth 0, since {policy} has no values to cut rollouts short by"
     if not isinstance(game, HanabiGame):
         return message
     words = ["hanabi-search", "train", "belief", "--policy", policy, "--out", "runs/belief"]
@@ -235,6 +246,8 @@ def _searching(text: str | None, players: int, people: list[int], *, together: b
     if not all(part.isdecimal() and int(part) < players for part in parts):
         raise ConfigError(f"search-seats must be seats from 0 to {players - 1}, got {text!r}")
     seats = sorted({int(part) for part in parts})
+    if len(seats) < len(parts):
+        raise ConfigError(f"search-seats must name each seat once, got {text!r}")
     if together and seats != everybody:
         raise ConfigError(
             f"search-seats must be all {players}, which search together, got {text!r}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any
@@ -16,20 +17,16 @@ from hanabi_search_plugin.cli.games import DPOMDP, HANABI, OPENSPIEL
 from hanabi_search_plugin.cli.option_names import among
 from hanabi_search_plugin.cli.own_games import OWN_GAMES
 from hanabi_search_plugin.cli.plain_text import printable
-from hanabi_search_plugin.cli.searches import NONE, SEARCHES
+from hanabi_search_plugin.cli.searches import SEARCHES
 from hanabi_search_plugin.cli.terminal import show_warnings
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.require import unknown
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.bots.scores import self_play_scores
-from hanabi_search_plugin.networks.catalogue import (
-    EXACT,
-    GROUNDED,
-    PARTICLES,
-    belief_models,
-    network_models,
-)
+from hanabi_search_plugin.named_beliefs import EXACT, GROUNDED, PARTICLES, REDEALT
+from hanabi_search_plugin.named_searches import NONE
+from hanabi_search_plugin.networks.catalogue import belief_models, network_models
 from hanabi_search_plugin.registry import Entry, bidders, networks, policies
 
 HERE, PLUGIN = "this package", "plugin: "
@@ -96,6 +93,9 @@ def listed() -> Iterator[Listed]:
     yield Listed("belief", EXACT, "every world, by Bayes' rule", HERE)
     drawn = {"particles": "default 1000: how many", "seed": "default 0: decides on all chance"}
     yield Listed("belief", PARTICLES, "worlds drawn, where they are too many to list", HERE, drawn)
+    dealt = {"proposals": "default 256: deals that the others' moves are weighed on"}
+    dealt |= {"uncertainty": "default 0.001: weight of deals that do not explain a move"}
+    yield Listed("belief", REDEALT, "other deals of a card game", "OpenSpiel", dealt)
     yield Listed("belief", GROUNDED, "what hints and visible cards allow, by copies left", HERE)
     for name, about in belief_models().items():
         figures = [_belief_figure(model) for model in about["models"]]
@@ -216,5 +216,6 @@ def _print_whole(console: Console, one: Listed) -> None:
 
 
 def _plain(text: str) -> Text:
-    """Another's words: no markup, nothing that a terminal would obey."""
-    return Text(printable(text), overflow="fold")
+    """Another's words: no markup, of docstrings neither; nothing that a terminal would obey."""
+    bare = re.sub(r":[\w:]+:`~?([^`]*)`", r"\1", text).replace("``", "")
+    return Text(printable(bare), overflow="fold")

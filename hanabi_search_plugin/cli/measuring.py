@@ -17,11 +17,12 @@ from hanabi_search_plugin.core.words import counted, duration
 from hanabi_search_plugin.reproduce import measured_beliefs, report
 from hanabi_search_plugin.reproduce.forecast import Forecast, forecast, lacking, needs_torch
 from hanabi_search_plugin.reproduce.measure import Effort, Measures, measure, predictions
-from hanabi_search_plugin.reproduce.plan import Plan, Run, Table
+from hanabi_search_plugin.reproduce.plan import Figure, Plan, Run, Table
 
 if TYPE_CHECKING:
     from hanabi_search_plugin.networks.training.training_run import TrainingRun
 
+MISSING = "missing"
 _MEASURES: dict[str, Measures] = {"turns": "predictions", "beliefs": "beliefs"}
 
 
@@ -38,9 +39,9 @@ class Part:
 
     @property
     def needs(self) -> str:
-        """What it takes, or what is missing."""
+        """What it takes; what is missing stands below the table, since it is long."""
         if self.why_not is not None:
-            return self.why_not
+            return MISSING
         training = "; trains networks first" if self.run.training else ""
         return f"PyTorch{training}" if needs_torch(self.run) else ""
 
@@ -62,7 +63,8 @@ def parts_of(plan: Plan, wanted: set[str], effort: Effort) -> list[Part]:
         for i, curve in enumerate(plan.curves):
             for j, run in enumerate(curve.runs):
                 single = len(curve.runs) == 1
-                runs.append(((i, j), curve.label if single else f"{curve.label}: {run.name}", run))
+                label = curve.label if single else f"{curve.label}: {_told_apart(plan, j, run)}"
+                runs.append(((i, j), label, run))
     labels = [part.label for part in (plan.rows if isinstance(plan, Table) else plan.curves)]
     chosen = [one for one in runs if labels[one[0][0]] in wanted]
     obstacles = lacking(run for _, _, run in chosen)
@@ -71,6 +73,16 @@ def parts_of(plan: Plan, wanted: set[str], effort: Effort) -> list[Part]:
         Part(place, label, run, measures, forecast(run, effort, measures), obstacles.get(run.name))
         for place, label, run in chosen
     ]
+
+
+def _told_apart(figure: Figure, place: int, run: Run) -> str:
+    """What tells a run from the others of its curve, in words."""
+    if figure.ticks:
+        return f"{figure.ticks[place]} ({figure.axis})"
+    if figure.kind == "budgets":
+        return f"{getattr(run.search, 'rollouts', 0):,} rollouts"
+    depth = getattr(run.search, "depth", None)
+    return "to the end of the game" if depth is None else f"depth {depth}"
 
 
 def in_order(parts: Sequence[Part]) -> list[Part]:
@@ -94,6 +106,19 @@ def table_of(parts: Sequence[Part], threads: int) -> FittedTable:
     if threads > 1:
         title += f", shared by {threads} threads"
     return FittedTable(("", "games", "CPU s a game", "CPU time", "needs"), rows, title=title)
+
+
+def missing_of(parts: Sequence[Part]) -> list[str]:
+    """A line for each reason why parts cannot be played, with their labels."""
+    return [f"{MISSING}: {'; '.join(names)}: {why}" for why, names in by_reason(parts).items()]
+
+
+def by_reason(parts: Sequence[Part]) -> dict[str, list[str]]:
+    """Labels of parts that cannot be played, by the reason."""
+    found: dict[str, list[str]] = {}
+    for label, why in obstacles_of(parts).items():
+        found.setdefault(why, []).append(label)
+    return found
 
 
 def measure_parts(console: Console, parts: Sequence[Part], effort: Effort) -> Measured:

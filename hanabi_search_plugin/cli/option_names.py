@@ -55,9 +55,10 @@ def known_games() -> list[str]:
 
 def known_beliefs() -> list[str]:
     """Beliefs, those learned of policies' games too."""
-    from hanabi_search_plugin.networks.catalogue import SEARCHED, belief_models
+    from hanabi_search_plugin.named_beliefs import NAMED
+    from hanabi_search_plugin.networks.catalogue import belief_models
 
-    return [*SEARCHED, *belief_models()]
+    return [*NAMED, *belief_models()]
 
 
 def shown_beliefs() -> list[str]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 import typer
 
 from hanabi_search_plugin.cli.option_names import shown_belief_names
-from hanabi_search_plugin.networks.catalogue import EXACT, GROUNDED, HINTS, SHOWN
+from hanabi_search_plugin.named_beliefs import EXACT, GROUNDED
+from hanabi_search_plugin.networks.catalogue import HINTS, SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

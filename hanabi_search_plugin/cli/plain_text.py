@@ -22,6 +22,20 @@ def one_line(text: str) -> str:
     return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}"
 
 
+_NUMBERS = {
+    "Input should be a valid integer": "an integer",
+    "is not a valid integer": "an integer",
+    "Input should be a valid number": "a number",
+    "is not a valid float": "a number",
+}
+"""What Typer says of text that is no number, by its version, and what was expected."""
+
+
+def number_expected(message: str) -> str | None:
+    """ "an integer" or "a number", where that is what Typer's message wants; else None."""
+    return next((kind for words, kind in _NUMBERS.items() if words in message), None)
+
+
 def require_plain(arguments: Sequence[str]) -> None:
     """Raises ConfigError for an argument with bytes that are no UTF-8, or a control character.
 

@@ -21,7 +21,9 @@ from hanabi_search_plugin.cli.fitted_table import FittedTable
 from hanabi_search_plugin.cli.measuring import (
     Measured,
     Part,
+    by_reason,
     measure_parts,
+    missing_of,
     obstacles_of,
     parts_of,
     table_of,
@@ -47,6 +49,7 @@ from hanabi_search_plugin.reproduce.plan import Curve, Figure, Plan, Table
 from hanabi_search_plugin.reproduce.plot import plot
 
 PLANS: tuple[Plan, ...] = (*sparta_paper.PLANS, *ris_mcts_paper.PLANS, *lbs_paper.PLANS)
+NOT_HERE = "its policies or searches are not in this package; docs/results has the paper's rows"
 _WIDE = 1_000  # columns where the output is no terminal and nobody says how wide it is
 
 
@@ -94,9 +97,9 @@ def reproduce(
     wanted = _wanted(plan, only)
     parts = parts_of(plan, wanted, effort)
     if dry_run:
-        console.print(table_of(parts, threads))
+        _print_plan(console, parts, threads)
         return
-    _require_something(parts)
+    _require_something(plan, parts)
     effort.folder.mkdir(parents=True, exist_ok=True)
     whole, partial = out / f"{plan.name}.json", out / f"{plan.name}.partial.json"
     result_files.check_files(out=whole)
@@ -117,7 +120,7 @@ def reproduce(
         content["hidden"] = list(plan.hidden)
         content["rows"] = _rows(plan, found, effort, obstacles_of(parts), before)
     _print(console, content)
-    for why, labels in _by_reason(obstacles_of(parts)).items():
+    for why, labels in by_reason(parts).items():
         console.print(f"not measured: {'; '.join(labels)}: {why}", markup=False, soft_wrap=True)
     if found.interrupted:
         _write(partial, content | {"interrupted": True})
@@ -137,8 +140,18 @@ def _print_all(console: Console, effort: Effort, threads: int) -> None:
     for plan in PLANS:
         console.print(f"{plan.name}: {plan.title}", markup=False, soft_wrap=True)
         parts = parts_of(plan, _wanted(plan, ""), effort)
-        console.print(table_of(parts, threads) if parts else "nothing to measure: the paper's rows")
+        _print_plan(console, parts, threads)
         console.print()
+
+
+def _print_plan(console: Console, parts: Sequence[Part], threads: int) -> None:
+    """What would be played, and below it what cannot be."""
+    if not parts:
+        console.print(f"nothing to measure: {NOT_HERE}", soft_wrap=True)
+        return
+    console.print(table_of(parts, threads))
+    for line in missing_of(parts):
+        console.print(line, markup=False, soft_wrap=True)
 
 
 def names() -> str:
@@ -202,10 +215,12 @@ def _require_figures(figures: Any) -> None:
         typed(name, figures[name], float | None)
 
 
-def _require_something(parts: Sequence[Part]) -> None:
+def _require_something(plan: Plan, parts: Sequence[Part]) -> None:
     """Raises UnsupportedError where nothing of what was asked for can be played."""
     obstacles = obstacles_of(parts)
-    if parts and len(obstacles) == len(parts):
+    if not parts:
+        raise UnsupportedError(f"{plan.name}: nothing of it can be measured: {NOT_HERE}")
+    if len(obstacles) == len(parts):
         label, why = next(iter(obstacles.items()))
         raise UnsupportedError(f"{label}: {why}")
 
@@ -217,13 +232,6 @@ def _can_draw() -> bool:
         terminal.say(f"numbers alone, since {error}")
         return False
     return True
-
-
-def _by_reason(obstacles: Mapping[str, str]) -> dict[str, list[str]]:
-    out: dict[str, list[str]] = {}
-    for label, why in obstacles.items():
-        out.setdefault(why, []).append(label)
-    return out
 
 
 def _command(plan: Plan, effort: Effort, only: str, out: Path, where: Sequence[str]) -> str:
@@ -308,15 +316,22 @@ def _points(figure: Figure, curve: Curve, figures: Sequence[Any]) -> Parts:
     return {"points": points}
 
 
+_OF_A_GAME = {
+    "CPU s": "CPU s",
+    "rollouts": "rollouts (of a tree: iterations)",
+    "likelihoods": "likelihoods (policy evaluations of beliefs)",
+}
+"""What columns of a table mean, by their headings."""
+
+
 def _print(console: Console, content: dict[str, Any]) -> None:
     games = f"{counted(content['games'], 'game')} a searched row, seed {content['seed']}"
     title = f"{content['title']}; {games}"
     console.print(FittedTable(report.headings(content), report.rows(content), title=title))
-    if "rows" in content:
-        console.print(
-            "CPU s, rollouts (of a tree: iterations) and likelihoods (policy evaluations of "
-            "beliefs): of a game."
-        )
+    shown = report.headings(content)
+    told = [words for name, words in _OF_A_GAME.items() if "rows" in content and name in shown]
+    if told:
+        console.print(f"Of a game: {', '.join(told)}.", soft_wrap=True)
     if content["note"]:
         console.print(content["note"], markup=False)
 

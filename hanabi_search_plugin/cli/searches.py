@@ -10,13 +10,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
-from hanabi_search_plugin import plugins
-from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, SoIsmcts, TreeSearch
-from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
-from hanabi_search_plugin.algorithms.lbs import Lbs
-from hanabi_search_plugin.algorithms.mds import Mds
-from hanabi_search_plugin.algorithms.pomcp import Pomcp
-from hanabi_search_plugin.algorithms.predictor import Predictor
+from hanabi_search_plugin import named_searches, plugins
+from hanabi_search_plugin.algorithms.ismcts import TreeSearch
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.cli import option_names
 from hanabi_search_plugin.cli.option_groups import Group
@@ -24,12 +19,12 @@ from hanabi_search_plugin.core.agent import Search, TeamSearch
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.require import unknown
 from hanabi_search_plugin.core.settings import Setting, setting, settings_of
+from hanabi_search_plugin.named_searches import NONE
 
 if TYPE_CHECKING:
     from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
     from hanabi_search_plugin.hanabi.bots.rulebook import Convention
 
-NONE = "none"
 ELSEWHERE = ("guide", "seed", "threads")  # of a search: has options of its own; the run's
 
 
@@ -72,7 +67,8 @@ class GuideSettings:
 
         if self.rules == "all":
             return None
-        rules, convention = named_rules(self.rules), cast("Convention", self.convention)
+        rules = named_rules(self.rules, words=("all",))
+        convention = cast("Convention", self.convention)
         if self.evaluation == NONE:
             return RuleAgent(rules, convention=convention, name=self.rules)
         network = named_network(self.evaluation)
@@ -102,39 +98,9 @@ class NamedSearch:
         return {name: one for name, one in own.items() if name not in ELSEWHERE}
 
 
-_SPARTA = "Lerer, Hu, Foerster and Brown, AAAI 2020"
 SEARCHES = {
-    search.name: search
-    for search in (
-        NamedSearch("sparta", Sparta, "one-ply search over an exact belief", _SPARTA),
-        NamedSearch("joint-sparta", JointSparta, "the same by all seats, as a team", _SPARTA),
-        NamedSearch(
-            "lbs",
-            Lbs,
-            "one-ply search over a learned belief, rollouts cut by values",
-            "Hu, Lerer, Brown and Foerster, 2021",
-        ),
-        NamedSearch(
-            "mds",
-            Mds,
-            "one small step of policy improvement, which all seats may take at once",
-            "Sokota et al., ICLR 2024",
-        ),
-        NamedSearch(
-            "pomcp",
-            Pomcp,
-            "sparta, and a tree of the seat's own later moves",
-            "Silver and Veness, NeurIPS 2010",
-        ),
-        NamedSearch("so-ismcts", SoIsmcts, "a tree of what you see", "Cowling et al. 2012"),
-        NamedSearch(
-            "mo-ismcts", MoIsmcts, "a tree; others know what you know", "Cowling et al. 2012"
-        ),
-        NamedSearch("ris-mcts", RisMcts, "a tree; others know what they see", "Goodman, CoG 2019"),
-        NamedSearch(
-            "predictor", Predictor, "a tree of own moves; others as predicted", "Goodman, CoG 2019"
-        ),
-    )
+    name: NamedSearch(name, one.make, one.what, one.source)
+    for name, one in named_searches.SEARCHES.items()
 }
 
 
@@ -227,8 +193,7 @@ def make_search(name: str, options: Mapping[str, Any], threads: int) -> ChosenSe
     """
     changed = {n: v for n, v in options.items() if v != OPTIONS[n].default}
     if name == NONE:
-        for option, value in changed.items():
-            raise ConfigError(f"{_flag(option)} is an option of a search, got {value!r} and none")
+        require_no_search(changed)
         return ChosenSearch(name, None)
     head, *words = name.split(":")
     plugin = plugins.find("search", head, (*SEARCHES, NONE))
@@ -237,6 +202,14 @@ def make_search(name: str, options: Mapping[str, Any], threads: int) -> ChosenSe
     if name not in SEARCHES:
         raise unknown("search", name, known_searches())
     return ChosenSearch(name, _of_package(SEARCHES[name], changed, threads))
+
+
+def require_no_search(given: Mapping[str, Any]) -> None:
+    """Raises ConfigError for an option of a search that was ``given`` where nobody searches."""
+    for option, value in given.items():
+        if value is False:  # as of --no-explain
+            raise ConfigError(f"no-{_flag(option)} is an option of a search, got none")
+        raise ConfigError(f"{_flag(option)} is an option of a search, got {value!r} and none")
 
 
 def _of_package(named: NamedSearch, changed: dict[str, Any], threads: int) -> Search | TeamSearch:

@@ -22,7 +22,7 @@ from hanabi_search_plugin.cli.table_options import (
     set_table,
     the_game,
 )
-from hanabi_search_plugin.networks.catalogue import EXACT
+from hanabi_search_plugin.named_beliefs import EXACT
 
 _SERVER = "Server"
 

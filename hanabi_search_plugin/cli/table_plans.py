@@ -24,7 +24,7 @@ from hanabi_search_plugin.cli.line_ups import (
 )
 from hanabi_search_plugin.cli.option_names import known_policies
 from hanabi_search_plugin.cli.page_beliefs import named_shown_belief
-from hanabi_search_plugin.cli.searches import NONE, SEARCHES, ChosenSearch, make_search
+from hanabi_search_plugin.cli.searches import SEARCHES, ChosenSearch, make_search
 from hanabi_search_plugin.cli.table_options import BeliefChoice, GameChoice, Seating
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.policy import Blueprint, Policy, Value
@@ -35,7 +35,9 @@ from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.files.recorded_positions import Candidates
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-from hanabi_search_plugin.networks.catalogue import EXACT, SHOWN, belief_models
+from hanabi_search_plugin.named_beliefs import EXACT
+from hanabi_search_plugin.named_searches import NONE
+from hanabi_search_plugin.networks.catalogue import SHOWN, belief_models
 from hanabi_search_plugin.registry import bidders, blueprint_of, load_policies, networks, policies
 from hanabi_search_plugin.registry import policy_names as listed
 from hanabi_search_plugin.serving.live_table import TablePlan
@@ -88,7 +90,7 @@ def plan_of_wish(wish: TableWish) -> TablePlan:
     for p, one in chosen.items():
         if one.name == "lbs":
             _require_values(blueprint, wish)
-        belief = named_belief(game, wish.seats[p].policy, one.name, BeliefChoice())
+        belief = named_belief(blueprint, game, wish.seats[p].policy, one, BeliefChoice())
         sure = belief is not None or not ({*people, *chosen} - {p})
         doubt = 0.0 if sure else PEOPLES_DOUBT
         seated[p] = upgrade(blueprint, game, one.search, belief=belief, uncertainty=doubt)

@@ -29,6 +29,8 @@ def parse_move(config: HanabiConfig, player: int, line: str) -> int:
     words = line.lower().split()
     if len(words) == 1 and len(words[0]) == 2:
         words = [words[0][0], words[0][1:]]  # p2, d0, h3, hr
+    if len(words) == 1 and len(words[0]) == 3 and words[0][0] == "h":
+        words = [*words[0]]  # h2y
     if words and words[0] in VERBS:
         return _of_slot(config, VERBS[words[0]], words[1:])
     if words and words[0] in ("hint", "h"):

@@ -14,7 +14,8 @@ from hanabi_search_plugin.cli.option_names import policy_names
 from hanabi_search_plugin.cli.page_beliefs import ShownBelief, named_shown_belief, say_strangers
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.require import require_integer
-from hanabi_search_plugin.networks.catalogue import EXACT, GROUNDED, HINTS
+from hanabi_search_plugin.named_beliefs import EXACT, GROUNDED
+from hanabi_search_plugin.networks.catalogue import HINTS
 
 
 def view(

@@ -19,18 +19,27 @@ _PROJECTS = {  # by extra
 
 def install(extra: str) -> str:
     """The command that brings an extra; no index of packages has a release yet."""
-    return f'pip install -e ".[{extra}]" in a clone of hanabi-search-plugin'
+    small = " (a smaller way: docs/start/install.md)" if extra == "torch" else ""
+    return f'pip install -e ".[{extra}]" in a clone of hanabi-search-plugin{small}'
 
 
 def require_extra(extra: str, what: str, *modules: str) -> None:
     """Raises UnsupportedError unless ``modules``, which the ``extra`` brings, can be imported.
 
-    ``what`` needs them: "a network", say.
+    ``what`` needs them: "a network", say. The error tells what is not installed from what is
+    installed and broken.
     """
-    try:
-        for module in modules:
+    needs = f"{what} needs {_PROJECTS.get(extra, extra)}"
+    for module in modules:
+        try:
             import_module(module)
-    except ImportError:
-        raise UnsupportedError(
-            f"{what} needs {_PROJECTS.get(extra, extra)}: {install(extra)}"
-        ) from None
+        except ModuleNotFoundError as error:
+            if error.name is not None and error.name == module.partition(".")[0]:
+                raise UnsupportedError(f"{needs}: {install(extra)}") from None
+            raise UnsupportedError(_broken(needs, module, error)) from error
+        except (ImportError, OSError) as error:  # a shared library is missing, say
+            raise UnsupportedError(_broken(needs, module, error)) from error
+
+
+def _broken(needs: str, module: str, error: Exception) -> str:
+    return f"{needs}, but importing {module} fails, though it is installed: {error}"

@@ -8,6 +8,12 @@ from importlib import import_module
 from typing import Any
 
 
+def resolve(reference: str) -> Any:
+    """What "module:name" stands for, imported now."""
+    module, name = reference.split(":")
+    return getattr(import_module(module), name)
+
+
 def lazily(
     package: str, homes: Mapping[str, tuple[str, ...]]
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

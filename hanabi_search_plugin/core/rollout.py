@@ -194,6 +194,22 @@ def _values_of_movers(
     return values
 
 
+def can_cut(blueprint: Blueprint) -> bool:
+    """Can rollouts of some seat be cut short, since the policies have the values that takes?"""
+    values = [isinstance(policy, Value) for policy in blueprint]
+    central = any(isinstance(one, Value) and one.combine == "central" for one in blueprint)
+    return central or all(values)
+
+
+def without_values(blueprint: Blueprint) -> UnsupportedError:
+    """The error of rollouts that are to be cut short where policies have no values."""
+    lacking = next((one for one in blueprint if not isinstance(one, Value)), blueprint[0])
+    return UnsupportedError(
+        f"rollouts can only be cut short where the blueprint has values, which {lacking!r} has "
+        "not: use depth None, to the end of the game (--depth 0 on the command line)"
+    )
+
+
 def _value_combination(blueprint: Blueprint, seat: int) -> Combination:
     """How the blueprint's policies declare that their values combine.
 
@@ -202,13 +218,8 @@ def _value_combination(blueprint: Blueprint, seat: int) -> Combination:
     own = blueprint[seat]
     if isinstance(own, Value) and own.combine == "central":
         return "central"
-    for policy in blueprint:
-        if not isinstance(policy, Value):
-            raise UnsupportedError(
-                f"rollouts can only be cut short where the blueprint has values, which "
-                f"{policy!r} has not: use depth None, to the end of the "
-                "game (--depth 0 on the command line)"
-            )
+    if not all(isinstance(policy, Value) for policy in blueprint):
+        raise without_values(blueprint)
     kinds = {policy.combine for policy in blueprint if isinstance(policy, Value)}
     if len(kinds) > 1:
         raise UnsupportedError(

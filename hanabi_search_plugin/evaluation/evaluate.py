@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.belief_agent import BeliefAgent
-from hanabi_search_plugin.core.agent import CutsRollouts, SearchAgent
-from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.core.agent import CutsRollouts, SearchAgent, require_same_game
+from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.figures import blank_figure
 from hanabi_search_plugin.core.game import FloatArray, Game, require_game
 from hanabi_search_plugin.core.html_tables import html_table
@@ -26,7 +26,7 @@ from hanabi_search_plugin.evaluation.executor import Executor
 from hanabi_search_plugin.evaluation.frame import frame_of
 from hanabi_search_plugin.evaluation.game_table import GameTable, column
 from hanabi_search_plugin.evaluation.interrupts import uninterrupted
-from hanabi_search_plugin.evaluation.journal import Checkpoint
+from hanabi_search_plugin.evaluation.journal import RESULTS, Checkpoint
 from hanabi_search_plugin.evaluation.match import (
     FailedGame,
     GameResult,
@@ -48,10 +48,6 @@ if TYPE_CHECKING:
 _logger = logging.getLogger("hanabi_search_plugin")
 
 
-RESULTS = "hanabi-search-plugin results 1"
-"""The form of ``Evaluation.to_dict``: docs/how_to/results.md."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
     """Results of N games. With a baseline, only games that both sides have finished count.
@@ -66,6 +62,7 @@ class Evaluation:
     baseline: Sequence[GameResult] | None  # the same games, in the same order
     best: float  # the highest possible return
     return_of: int | None  # the seat whose returns the scores are; None: all are paid the same
+    unit: str  # what returns are counted in, as the game says
     searched: bool
     threads: int
     requested: int  # games asked for; more than len(games) where interrupted or skipped
@@ -189,7 +186,10 @@ class Evaluation:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types; a mean of nothing, or a standard error of one game, is None."""
+        """Plain JSON types, as docs/how_to/results.md says.
+
+        A mean of nothing, or a standard error of one game, is None.
+        """
         out: dict[str, Any] = {"format": RESULTS}
         out |= {"games": len(self.games), "requested_games": self.requested}
         if self.skipped:
@@ -198,6 +198,8 @@ class Evaluation:
                 for one in self.skipped
             ]
         out["return_of"] = self.return_of
+        if self.unit:
+            out["unit"] = self.unit
         out |= _summary(self.games, self.best)
         if self.baseline is not None:
             reference = _summary(self.baseline, self.best)
@@ -262,7 +264,7 @@ def evaluate(
     then is in ``resume``. With ``skip_failed`` the others are played, and ``Evaluation.skipped``
     lists it.
 
-    Raises ConfigError for bad numbers and for a checkpoint of other parameters, UnsupportedError
+    Raises ConfigError for bad arguments and for a checkpoint of other parameters, UnsupportedError
     for what is no Game, no Policy or a wrong number of them, ContractError for a game that lacks a
     setting and a policy that does not act in integers.
     """
@@ -270,12 +272,13 @@ def evaluate(
     games = require_integer("games", games, 1)
     executor = executor or Threads(threads)
     seed = require_integer("seed", seed, 0)
-    played = blueprint_of(seated_everywhere(policies), game)
+    _require_hearers(on_game, progress)
+    played = blueprint_of(seated_everywhere(policies, game), game)
     searching = searching_seats(played)
     warn_of_independent_searches(played)
     reference: Blueprint | None
     if baseline is not None:
-        reference = blueprint_of(seated_everywhere(baseline), game)
+        reference = blueprint_of(seated_everywhere(baseline, game), game)
     else:
         reference = without_search(played) if searching else None
     seat = searching[0] if searching else 0
@@ -341,6 +344,7 @@ def evaluate(
         baseline=tables["baseline"].select(done) if reference is not None else None,
         best=game.return_range[1],
         return_of=None if game.rewards == "identical" else seat,
+        unit=game.unit,
         searched=bool(searching),
         threads=executor.workers,
         requested=games,
@@ -371,17 +375,27 @@ _COSTS = ("cpu_seconds", "rollouts", "likelihoods", "searched_moves", "changed_m
 MANY_SEARCHERS = (
     "seats %s search independently: each one's belief assumes that the others play the blueprint, "
     "which a searching partner breaks, and such teams can score below the blueprint (SPARTA, "
-    "Table 4); agent.for_all_seats() gives what is sound"
+    "Table 4); agent.for_all_seats(), --search-seats all, gives what is sound"
 )
 
 
-def seated_everywhere(policies: AnyBlueprint) -> AnyBlueprint:
+def _require_hearers(on_game: object, progress: object) -> None:
+    """Raises ConfigError for what cannot hear of games, or of how far they are."""
+    if on_game is not None and not callable(on_game):
+        raise ConfigError(f"on_game must be a function of a GameResult, got {on_game!r}")
+    if not (isinstance(progress, bool) or hasattr(progress, "print")):
+        raise ConfigError(f"progress must be True, False or a console of rich, got {progress!r}")
+
+
+def seated_everywhere(policies: AnyBlueprint, game: Game) -> AnyBlueprint:
     """``policies``; for one search agent at all seats the one to seat there, which is logged.
 
-    Raises ConfigError where that agent can sit at one seat alone.
+    Raises ConfigError where that agent can sit at one seat alone, UnsupportedError for one of
+    another game.
     """
     if not isinstance(policies, SearchAgent):
         return policies
+    require_same_game((policies,), game)
     seated = policies.for_all_seats()
     if seated is not policies:
         say_seated(policies, seated)

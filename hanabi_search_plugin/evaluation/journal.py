@@ -14,6 +14,7 @@ from hanabi_search_plugin.evaluation.interrupts import uninterrupted
 from hanabi_search_plugin.evaluation.locks import lock_file
 
 FORMAT = "hanabi-search-plugin evaluation 1"
+RESULTS = "hanabi-search-plugin results 1"  # of the files of --json
 _BEFORE = {
     "objective": "score",
     "errors": 0.0,
@@ -40,6 +41,7 @@ class Checkpoint(Closing):
             lock_file(self._file, path)
             content = path.read_bytes()
             whole = content[: content.rfind(b"\n") + 1]
+            _require_no_other(content, path)
             if whole:
                 self.lines = _read(whole, path, header)
             elif content and FORMAT.encode() not in content:
@@ -59,6 +61,19 @@ class Checkpoint(Closing):
     def close(self) -> None:
         with naming_errors(self._path):  # it is tried again to write what could not be
             self._file.close()
+
+
+def _require_no_other(content: bytes, path: Path) -> None:
+    """Raises ConfigError for another file that an evaluation writes."""
+    told = ""
+    if content.startswith(b"{\n") and RESULTS.encode() in content:
+        told = "that is a result of --json"
+    elif content.startswith(b'{"game":') and b'"words":' in content[:1000]:
+        told = "that is a trace (--trace)"
+    elif b'"players":' in content[:1000] and b'"deck":' in content[:1000]:
+        told = "those are games of --save"
+    if told:
+        raise ConfigError(f"{path}: {told}; give --resume another file")
 
 
 def _read(content: bytes, path: Path, header: dict[str, Any]) -> list[dict[str, Any]]:
@@ -84,14 +99,15 @@ def difference(there: Any, here: Any, name: str = "") -> tuple[str, Any, Any] | 
     """The first place where two JSON values differ: its name and both values.
 
     An option that only one of them knows makes no difference while it is None, off, or at what was
-    played before there was a choice (``_BEFORE``). Nor does what version 0.1 recorded beside
-    settings: private fields, and the docstrings of compiled code.
+    played before there was a choice (``_BEFORE``). Nor does the name that a network was loaded by,
+    beside its digest, nor what version 0.1 recorded beside settings: private fields, and the
+    docstrings of compiled code.
     """
     if isinstance(there, dict) and isinstance(here, dict):
         pairs = [
             (f"{name}.{key}".lstrip("."), there.get(key), here.get(key))
             for key in dict.fromkeys([*here, *there])
-            if not (key.startswith("_") or key == "doc")
+            if not (key.startswith("_") or key in ("doc", "loaded_as"))
         ]
     elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
         pairs = [(f"{name}[{i}]", a, b) for i, (a, b) in enumerate(zip(there, here, strict=True))]

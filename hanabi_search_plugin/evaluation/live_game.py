@@ -108,21 +108,25 @@ class LiveGame:
     def play(self, action: int, result: SearchResult | None = None) -> None:
         """Play a move of the seat that is to move, and the decision that it came from.
 
-        Raises IllegalActionError for one that is not legal; then nothing has changed.
+        Raises IllegalActionError for one that is not legal; then nothing has changed. A
+        KeyboardInterrupt keeps the move, but the game cannot go on then.
         """
         running, number, mover = self._running, self.number, self.mover
         whole = np.array([0])
         before = (mover, running.worlds.select(whole), running.rng.select(whole))
         seats = tuple(copy.copy(seat) for seat in running.seats)
-        running.play(action)
-        self._past.append(before)
-        if mover in self.people:
-            self._kept[number] = seats
-            for old in sorted(self._kept)[:-KEPT]:
-                del self._kept[old]
-        self.actions.append(action)
-        if result is not None:
-            self.decisions.append((number, mover, result))
+        try:
+            running.play(action)
+        finally:  # Ctrl-C while the seats take note of a move does not lose it
+            if running.number > number:
+                self._past.append(before)
+                if mover in self.people:
+                    self._kept[number] = seats
+                    for old in sorted(self._kept)[:-KEPT]:
+                        del self._kept[old]
+                self.actions.append(action)
+                if result is not None:
+                    self.decisions.append((number, mover, result))
 
     def last_own_turn(self, seat: int) -> int | None:
         """The turn of the last move of ``seat`` that can be taken back; None if there is none."""

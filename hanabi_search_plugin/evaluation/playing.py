@@ -19,6 +19,7 @@ from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.words import counted
+from hanabi_search_plugin.evaluation.interrupts import uninterrupted
 from hanabi_search_plugin.evaluation.seat import SeatedPolicy
 
 
@@ -140,8 +141,9 @@ class RunningGame:
 
     def play(self, action: int) -> None:
         """Play a move of the seat that is to move."""
-        event = self.worlds.step(np.array([action]))
-        self.number += 1
+        with uninterrupted():  # the first step of a process may compile
+            event = self.worlds.step(np.array([action]))
+            self.number += 1
         if self.over:
             with at("turn", self.number):
                 returns_of(self.worlds)

@@ -37,8 +37,10 @@ def title(figures: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def headings(figures: Mapping[str, Any]) -> tuple[str, ...]:
-    """Of the columns: "perfect" where all are paid the same, "bombs" where games can be lost."""
-    return ("", "mean", *_shares(figures))
+    """Of the columns: means and their unit, "perfect" where all are paid the same, "bombs" where
+    games can be lost."""
+    unit = figures.get("unit")
+    return ("", f"mean, {unit}" if unit else "mean", *_shares(figures))
 
 
 def _shares(figures: Mapping[str, Any]) -> list[str]:

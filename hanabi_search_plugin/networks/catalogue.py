@@ -7,22 +7,27 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.extras import require_extra
-from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.game import Game, require_game
 from hanabi_search_plugin.core.require import unknown
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.named_beliefs import EXACT, GROUNDED, PARTICLES
 
 if TYPE_CHECKING:
     from hanabi_search_plugin.beliefs.belief_model import BeliefModel
 
-EXACT, HINTS, GROUNDED, PARTICLES = "exact", "hints", "grounded", "particles"
-SEARCHED = (EXACT, GROUNDED, PARTICLES)  # beliefs that a search can have and that are no file's
-SHOWN = (EXACT, HINTS, GROUNDED)  # and those that a page can show
+HINTS = "hints"
+SHOWN = (EXACT, HINTS, GROUNDED)  # beliefs that a page can show and that are no file's
+_NO_MODELS = {
+    EXACT: 'what upgrade has without a belief, or with belief="exact"',
+    PARTICLES: 'what upgrade has with belief=Particles() or "particles"',
+}
 
 
 @functools.cache
@@ -52,29 +57,38 @@ def belief_models() -> dict[str, dict[str, Any]]:
 
 
 def load_belief_model(
-    name: str,
+    name: str | os.PathLike[str],
     game: Game,
     *,
     mask: bool = True,
-    words: tuple[str, ...] = SEARCHED,
+    words: tuple[str, ...] = (GROUNDED,),
 ) -> BeliefModel:
     """The model of that name for ``game``: "grounded", one of ``belief_models``, or a file.
 
     ``words`` are those of an option that stand for no file; an error lists them. ``mask`` as in
     ``networks.belief_files.NetworkBelief``. Raises ConfigError for a name that is unknown or not
-    for this game, UnsupportedError without PyTorch, CheckpointError for a file that does not fit.
+    for this game, and for "exact" and "particles", which are beliefs without a model;
+    UnsupportedError without PyTorch, CheckpointError for a file that does not fit.
     """
+    require_game(game)
+    if not isinstance(name, str | os.PathLike):
+        raise ConfigError(f"a belief model must be a name or a file, got {name!r}")
+    name = os.fspath(name)
     if name == GROUNDED:
         from hanabi_search_plugin.beliefs.belief_model import Grounded
 
         return Grounded(game)
     path = _shipped(name, game) if name in belief_models() else Path(name)
+    if name in _NO_MODELS and name not in words and words == (GROUNDED,):
+        raise ConfigError(f"belief {name} needs no model: it is {_NO_MODELS[name]}")
     if not path.is_file():
         raise unknown("belief", name, (*words, *belief_models()), "or a file")
     require_extra("torch", "a learned belief", "torch", "safetensors")
     from hanabi_search_plugin.networks.belief_files import load_belief
 
-    return load_belief(path, game, mask=mask)
+    model = load_belief(path, game, mask=mask)
+    model.loaded_as = name
+    return model
 
 
 def _shipped(name: str, game: Game) -> Path:

@@ -81,9 +81,14 @@ class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
         self._critic = to_device(critic, device).eval() if critic and self.deterministic else None
         self._critics_digest = digest_of(self._critic) if self._critic else ""
         self.public_memory = network.public_memory
+        self.loaded_as = ""  # the name or the file that it was loaded by, if any
         self._last: tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None = None
 
     def __repr__(self) -> str:
+        if self.loaded_as:
+            shown = "" if self.deterministic else f", temperature={self.temperature!r}"
+            shown += "" if self.device == "cpu" else f", device={self.device!r}"
+            return f"{type(self).__name__}({self.loaded_as!r}{shown})"
         how = "greedy" if self.deterministic else f"temperature {self.temperature}"
         return f"<{type(self).__name__} of {type(self.network).__name__}, {how}>"
 

@@ -32,9 +32,11 @@ def load_network_policy(
     CheckpointError where the file is for other games or no network.
     """
     loaded = load_named(name, game.config, file=file, device=device)
-    return network_policy(
+    policy = network_policy(
         loaded.network, temperature=temperature, device=device, critic=loaded.critic
     )
+    policy.loaded_as = name or str(file)
+    return policy
 
 
 def load_named(

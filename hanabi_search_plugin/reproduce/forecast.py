@@ -10,7 +10,7 @@ from importlib import resources
 
 from hanabi_search_plugin.core.errors import HanabiSearchError
 from hanabi_search_plugin.core.extras import require_extra
-from hanabi_search_plugin.networks.catalogue import GROUNDED
+from hanabi_search_plugin.named_beliefs import GROUNDED
 from hanabi_search_plugin.registry import networks
 from hanabi_search_plugin.reproduce.measure import UNSEARCHED_FACTOR, Effort, Measures
 from hanabi_search_plugin.reproduce.plan import Run
@@ -77,8 +77,10 @@ def _obstacle(run: Run) -> str | None:
             run.line_up()
     except HanabiSearchError as error:
         return str(error)
-    except OSError as error:
-        return f"{error.filename}: {error.strerror}"
+    except ImportError as error:  # half installed
+        return f"importing what it needs fails: {error}"
+    except OSError as error:  # without a file where a library fails to load
+        return f"{error.filename}: {error.strerror}" if error.filename else str(error)
     return None
 
 

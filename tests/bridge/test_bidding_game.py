@@ -259,3 +259,12 @@ def test_openings(hand: str, call: str) -> None:
     view.held = held
     made = NaturalBidder().act(view, view.legal, None, Streams.still(1))
     assert call_text(int(made[0])) == call
+
+
+def test_returns_have_their_unit() -> None:
+    """It heads the table of an evaluation; games that have none say nothing."""
+    assert BridgeBidding().unit == "points"
+    assert BridgeBidding(other_table=OtherTable(NaturalBidder())).unit == "IMPs"
+    told = str(evaluate(OpenSpielGame("leduc_poker"), UniformPolicy(), games=2, seed=1))
+    assert "mean, chips" in told
+    assert "mean," not in str(evaluate(OpenSpielGame("trade_comm"), UniformPolicy(), games=2))

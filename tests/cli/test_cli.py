@@ -342,8 +342,8 @@ def test_a_person_on_a_terminal_edits_lines(tmp_path: Path) -> None:
         answer(b"(or advice, help): ", b"\x1b[A\n")  # the line before
         assert b"plays slot 0" in shown and b"^[" not in shown
         answer(b"(or advice, help): ", b"quit\n")
-        answer(b"Enter leaves: ", b"replay\n")
-        answer(b"Enter leaves: ", b"\n")
+        answer(b"Enter to leave: ", b"replay\n")
+        answer(b"Enter to leave: ", b"\n")
         assert b"Turn 1: P0 moves" in shown and b"Turn 4: P1 moves" in shown
         assert b"??" not in shown
         assert process.wait(timeout=300) == 0
@@ -502,7 +502,7 @@ def test_narrow_terminals_lose_nothing(width: int) -> None:
         ("play --seats human,random,random,random,random,random", "players must be from 2 to 5"),
         ("play", "play seats you at seat 0, which needs a terminal: name who plays, as in --seats"),
         ("replay x --seed -1", "seed must be an integer of at least 0"),
-        ("play --seats human,clever", "policy must be one of"),
+        ("play --seats human,clever", "seats must be one of"),
         (
             "play --search sparta --seats smartbot,human --search-seats 1",
             "search-seats must leave out seat 1",

@@ -57,6 +57,22 @@ def test_the_same_decks_are_paired(tmp_path: Path) -> None:
     assert f"{100 * found['better']:.1f} %" in shown and "not paired" not in shown
 
 
+def test_long_paths_stand_below_the_table_and_are_never_broken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    folders = [tmp_path / f"a-folder-with-quite-a-long-name-{n}" for n in (1, 2)]
+    for folder in folders:
+        folder.mkdir()
+        evaluated(folder / "results.json", policy="random")
+    files = [folder / "results.json" for folder in folders]
+    lines = run("compare", *files).stdout.splitlines()
+    for number, file in enumerate(files, start=1):
+        assert any(line.startswith(f"results.json ({number})  ") for line in lines)
+        assert f"results.json ({number}) is {file}" in lines
+    assert all(len(line) <= 80 for line in lines if " is " not in line)
+
+
 def test_only_common_games_are_paired(tmp_path: Path) -> None:
     a, b = tmp_path / "a.json", tmp_path / "b.json"
     base, other = evaluated(a, policy="random"), evaluated(b)

@@ -238,7 +238,7 @@ def test_values_are_checked_by_the_settings_in_one_line() -> None:
         "train clone --out x": "Missing option '--data'",
         "evaluate --search ris-mcts --nodes all": "nodes must be one of moves, observations",
         "evaluate --search predictor --prior-visits 0": "prior_visits must be an integer of at",
-        "evaluate --search sparta --continuation nobody --games 1": "policy must be one of ",
+        "evaluate --search sparta --continuation nobody --games 1": "continuation must be one of ",
         "evaluate --search sparta --continuation piers, --games 1": "continuation must be names",
         "evaluate --search mds --continuation piers": "continuation is not an option of mds",
         "decode --players 9 -": "expected numbers as JSON or NPY",

@@ -177,6 +177,8 @@ RANKS = {
     "policies": 1,
     "tabular": 1,
     "plugins": 1,
+    "named_beliefs": 2,
+    "named_searches": 2,
     "registry": 2,
     "algorithms": 2,  # reads beliefs.exact alone
     "belief_agent": 3,

@@ -9,7 +9,8 @@ import pytest
 
 from hanabi_search_plugin import HanabiGame, SmartBot, Sparta, UniformPolicy, upgrade
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
-from hanabi_search_plugin.core.game import History
+from hanabi_search_plugin.core.game import Event, History, View
+from hanabi_search_plugin.core.policy import Memory
 from hanabi_search_plugin.evaluation.live_game import LiveGame
 from hanabi_search_plugin.evaluation.match import Match
 from hanabi_search_plugin.evaluation.threads import Threads
@@ -81,6 +82,21 @@ def test_an_illegal_move_changes_nothing() -> None:
     assert (live.number, live.actions, live.last_own_turn(0)) == (0, [], None)
     with pytest.raises(UnsupportedError, match="from outside"):
         live.decide()
+
+
+class Slow(UniformPolicy):
+    """Takes so long to take note of a move that Ctrl-C comes then."""
+
+    def observe(self, view: View, event: Event, memory: Memory) -> Memory:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_others_take_note_of_a_move_keeps_it() -> None:
+    live = LiveGame(GAME, (UniformPolicy(), Slow()), {0}, SEED)
+    action = int(np.flatnonzero(live.history(0).views[-1].legal[0])[0])
+    with pytest.raises(KeyboardInterrupt):
+        live.play(action)
+    assert live.result().actions == (action,) and live.number == 1
 
 
 def test_a_history_ends_with_the_game() -> None:

@@ -20,6 +20,8 @@ from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.beliefs.belief_model import Grounded
 from hanabi_search_plugin.cli import app, measuring, reproduction
+from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.evaluation.journal import Checkpoint
 from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.hanabi.bots.evalfn import EvalFn, shipped
@@ -317,7 +319,7 @@ def test_rows_that_lack_something_are_marked_and_the_others_measured(
     assert re.search(r"^net +a network needs PyTorch *$", result.stdout, re.MULTILINE)
     assert (
         'not measured: net: a network needs PyTorch: pip install -e ".[torch]" in a clone of '
-        "hanabi-search-plugin\n"
+        "hanabi-search-plugin (a smaller way: docs/start/install.md)\n"
     ) in result.stdout
     lacking, measured = json.loads((tmp_path / "mixed.json").read_text())["rows"]
     assert lacking["measured"] is None and "needs PyTorch" in lacking["obstacle"]
@@ -329,7 +331,7 @@ def test_what_is_asked_for_and_lacks_something_is_refused_at_once(
 ) -> None:
     says = (
         'hanabi-search: net: a network needs PyTorch: pip install -e ".[torch]" in a clone of '
-        "hanabi-search-plugin\n"
+        "hanabi-search-plugin (a smaller way: docs/start/install.md)\n"
     )
     without_torch(monkeypatch, Row(label="alone", run=Run(name="tiny", config=TINY)))
     line = ["reproduce", "mixed", "--games", "3", "--out", str(tmp_path / "out"), "--only", "net"]
@@ -378,11 +380,53 @@ def test_a_dry_run_says_what_it_would_take(tmp_path: Path, monkeypatch: pytest.M
     line = ["reproduce", "mixed", "--games", "3", "--out", str(tmp_path / "out"), "--dry-run"]
     result = CliRunner().invoke(app, line)
     assert result.exit_code == 0 and not (tmp_path / "out").exists()
-    title, _, alone, searched, net = result.stdout.splitlines()
+    title, _, alone, searched, net, missing = result.stdout.splitlines()
     assert title == "2 measurements, about 93 s of CPU time in all"
     assert alone.split() == ["alone", "300", "0.01", "3.0", "s"]
     assert searched.split() == ["searched", "3", "30", "90", "s"]
-    assert net.startswith("net") and "needs PyTorch: pip install" in net
+    assert net.split() == ["net", "missing"] and len(net) < 80
+    assert missing.startswith("missing: net: a network needs PyTorch: pip install")
+
+
+def test_a_table_without_anything_to_measure_is_refused_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reproduction, "PLANS", sparta_paper.PLANS)
+    line = ["reproduce", "sparta-table-2", "--out", str(tmp_path / "out")]
+    result = CliRunner().invoke(app, line)
+    assert result.exit_code == 2 and result.stdout == "" and not (tmp_path / "out").exists()
+    assert "sparta-table-2: nothing of it can be measured: " in result.stderr
+    dry = CliRunner().invoke(app, [*line, "--dry-run"])
+    assert dry.exit_code == 0 and dry.stdout.startswith("nothing to measure: ")
+
+
+def test_points_of_a_curve_are_named_by_what_tells_them_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reproduction, "PLANS", (*sparta_paper.PLANS, *lbs_paper.PLANS))
+
+    def labels(name: str) -> str:
+        line = ["reproduce", name, "--out", str(tmp_path), "--dry-run"]
+        return CliRunner().invoke(app, line).stdout
+
+    assert "no pruning, threshold 0: 12,800 rollouts " in labels("sparta-figure-3")
+    assert ": depth 16 " in labels("lbs-figure-3")
+
+
+def test_a_broken_pytorch_is_not_called_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "half_a_torch.py").write_text("raise ImportError('libcudart.so.12: cannot open')")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(UnsupportedError, match=r"is installed: libcudart\.so\.12: cannot") as told:
+        require_extra("torch", "a network", "half_a_torch")
+    assert "pip install" not in str(told.value)
+
+    def broken(run: Run) -> None:
+        raise OSError("libomp.so: bad header")
+
+    monkeypatch.setattr(Run, "line_up", broken)
+    assert forecast.lacking([NETWORK]) == {"net": "libomp.so: bad header"}
 
 
 def test_games_of_this_machine_say_what_one_costs(

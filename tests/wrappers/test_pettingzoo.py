@@ -182,6 +182,11 @@ def test_copies_in_mid_game_go_on_identically(make: Any) -> None:
         assert list(play_random(twin, 6)) == expected
         twin.reset()
         assert np.array_equal(twin.observe("player_1")["observation"], next_deal)
+        twin.reset(seed=5)
+    env.reset(seed=5)
+    for twin in copies:
+        assert list(play_random(twin, 7)) == (expected := list(play_random(copy.deepcopy(env), 7)))
+        assert len(expected) > 9 and env.agents == env.possible_agents  # untouched by its copies
 
 
 def test_the_rule_books_hand_sizes_are_the_default() -> None:

@@ -253,7 +253,12 @@ def evalfn(
 ) -> EvalFn:
     """An ``EvalFn`` by the names of its parts. Raises ConfigError for an unknown one."""
     name = "evalfn" if convention == "off" else "evalfn-c"
-    return EvalFn(named_network(network), named_rules(str(rules)), convention=convention, name=name)
+    agent = EvalFn(
+        named_network(network), named_rules(str(rules)), convention=convention, name=name
+    )
+    usual = {"network": "evalfn-3", "rules": "shipped-evaluation"}
+    given = {"network": network, "rules": rules}
+    return agent.set_to(**{key: value for key, value in given.items() if value != usual[key]})
 
 
 def rule_classifier(convention: Convention) -> RuleClassifier:

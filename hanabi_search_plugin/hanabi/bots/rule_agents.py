@@ -12,7 +12,7 @@ what they do in both readings and what the convention means.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import get_args
+from typing import Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,7 @@ class RuleAgent(CompiledBot, RedrawingGuide):
         strict: bool = False,
         name: str = "rules",
     ) -> None:
+        _require_list(rules)
         last_resort: tuple[Rule, ...] = ()
         if strict:
             last_resort = (DiscardOldest(), TellMostInformation(), PlayAnything(0.0))
@@ -98,6 +99,7 @@ class RuleAgent(CompiledBot, RedrawingGuide):
         )
         self.rules = tuple(rules)
         self.convention = convention
+        self._set_to: tuple[tuple[str, object], ...] = ()  # what a name was given besides
         self.strict = strict
 
     def words(self, game: HanabiRules) -> int:
@@ -148,9 +150,29 @@ class RuleAgent(CompiledBot, RedrawingGuide):
         return HanabiWorlds(game, rows)
 
     def __repr__(self) -> str:
-        convention = f", convention={self.convention!r}" if self.convention != "off" else ""
-        strict = ", strict=True" if self.strict else ""
-        return f"{type(self).__name__}({self.name!r}{convention}{strict})"
+        set_to = dict(self._set_to)
+        if self.convention != "off":
+            set_to["convention"] = self.convention
+        if self.strict:
+            set_to["strict"] = True
+        shown = "".join(f", {name}={value!r}" for name, value in set_to.items())
+        return f"{type(self).__name__}({self.name!r}{shown})"
+
+    def set_to(self, **options: object) -> Self:
+        """This agent, whose ``repr`` shows these options beside its name from now on."""
+        self._set_to = tuple(options.items())
+        return self
+
+
+def _require_list(rules: object) -> None:
+    """Raises ConfigError for what is no list of rules, with the way out."""
+    if isinstance(rules, str):
+        raise ConfigError(
+            f"rules must be a list of rules, got {rules!r}: load_policy({rules!r}, game) loads an "
+            "agent by name"
+        )
+    if not isinstance(rules, Sequence):
+        raise ConfigError(f"rules must be a list of rules, as [PlaySafe()], got {rules!r}")
 
 
 def _risky(threshold: float) -> list[Rule]:
@@ -291,4 +313,6 @@ def rule_agent(
         rules = _LISTS[name]
     else:
         raise unknown("agent", name, AGENTS)
-    return RuleAgent(rules, convention=convention, strict=strict, name=name)
+    agent = RuleAgent(rules, convention=convention, strict=strict, name=name)
+    at_default = threshold is None or threshold == _THRESHOLDS[name][1]
+    return agent if at_default else agent.set_to(threshold=threshold)

@@ -60,6 +60,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
 from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.require import unknown
 from hanabi_search_plugin.hanabi.bots import action_rules as ops
 
 Convention = Literal["off", "any-giver", "previous-player"]
@@ -494,6 +495,14 @@ RULE_SETS = {
 """What ``named_rules`` knows."""
 
 
-def named_rules(name: str) -> tuple[Rule, ...]:
-    """A set of RULE_SETS, or rules by number; raises ConfigError as ``rule_set`` does."""
-    return RULE_SETS[name] if name in RULE_SETS else rule_set(name)
+def named_rules(name: str, *, words: tuple[str, ...] = ()) -> tuple[Rule, ...]:
+    """A set of RULE_SETS, or rules by number.
+
+    Raises ConfigError for what is neither, which lists the sets and ``words``, what else there is
+    for an option; and as ``rule_set`` does.
+    """
+    if name in RULE_SETS:
+        return RULE_SETS[name]
+    if not any(c.isdigit() for c in name.partition("|")[0]):
+        raise unknown("rules", name, (*words, *RULE_SETS), "or numbers as in '2|3|9'")
+    return rule_set(name)

@@ -131,6 +131,12 @@ def recorded_game(fields: dict[str, Any], where: str, index: int) -> RecordedGam
 
 def _config(fields: dict[str, Any], where: str) -> HanabiConfig:
     if "players" not in fields:
+        if {"turn", "seat", "words"} <= fields.keys():
+            raise RecordError(
+                f"{where}: that is a trace of searched decisions (--trace); --save writes games"
+            )
+        if "command" in fields:
+            raise RecordError(f"{where}: that is a result (--json); --save writes games")
         raise RecordError(f"{where}: field players is missing")
     sizes = {name: fields[name] for name in ("players", *_SIZES) if fields.get(name) is not None}
     try:

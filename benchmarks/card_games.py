@@ -1,0 +1,308 @@
+"""Our searches against OpenSpiel's own bots in card games (docs/games/card_games.md).
+
+python -m benchmarks.card_games measure --dry-run            # what every row costs
+python -m benchmarks.card_games measure --only euchre        # rows by name, resumable
+python -m benchmarks.card_games tables                       # docs/games/card_games.md
+
+A row is a match: the same deals, with ours at every seat in turn (at both seats of a side where two
+play together) and OpenSpiel's at the others. A deal's score is what our seats earn less what theirs
+do, the mean of its seatings. Both sides have random rollouts and the same exploration: the standard
+deviation of the returns of random games, in points. At equal iterations a decision of each has as
+many; at equal time OpenSpiel's gets as many more as its iterations take less CPU time, found on
+decisions of random games beforehand, so that the same command plays the same games.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import pyspiel
+import typer
+from rich.console import Console
+
+from benchmarks.openspiel_games import middle_state
+from benchmarks.pages import fill, read_results, write_results
+from hanabi_search_plugin import MoIsmcts, SearchAgent, SoIsmcts, Sparta, UniformPolicy, upgrade
+from hanabi_search_plugin.atomic_files import atomic_write
+from hanabi_search_plugin.core.words import duration
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, Redealt
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "docs" / "results" / "card-games.json"
+PAGE = ROOT / "docs" / "games" / "card_games.md"
+WORLDS = 10  # deals that determinised MCTS searches, an equal share of its simulations each
+RANDOM_GAMES = 200  # by which the exploration is set
+CALIBRATED = 4  # decisions by which equal time is found
+EXACT = ("leduc_poker",)  # games whose beliefs list all worlds
+
+SIDES = {  # seats that play together, or each for itself
+    "leduc_poker": ((0,), (1,)),
+    "euchre": ((0, 2), (1, 3)),
+    "spades": ((0, 2), (1, 3)),
+    "hearts": ((0,), (1,), (2,), (3,)),
+    "oh_hell(players=3,num_tricks_fixed=5)": ((0,), (1,), (2,)),
+    "gin_rummy": ((0,), (1,)),
+}
+OURS: dict[str, Callable[[int, float], Any]] = {
+    "SoIsmcts": lambda n, c: SoIsmcts(iterations=n, exploration=c),
+    "MoIsmcts": lambda n, c: MoIsmcts(iterations=n, exploration=c),
+    "Sparta": lambda n, c: Sparta(rollouts=n, min_rollouts=2, threshold=0.0),
+}
+NO_ISMCTS = {  # why OpenSpiel's ISMCTSBot has no row
+    "spades": "it cannot be resampled there",
+    "gin_rummy": "its resampling hands over the true hands",
+}
+EQUAL = ("iterations", "time")
+
+
+@dataclass(frozen=True)
+class Row:
+    game: str
+    ours: str
+    theirs: str  # "ISMCTS" or "PIMC"
+    equal: str  # what both sides have the same of
+
+    @property
+    def key(self) -> str:
+        return f"{self.game}/{self.ours}/{self.theirs}/equal {self.equal}"
+
+
+ROWS = [
+    Row(game, ours, theirs, equal)
+    for game in SIDES
+    for theirs in ("ISMCTS", "PIMC")
+    for equal in EQUAL
+    for ours in OURS
+    if not (theirs == "ISMCTS" and game in NO_ISMCTS)
+]
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+console = Console(highlight=False)
+
+
+class Pimc:
+    """Determinised search: OpenSpiel's C++ MCTS in each of several deals, whose visits are added.
+
+    Deals are OpenSpiel's own where it can draw them rightly, else ours.
+    """
+
+    def __init__(self, game: OpenSpielGame, simulations: int, c: float, seed: int) -> None:
+        self.game, self.each, self.c = game, max(2, simulations // WORLDS), c
+        self.rng = np.random.default_rng(seed)
+        self.own = game.spiel.get_type().short_name in NO_ISMCTS
+
+    def step(self, state: Any) -> int:
+        legal = state.legal_actions()
+        if len(legal) == 1:
+            return int(legal[0])
+        visits = np.zeros(self.game.num_actions)
+        for world in self._worlds(state):
+            evaluator = pyspiel.RandomRolloutEvaluator(1, int(self.rng.integers(2**31)))
+            bot = pyspiel.MCTSBot(
+                self.game.spiel, evaluator, self.c, self.each, 100, False,
+                int(self.rng.integers(2**31)), False,
+            )  # fmt: skip
+            for child in bot.mcts_search(world).children:
+                visits[child.action] += child.explore_count
+        return max(legal, key=lambda action: visits[action])
+
+    def _worlds(self, state: Any) -> list[Any]:
+        seat = state.current_player()
+        if not self.own:
+            return [state.resample_from_infostate(seat, self.rng.random) for _ in range(WORLDS)]
+        from hanabi_search_plugin.wrappers._openspiel_cards import Holdings
+
+        return Holdings(self.game, state, seat).draw(self.rng, WORLDS)
+
+
+def ismcts(game: OpenSpielGame, simulations: int, c: float, seed: int) -> Any:
+    evaluator = pyspiel.RandomRolloutEvaluator(1, seed)
+    final = pyspiel.ISMCTSFinalPolicyType.MAX_VISIT_COUNT
+    strings = not game.spiel.get_type().provides_information_state_string
+    return pyspiel.ISMCTSBot(seed, evaluator, c, simulations, -1, final, strings, True)
+
+
+MAKE_THEIRS: dict[str, Callable[[OpenSpielGame, int, float, int], Any]] = {
+    "ISMCTS": ismcts,
+    "PIMC": Pimc,
+}
+
+
+@lru_cache
+def exploration(name: str) -> float:
+    """Points: how much the returns of random games differ."""
+    game, rng = OpenSpielGame(name), np.random.default_rng(0)
+    returns = []
+    for _ in range(RANDOM_GAMES):
+        state = game.deal(rng, 1).states[0].clone()
+        while not state.is_terminal():
+            state.apply_action(int(rng.choice(state.legal_actions())))
+        returns.append(state.returns()[0])
+    return float(np.std(returns))
+
+
+def our_agent(row: Row, iterations: int) -> SearchAgent:
+    game = OpenSpielGame(row.game)
+    span = game.return_range[1] - game.return_range[0]
+    search = OURS[row.ours](iterations, exploration(row.game) / span)
+    belief = None if row.game in EXACT else Redealt()
+    return upgrade(UniformPolicy(), game, search, belief=belief)
+
+
+def simulations_of(row: Row, iterations: int) -> int:
+    """OpenSpiel's iterations of a decision."""
+    if row.equal == "iterations":
+        return iterations
+    ours, theirs = 0.0, 0.0
+    game, agent = OpenSpielGame(row.game), our_agent(row, iterations)
+    for seed in range(CALIBRATED):
+        state = middle_state(game, seed)
+        history = game.history(state, state.current_player())
+        memory = agent.start(history.views[0])
+        for event, view in zip(history.events, history.views[1:], strict=True):
+            memory = agent.observe(view, event, memory)
+        started = time.process_time()
+        agent.decide(memory[0], np.random.default_rng(0))
+        ours += time.process_time() - started
+        many = 20 * iterations
+        bot = MAKE_THEIRS[row.theirs](game, many, exploration(row.game), 0)
+        started = time.process_time()
+        bot.step(state)
+        theirs += (time.process_time() - started) / many
+    return max(iterations, round(ours / theirs))
+
+
+@dataclass
+class Spent:
+    """CPU seconds and decisions of a side."""
+
+    seconds: float = 0.0
+    decisions: int = 0
+
+    def decide(self, work: Callable[[], int]) -> int:
+        started = time.process_time()
+        action = int(work())
+        self.seconds += time.process_time() - started
+        self.decisions += 1
+        return action
+
+
+def play(
+    row: Row, agent: SearchAgent, simulations: int, seats: Sequence[int], deal: int,
+    ours: Spent, theirs: Spent,
+) -> float:  # fmt: skip
+    """What our seats earn less what theirs do, a seat."""
+    game = agent.game
+    assert isinstance(game, OpenSpielGame)
+    rng = np.random.default_rng([deal, *seats])
+    worlds = game.deal(np.random.default_rng(deal), 1)
+    others = [p for p in range(game.num_players) if p not in seats]
+    c = exploration(row.game)
+    bots = {
+        p: MAKE_THEIRS[row.theirs](game, simulations, c, int(rng.integers(2**31))) for p in others
+    }
+    memories = {p: agent.start(worlds.view(p)) for p in seats}
+    while not worlds.terminal[0]:
+        player = int(worlds.current_player[0])
+        if player in bots:
+            action = theirs.decide(partial(bots[player].step, worlds.states[0]))
+        else:
+            action = ours.decide(partial(_action, agent, memories[player][0], rng))
+        event = worlds.step(np.array([action]))
+        if not worlds.terminal[0]:
+            for p in seats:
+                memories[p] = agent.observe(worlds.view(p), event, memories[p])
+    returns = worlds.returns[0]
+    return float(returns[list(seats)].mean() - returns[others].mean())
+
+
+def _action(agent: SearchAgent, belief: Any, rng: np.random.Generator) -> int:
+    return agent.decide(belief, rng).action
+
+
+@app.command()
+def measure(
+    deals: Annotated[int, typer.Option(help="Deals of a row, each from every seat.")] = 200,
+    iterations: Annotated[int, typer.Option(help="Of a decision of ours.")] = 50,
+    only: Annotated[str, typer.Option(help="Rows whose name contains all of these words.")] = "",
+    dry_run: Annotated[bool, typer.Option(help="One deal a row, and what all would cost.")] = False,
+) -> None:
+    """Play the rows, and go on where they were stopped."""
+    for row in ROWS:
+        if not all(word in row.key for word in only.split()):
+            continue
+        kept = read_results(RESULTS).get(row.key, {})
+        if kept.get("iterations") != iterations:
+            kept = {"iterations": iterations, "scores": [], "seconds": [0.0, 0.0, 0.0]}
+            kept |= {"decisions": [0, 0], "simulations": simulations_of(row, iterations)}
+        agent = our_agent(row, iterations)
+        todo = 1 if dry_run else deals - len(kept["scores"])
+        before = time.process_time()
+        for _ in range(todo):
+            ours, theirs = Spent(), Spent()
+            deal, started = len(kept["scores"]), time.process_time()
+            scores = [
+                play(row, agent, kept["simulations"], side, deal, ours, theirs)
+                for side in SIDES[row.game]
+            ]
+            spent = (ours.seconds, theirs.seconds, time.process_time() - started)
+            kept["scores"].append(float(np.mean(scores)))
+            kept["seconds"] = [a + b for a, b in zip(kept["seconds"], spent, strict=True)]
+            kept["decisions"][0] += ours.decisions
+            kept["decisions"][1] += theirs.decisions
+            if not dry_run:
+                write_results(RESULTS, read_results(RESULTS) | {row.key: kept})
+        if dry_run:
+            cost = (time.process_time() - before) * deals
+            console.print(f"{row.key}: {duration(cost)} of CPU for {deals} deals", markup=False)
+        else:
+            console.print(f"{row.key}: {_line(row, kept)}", markup=False, soft_wrap=True)
+
+
+@app.command()
+def tables() -> None:
+    """Write what was measured into docs/games/card_games.md."""
+    with atomic_write(PAGE) as file:
+        file.write(page(PAGE.read_text()).encode())
+
+
+def page(text: str) -> str:
+    """docs/games/card_games.md with its table of matches made anew."""
+    return fill(text, {"matches": matches(read_results(RESULTS))})
+
+
+def matches(measured: dict[str, Any]) -> Iterable[str]:
+    """Markdown: every match so far."""
+    yield (
+        "| game | ours | OpenSpiel's | equal | deals | ours less theirs, points | iterations, "
+        "ours and theirs | CPU s a decision, ours and theirs |"
+    )
+    yield "|---|---|---|---|---|---|---|---|"
+    for row in ROWS:
+        if row.key in measured and len(measured[row.key]["scores"]) > 1:
+            yield f"| `{row.game}` | {row.ours} | {row.theirs} | {row.equal} | " + _line(
+                row, measured[row.key]
+            )
+
+
+def _line(row: Row, kept: dict[str, Any]) -> str:
+    scores = np.array(kept["scores"])
+    error = scores.std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else float("nan")
+    ours, theirs = (
+        seconds / max(1, count)
+        for seconds, count in zip(kept["seconds"][:2], kept["decisions"], strict=True)
+    )
+    return (
+        f"{len(scores)} | {scores.mean():+.3f} ± {error:.3f} | {kept['iterations']:,} and "
+        f"{kept['simulations']:,} | {ours:.3f} and {theirs:.3f} |"
+    )
+
+
+if __name__ == "__main__":
+    app()

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
@@ -30,7 +31,7 @@ from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.capabilities import Redeterminizes
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
-from hanabi_search_plugin.core.game import Game, View, Worlds
+from hanabi_search_plugin.core.game import NOBODY, Event, Game, View, Worlds
 from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective, worth
 from hanabi_search_plugin.core.policy import (
     EstimatingGuide,
@@ -38,6 +39,7 @@ from hanabi_search_plugin.core.policy import (
     Memory,
     RedrawingGuide,
     moves_of,
+    observes,
     take,
 )
 from hanabi_search_plugin.core.reprs import settings_repr
@@ -48,16 +50,18 @@ from hanabi_search_plugin.core.require import (
     require_positive_or_0,
 )
 from hanabi_search_plugin.core.result import Reason, SearchResult
-from hanabi_search_plugin.core.rollout import observe_all, play_out
+from hanabi_search_plugin.core.rollout import observe_all, play_on
 from hanabi_search_plugin.core.settings import setting
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.streams import Stream, Streams
 from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, MoveStats, TreeSettings
+from hanabi_search_plugin.core.walk import Walk, walks
 from hanabi_search_plugin.core.watching import tell
 
 Final = Literal["visits", "value"]
 Leaves = Literal["rollouts", "estimates"]
 
 ROUND = 100  # iterations whose worlds are drawn at once
+AHEAD = 8  # numbers of an iteration that are drawn with those of others
 FEW = 5  # iterations between two looks at the clock
 
 
@@ -166,11 +170,11 @@ class TreeSearch(WrapsBelief, _Guided):
         """An empty tree for a decision of ``seat``."""
 
     def enter(self, worlds: Worlds, player: int, guide_memory: Memory, rng: Streams) -> Worlds:
-        """ENTERNODE: the worlds in which ``player``, not the root, moves; by default unchanged."""
+        """ENTERNODE, where it ``redeterminizes``: the worlds in which ``player`` moves."""
         return worlds
 
     def leave(self, worlds: Worlds, player: int, saved: Worlds, rng: Streams) -> Worlds | None:
-        """EXITNODE: the worlds to go on with, None to end the iteration; by default unchanged."""
+        """EXITNODE, the same: the worlds to go on with, None to end the iteration."""
         return worlds
 
     # ---------------------------------------------------------------------------------- a decision
@@ -188,15 +192,22 @@ class TreeSearch(WrapsBelief, _Guided):
 
     def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult:
         """Decide for ``belief.seat``, which is to move. Takes what ``results`` takes."""
-        for result in self.results(rng, belief):
-            last = result
-        return last
+        for decision in self._decisions(rng, belief):
+            last = decision
+        return last()
 
     def results(self, rng: np.random.Generator, belief: Belief) -> Iterator[SearchResult]:
         """Yield the decision so far, after every round of iterations; at least once.
 
         Takes one draw from ``rng`` for the blueprint's own move, then what ``grow`` takes.
         """
+        for decision in self._decisions(rng, belief):
+            yield decision()
+
+    def _decisions(
+        self, rng: np.random.Generator, belief: Belief
+    ) -> Iterator[Callable[[], SearchResult]]:
+        """Yield, after every round, a function that gives the decision so far."""
         require_asked(rng, belief)
         if not self._rolls_out and belief.game.rewards != "identical":
             raise UnsupportedError(
@@ -208,17 +219,18 @@ class TreeSearch(WrapsBelief, _Guided):
         base = int(moves_of(policy, belief.view, belief.memory, Streams.spawn(rng, 1))[0])
         considered = self._moves(belief.view, self._guide_memory(belief))
         if len(considered) == 1:
-            yield _result(belief, {}, considered[0], base)
+            yield partial(_result, belief, {}, considered[0], base)
             return
         for tree in self.grow(rng, belief):
             late = self.seconds is not None and time.monotonic() - started >= self.seconds
             if late or tree.iterations == self.iterations or tree.iterations % ROUND == 0:
-                moves = (
-                    tree.moves() if isinstance(tree, GrownTree) else tree.root(belief.view).moves
-                )
-                yield _result(belief, moves, self._choose(moves), base, tree)
+                yield partial(self._decided, belief, tree, base)
             if late:
                 return
+
+    def _decided(self, belief: Belief, tree: Tree | GrownTree, base: int) -> SearchResult:
+        moves = tree.moves() if isinstance(tree, GrownTree) else tree.root(belief.view).moves
+        return _result(belief, moves, self._choose(moves), base, tree)
 
     def grow(self, rng: np.random.Generator, belief: Belief) -> Iterator[Tree | GrownTree]:
         """Yield the tree, always the same object, after every few iterations.
@@ -235,14 +247,12 @@ class TreeSearch(WrapsBelief, _Guided):
             streams = Streams.spawn(rng, n)
             for first in range(0, n, few):
                 rows = np.arange(first, min(first + few, n))
+                minds = tuple(take(memory, rows) for memory in memories)
+                some, rngs = worlds.select(rows), streams.select(rows)
                 if isinstance(tree, GrownTree):
-                    minds = tuple(take(memory, rows) for memory in memories)
-                    tree.grow(worlds.select(rows), minds, streams.select(rows))
+                    tree.grow(some, minds, rngs)
                 else:
-                    for row in rows[:, None]:
-                        minds = tuple(take(memory, row) for memory in memories)
-                        world, stream = worlds.select(row), streams.select(row)
-                        self._iterate(tree, belief, world, minds, guide_memory, stream)
+                    self._iterations(tree, belief, some, minds, guide_memory, rngs)
                 tell(len(rows))
                 yield tree
 
@@ -264,7 +274,7 @@ class TreeSearch(WrapsBelief, _Guided):
         )
         return game.start_tree(belief.seat, belief.blueprint, settings)
 
-    def _iterate(
+    def _iterations(
         self,
         tree: Tree,
         belief: Belief,
@@ -273,48 +283,81 @@ class TreeSearch(WrapsBelief, _Guided):
         guide_memory: Memory,
         rng: Streams,
     ) -> None:
-        """One iteration in one world (lines 4 to 16 of Algorithm 1)."""
-        game = belief.game
+        """One iteration in each of B worlds."""
         if self.by_convention:
             worlds = self._redraw(worlds, belief.seat, guide_memory, rng)
-        places = tree.start(worlds)
+        empty = all(memory is None for memory in memories)
+        each = zip(walks(worlds), rng.singles(AHEAD), strict=True)
+        for b, (walk, stream) in enumerate(each):
+            minds = memories if empty else tuple(take(m, np.array([b])) for m in memories)
+            self._iterate(tree, belief, walk, minds, guide_memory, stream)
+
+    def _iterate(
+        self,
+        tree: Tree,
+        belief: Belief,
+        walk: Walk,
+        memories: tuple[Memory, ...],
+        guide_memory: Memory,
+        rng: Stream,
+    ) -> None:
+        """One iteration in one world (lines 4 to 16 of Algorithm 1)."""
+        game, guide, blueprint = belief.game, self.guide, belief.blueprint
+        exploration, most = self.exploration * span(game), self.depth
+        rolls_out, remembering = self._rolls_out, any(map(observes, blueprint))
+        places = tree.start(walk)
         path: list[tuple[MoveStats, int]] = []
         possible = True
-        while possible and not worlds.terminal[0]:
-            player = int(worlds.current_player[0])
-            node = places[tree.of[player]]
-            if (path and not node.reached and self._rolls_out) or len(path) == self.depth:
+        while possible and walk.player != NOBODY:
+            player = walk.player
+            node = tree.node(places, walk)
+            if (path and not node.reached and rolls_out) or len(path) == most:
                 node.reached = True
                 break
-            root = player == belief.seat
-            found = worlds if root else self.enter(worlds, player, guide_memory, rng)
-            view = found.view(player)
-            actions = self._moves(view, guide_memory)
-            entered = self._enter_priors(node, actions, view, guide_memory)
-            action = np.array([node.select(actions, self.exploration * span(game), rng)])
-            path.append((node.moves[int(action[0])], player))
-            after = found.select(np.zeros(1, dtype=np.int64))
-            event = after.step(action)
-            if entered and not self._rolls_out:
-                worlds = after
+            redrawn = self.redeterminizes and player != belief.seat
+            saved = walk.worlds() if redrawn else None
+            if saved is not None:
+                walk = self._entered(saved, player, guide_memory, rng)
+            entered = False
+            if guide is None:
+                actions = walk.legal()
+            else:
+                view = walk.worlds().view(player)
+                actions = self._moves(view, guide_memory)
+                entered = self._enter_priors(node, actions, view, guide_memory)
+            action = node.select(actions, exploration, rng)
+            path.append((node.moves[action], player))
+            walk.step(action)
+            if entered and not rolls_out:
                 break
-            restored = after if root else self.leave(after, player, worlds, rng)
-            possible = restored is not None
-            worlds = after if restored is None else restored
-            memories = observe_all(worlds, event.player, action, belief.blueprint, memories)
-            if self.guide is not None:
-                seen = event.seen_by(belief.seat, game)
-                guide_memory = self.guide.observe(worlds.view(belief.seat), seen, guide_memory)
-            places = tree.after(places, event, worlds)
-        if self._rolls_out or worlds.terminal[0]:
-            played = play_out(worlds, belief.blueprint, memories, rng)[0]
-            returns = worth(self.objective, played, game)
+            if saved is not None:
+                with rng.batch() as streams:
+                    restored = self.leave(walk.worlds(), player, saved, streams)
+                possible = restored is not None
+                if restored is not None:
+                    (walk,) = walks(restored)
+            if remembering:
+                moved = np.array([player]), np.array([action])
+                memories = observe_all(walk.worlds(), *moved, blueprint, memories)
+            if guide is not None:
+                event = Event(np.array([player]), np.array([action])).seen_by(belief.seat, game)
+                guide_memory = guide.observe(walk.worlds().view(belief.seat), event, guide_memory)
+            places = tree.after(places, player, action, walk)
+        if rolls_out or walk.player == NOBODY:
+            returns = play_on(walk, blueprint, memories, rng)
+            if self.objective != "score":
+                returns = worth(self.objective, np.array(returns), game).tolist()
         else:
-            returns = np.full(game.num_players, path[-1][0].mean)
+            returns = [path[-1][0].mean] * game.num_players
         for move, player in path:
-            move.add(float(returns[player]))
+            move.add(returns[player])
         tree.iterations += 1
         tree.depth = max(tree.depth, len(path))
+
+    def _entered(self, worlds: Worlds, player: int, guide_memory: Memory, rng: Stream) -> Walk:
+        with rng.batch() as streams:
+            (walk,) = walks(self.enter(worlds, player, guide_memory, streams))
+        return walk
 
     def _redraw(self, worlds: Worlds, player: int, guide_memory: Memory, rng: Streams) -> Worlds:
         assert isinstance(self.guide, RedrawingGuide)

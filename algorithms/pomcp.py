@@ -42,6 +42,7 @@ from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.tree import MoveStats
 from hanabi_search_plugin.core.watching import tell
 
+DRAWS = 2  # numbers of an iteration that are drawn with those of others
 SETTLED = ("single_move", "budget_too_small", "belief_too_small")  # nothing to look deeper into
 
 
@@ -146,15 +147,14 @@ class _Deeper:
         """One iteration for each move in each of n worlds."""
         worlds, memories = self.belief.sample(rng, n)
         paths: list[list[MoveStats]] = [[] for _ in range(n * len(self.actions))]
-        chance, draws = Streams.spawn(rng, n), Streams.spawn(rng, len(paths))
+        chance, draws = Streams.spawn(rng, n), list(Streams.spawn(rng, len(paths)).singles(DRAWS))
 
         def select(row: int, node: Node, own: int, legal: BoolArray) -> int | None:
             if not node.reached:
                 node.reached = True
                 return None
-            draw = draws.select(np.array([row]))
-            move = node.select(self._considered(node, own, legal), self.exploration, draw)
-            draws.state[row] = draw.state[0]
+            considered = self._considered(node, own, legal)
+            move = node.select(considered, self.exploration, draws[row])
             paths[row].append(node.moves[move])
             return move
 

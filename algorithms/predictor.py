@@ -7,7 +7,6 @@ one from its posterior together with the world (``PartnersBelief``).
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -16,13 +15,14 @@ import numpy as np
 from hanabi_search_plugin.algorithms.ismcts import TreeSearch, span
 from hanabi_search_plugin.algorithms.search_tree import Tree
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.game import Game, Worlds
+from hanabi_search_plugin.core.game import NOBODY, Event, Game
 from hanabi_search_plugin.core.objective import worth
-from hanabi_search_plugin.core.policy import Memory
-from hanabi_search_plugin.core.rollout import choose, observe_all, play_out
+from hanabi_search_plugin.core.policy import Memory, observes
+from hanabi_search_plugin.core.rollout import move_of, observe_all, play_on
 from hanabi_search_plugin.core.settings import setting
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.streams import Stream
 from hanabi_search_plugin.core.tree import MoveStats
+from hanabi_search_plugin.core.walk import Walk
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -46,45 +46,47 @@ class Predictor(TreeSearch):
         self,
         tree: Tree,
         belief: Belief,
-        worlds: Worlds,
+        walk: Walk,
         memories: tuple[Memory, ...],
         guide_memory: Memory,
-        rng: Streams,
+        rng: Stream,
     ) -> None:
         """One iteration in one world: the tree selects for ``belief.seat``, policies for others."""
-        game, seat = belief.game, belief.seat
-        if self.by_convention:
-            worlds = self._redraw(worlds, seat, guide_memory, rng)
-        node = tree.start(worlds)[0]
+        game, seat, guide = belief.game, belief.seat, self.guide
+        remembering = any(map(observes, belief.blueprint))
+        node = tree.node(tree.start(walk), walk)
         path: list[MoveStats] = []
         move = None  # the seat's last one
-        while not worlds.terminal[0]:
+        while walk.player != NOBODY:
             entered = False
-            if worlds.current_player[0] != seat:
-                action = choose(worlds, belief.blueprint, memories, rng)
+            player = walk.player
+            if player != seat:
+                action = move_of(walk, belief.blueprint, memories, rng)
             else:
-                view = worlds.view(seat)
                 if move is not None:
-                    sight: Hashable = move
-                    node = node.child(sight if self.nodes == "moves" else (sight, view.keys()[0]))
+                    node = node.child(move if self.nodes == "moves" else (move, walk.key(seat)))
                 if (path and not node.reached and self._rolls_out) or len(path) == self.depth:
                     node.reached = True
                     break
-                actions = self._moves(view, guide_memory)
-                entered = self._enter_priors(node, actions, view, guide_memory)
-                move = node.select(actions, self.exploration * span(game), rng)
+                if guide is None:
+                    actions = walk.legal()
+                else:
+                    view = walk.worlds().view(seat)
+                    actions = self._moves(view, guide_memory)
+                    entered = self._enter_priors(node, actions, view, guide_memory)
+                action = move = node.select(actions, self.exploration * span(game), rng)
                 path.append(node.moves[move])
-                action = np.array([move])
-            event = worlds.step(action)
+            walk.step(action)
             if entered and not self._rolls_out:
                 break
-            memories = observe_all(worlds, event.player, action, belief.blueprint, memories)
-            if self.guide is not None:
-                guide_memory = self.guide.observe(
-                    worlds.view(seat), event.seen_by(seat, game), guide_memory
-                )
-        if self._rolls_out or worlds.terminal[0]:
-            played = play_out(worlds, belief.blueprint, memories, rng)[0]
+            if remembering:
+                moved = np.array([player]), np.array([action])
+                memories = observe_all(walk.worlds(), *moved, belief.blueprint, memories)
+            if guide is not None:
+                event = Event(np.array([player]), np.array([action])).seen_by(seat, game)
+                guide_memory = guide.observe(walk.worlds().view(seat), event, guide_memory)
+        if self._rolls_out or walk.player == NOBODY:
+            played = np.array(play_on(walk, belief.blueprint, memories, rng))
             value = float(worth(self.objective, played, game)[seat])
         else:
             value = path[-1].mean

@@ -5,13 +5,14 @@ Letters: T trees, P players.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
+from math import inf, log, sqrt
 from typing import Literal
 
-from hanabi_search_plugin.core.game import Event, Game, View, Worlds
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.game import UNSEEN, Game, View
+from hanabi_search_plugin.core.streams import Stream
 from hanabi_search_plugin.core.tree import MoveStats
+from hanabi_search_plugin.core.walk import Walk
 
 Nodes = Literal["moves", "observations"]
 
@@ -28,37 +29,38 @@ class Node:
 
     def child(self, sight: Hashable) -> Node:
         """The node that follows what the observer sees next, made if it is new."""
-        if sight not in self.children:
-            self.children[sight] = Node()
-        return self.children[sight]
+        found = self.children.get(sight)
+        if found is None:
+            found = self.children[sight] = Node()
+        return found
 
-    def select(self, actions: list[int], exploration: float, rng: Streams) -> int:
+    def select(self, actions: Sequence[int], exploration: float, rng: Stream) -> int:
         """Select one of ``actions``: one never tried, or the best by the bound of equation 1.
 
         N of the equation counts how often the move was available, since not all moves always are.
         ``exploration`` is in score points. Takes one draw from ``rng`` if several are as good.
         """
+        moves, most, best = self.moves, -inf, []
         for action in actions:
-            if action not in self.moves:
-                self.moves[action] = MoveStats()
-        best = [action for action in actions if self.moves[action].visits == 0]
-        if not best:
-            bounds = [_bound(self.moves[action], exploration) for action in actions]
-            most = max(bounds)
-            best = [a for a, bound in zip(actions, bounds, strict=True) if bound == most]
-        for action in actions:
-            self.moves[action].available += 1
-        return best[0] if len(best) == 1 else best[int(rng.uniform()[0] * len(best))]
-
-
-def _bound(move: MoveStats, exploration: float) -> float:
-    return move.mean + exploration * math.sqrt(math.log(move.available) / move.visits)
+            move = moves.get(action)
+            if move is None:
+                move = moves[action] = MoveStats()
+            visits, bound = move.visits, inf
+            if visits:
+                bound = move.total / visits + exploration * sqrt(log(move.available) / visits)
+            move.available += 1
+            if bound > most:
+                most, best = bound, [action]
+            elif bound == most:
+                best.append(action)
+        return best[0] if len(best) == 1 else best[int(rng.draw() * len(best))]
 
 
 class Tree:
     """The trees of one decision: tree t is of what seat ``observers[t]`` sees.
 
-    Moves of seat p are selected in tree ``of[p]``.
+    Moves of seat p are selected in tree ``of[p]``. Where nodes are observations and a key tells all
+    that its seat has seen, every node is found at once, by its key, as a child of the root.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Tree:
         self.observers = observers  # [T]
         self.of = of  # [P]
         self.nodes = nodes
+        self.by_key = nodes == "observations" and game.remembers
         self.roots = tuple(Node() for _ in observers)
         self.iterations = 0
         self.depth = 0  # moves from the root to the deepest node
@@ -77,19 +80,29 @@ class Tree:
         root = self.roots[self.of[view.player]]
         return root if self.nodes == "moves" else root.child(view.keys()[0])
 
-    def start(self, worlds: Worlds) -> list[Node]:
-        """[T] the nodes at which an iteration in ``worlds`` (a batch of one) begins."""
-        if self.nodes == "moves":
+    def start(self, walk: Walk) -> list[Node]:
+        """[T] the nodes at which an iteration begins that goes this walk."""
+        if self.nodes == "moves" or self.by_key:
             return list(self.roots)
-        sight = [worlds.view(p).keys()[0] for p in self.observers]
-        return [root.child(key) for root, key in zip(self.roots, sight, strict=True)]
+        seen = zip(self.observers, self.roots, strict=True)
+        return [root.child(walk.key(observer)) for observer, root in seen]
 
-    def after(self, places: list[Node], event: Event, worlds: Worlds) -> list[Node]:
-        """[T] the nodes that ``event`` leads to from ``places``; ``worlds`` are those after it."""
+    def node(self, places: list[Node], walk: Walk) -> Node:
+        """The node of the player to move, where ``places`` are those of the trees."""
+        tree = self.of[walk.player]
+        place = places[tree]
+        return place.child(walk.key(self.observers[tree])) if self.by_key else place
+
+    def after(self, places: list[Node], player: int, action: int, walk: Walk) -> list[Node]:
+        """[T] the nodes that a move of ``player`` leads to from ``places``.
+
+        ``walk`` is where it has led the world.
+        """
+        if self.by_key:
+            return places
+        public, by_moves = self.game.public_actions, self.nodes == "moves"
         found = []
         for observer, place in zip(self.observers, places, strict=True):
-            sight: Hashable = int(event.seen_by(observer, self.game).action[0])
-            if self.nodes == "observations":
-                sight = sight, worlds.view(observer).keys()[0]
-            found.append(place.child(sight))
+            seen = action if public or observer == player else UNSEEN
+            found.append(place.child(seen if by_moves else (seen, walk.key(observer))))
         return found

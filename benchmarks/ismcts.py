@@ -1,6 +1,7 @@
 """Measure IS-MCTS beside OpenSpiel's bots: speed, head to head (docs/results/tree_search.md).
 
-python -m benchmarks.ismcts speed                  # one core, CPU time
+python -m benchmarks.ismcts speed                  # beside OpenSpiel's bots: one core, CPU time
+python -m benchmarks.ismcts native                 # trees of native Hanabi
 python -m benchmarks.ismcts versus --deals 2000    # OpenSpiel's C++ bot, both sides of every deal
 """
 
@@ -62,40 +63,48 @@ def python_bot(spiel: Any, iterations: int, seed: int) -> Any:
     return ismcts.ISMCTSBot(spiel, evaluator, C, iterations, random_state=random)
 
 
-def rate(decide: Callable[..., Any], *arguments: Any, iterations: int = ITERATIONS) -> float:
-    """Iterations a CPU second, the best of three decisions."""
-    spent = []
-    for _ in range(3):
-        started = time.process_time()
-        decide(*arguments)
-        spent.append(time.process_time() - started)
-    return iterations / min(spent)
+def seconds(decide: Callable[..., Any], *arguments: Any) -> float:
+    started = time.process_time()
+    decide(*arguments)
+    return time.process_time() - started
 
 
 def our_rate(search: TreeSearch, belief: Belief) -> float:
+    """Iterations a CPU second, the best of three decisions."""
     assert search.iterations is not None
-    return rate(lambda: search(np.random.default_rng(0), belief), iterations=search.iterations)
+    spent = min(seconds(search, np.random.default_rng(0), belief) for _ in range(3))
+    return search.iterations / spent
 
 
 @app.command()
-def speed() -> None:
-    """Iterations a second of every implementation, uniform rollouts."""
-    table = Table("game, first decision", "ours", "OpenSpiel, Python", "OpenSpiel, C++", box=None)
+def speed(
+    repeats: Annotated[int, typer.Option(help="Decisions of each, one after the other.")] = 15,
+) -> None:
+    """Iterations a second beside OpenSpiel's bots, uniform rollouts: medians."""
+    table = Table(
+        "game, first decision", "ours", "OpenSpiel, Python", "times", "OpenSpiel, C++", box=None
+    )
     for name in GAMES:
         game = OpenSpielGame(name)
         worlds = game.deal(np.random.default_rng(0), 1)
         state, seat = worlds.states[0], int(worlds.current_player[0])
-        search = like_theirs(game, ITERATIONS)
-        belief: Belief = search.wrap(
-            private_belief(game, (UniformPolicy(),) * game.num_players, worlds.view(seat))
-        )
-        rates = [our_rate(search, belief)]
-        for make in (python_bot, compiled_bot):
-            bot = make(game.spiel, ITERATIONS, 0)
-            rates.append(rate(bot.step, state))
-        table.add_row(name, *(f"{r:,.0f}" for r in rates))
+        search, blueprint = like_theirs(game, ITERATIONS), (UniformPolicy(),) * game.num_players
+        spent = []
+        for seed in range(repeats):
+            belief = search.wrap(private_belief(game, blueprint, worlds.view(seat)))
+            bots = [make(game.spiel, ITERATIONS, seed) for make in (python_bot, compiled_bot)]
+            ours = seconds(search, np.random.default_rng(seed), belief)
+            spent.append([ours, *(seconds(bot.step, state) for bot in bots)])
+        times = np.array(spent)
+        ours, python, compiled = (f"{r:,.0f}" for r in ITERATIONS / np.median(times, axis=0))
+        ratio = np.median(times[:, 1] / times[:, 0])
+        table.add_row(name, ours, python, f"{ratio:.1f}", compiled)
     console.print(table)
-    console.print()
+
+
+@app.command()
+def native() -> None:
+    """Iterations a second of the trees of native Hanabi, compiled and by the generic loop."""
     table = Table("4-player Hanabi", *PHASES, "generic, middle", box=None)
     guides = {"all moves": None, "nine rules": RuleAgent(TABLE_II, convention="any-giver")}
     for kind in (MoIsmcts, RisMcts):

@@ -1,10 +1,8 @@
-"""Measure where a search on OpenSpiel's own hanabi spends its time (docs/results/other_games.md).
+"""Measure a search on OpenSpiel's hanabi beside its calls of it (docs/results/other_games.md).
 
-A decision is timed as it is, and again with a clock around every call of a ``pyspiel.State`` and of
-the policy, and around the release of states (their destructors are OpenSpiel's, too). The clock's
-own cost is taken off. All is CPU time, but for calls of OpenSpiel, which are too short for that
-clock: those take wall time, without the calls that another program has interrupted. Shares are
-medians over pairs of runs.
+A decision is timed as it is. Then all its calls of a ``pyspiel.State`` are recorded, and made again
+in the same order with nothing between them; states are released where the decision was done with
+them. Both sides are CPU time of Python programs; figures are medians over pairs of runs.
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,6 @@ from hanabi_search_plugin import (
 from hanabi_search_plugin.beliefs.particles import ParticleBelief
 from hanabi_search_plugin.beliefs.tracked_worlds import TrackedWorlds
 from hanabi_search_plugin.core.rollout import start_memories
-from hanabi_search_plugin.core.state_list import StateWorlds
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, sorted_deck
 
 SMALL = "hanabi(players=2,colors=2,ranks=3,hand_size=2)"
@@ -40,108 +38,108 @@ STATE_CALLS = (
     "is_terminal", "legal_actions", "legal_actions_mask", "observation_string", "returns",
 )  # fmt: skip
 PARTICLES = 200
-PARTS = ("pyspiel", "release", "policy")
-INTERRUPTED = 100_000  # nanoseconds: no call of OpenSpiel takes so long
 
 
-class Clock:
-    """Seconds and calls by name, measured by replacing methods for a while."""
+@dataclass
+class Run:
+    """Calls in a row on one state; the last one may make another state."""
+
+    state: int  # its number
+    calls: list[tuple[Callable[..., Any], tuple[Any, ...]]] = field(default_factory=list)
+    made: int | None = None
+    done: list[int] = field(default_factory=list)  # states that are not needed any more
+
+
+class Tape:
+    """The calls of ``pyspiel.State`` that are made within ``running``."""
 
     def __init__(self) -> None:
-        self.spent: Counter[str] = Counter()  # nanoseconds
-        self.calls: Counter[str] = Counter()
-        now, costs = time.perf_counter_ns, []
-        for _ in range(10_001):
-            start = now()
-            costs.append(now() - start)
-        self._overhead = sorted(costs)[5_000]  # of the clock between two readings
-
-    def seconds(self, part: str) -> float:
-        names = [name for name in self.spent if name.startswith(part)]
-        overhead = self._overhead if part == "pyspiel" else 0
-        return sum(self.spent[name] - overhead * self.calls[name] for name in names) * 1e-9
+        self.runs: list[Run] = []
+        self.calls = 0
+        self._states: list[Any] = []  # by number
+        self._numbers: dict[int, int] = {}  # of states, by their id
+        self._roots: list[int] = []
 
     @contextmanager
-    def running(self, policy: type) -> Iterator[None]:
-        """Clocks on all that is counted."""
-        places = [(pyspiel.State, name, self._short(f"pyspiel {name}")) for name in STATE_CALLS]
-        places += [(policy, name, self._long("policy")) for name in ("act", "observe", "start")]
-        places += [(StateWorlds, "step", self._releasing)]
-        before = [(owner, name, getattr(owner, name)) for owner, name, _ in places]
+    def running(self) -> Iterator[None]:
+        methods = {name: getattr(pyspiel.State, name) for name in STATE_CALLS}
         try:
-            for (owner, name, wrap), (*_, method) in zip(places, before, strict=True):
-                setattr(owner, name, wrap(method))
+            for name, method in methods.items():
+                setattr(pyspiel.State, name, self._recorded(method))
             yield
         finally:
-            for owner, name, method in before:
-                setattr(owner, name, method)
+            for name, method in methods.items():
+                setattr(pyspiel.State, name, method)
+        last = {run.state: run for run in self.runs}
+        last |= {
+            run.made: run for run in self.runs if run.made is not None and run.made not in last
+        }
+        for number, run in last.items():
+            if number not in self._roots:
+                run.done.append(number)
+        roots = {number: self._states[number] for number in self._roots}
+        self._states = [roots.get(number) for number in range(len(self._states))]
+        self._numbers.clear()
 
-    def _short(self, name: str) -> Callable[[Any], Any]:
-        def wrap(method: Any) -> Any:
-            now, spent, calls = time.perf_counter_ns, self.spent, self.calls
+    def _recorded(self, method: Any) -> Callable[..., Any]:
+        def called(state: Any, *given: Any) -> Any:
+            result = method(state, *given)
+            self._keep(state, method, given, result)
+            return result
 
-            def timed(*arguments: Any) -> Any:
-                start = now()
-                result = method(*arguments)
-                if (elapsed := now() - start) < INTERRUPTED:
-                    spent[name] += elapsed
-                    calls[name] += 1
-                return result
+        return called
 
-            return timed
+    def _keep(self, state: Any, method: Any, given: tuple[Any, ...], result: Any) -> None:
+        if id(state) not in self._numbers:
+            self._roots.append(self._number(state))
+        number = self._numbers[id(state)]
+        if not self.runs or self.runs[-1].state != number or self.runs[-1].made is not None:
+            self.runs.append(Run(number))
+        self.runs[-1].calls.append((method, given))
+        self.calls += 1
+        if isinstance(result, pyspiel.State):
+            self.runs[-1].made = self._number(result)
 
-        return wrap
+    def _number(self, state: Any) -> int:
+        self._numbers[id(state)] = len(self._states)
+        self._states.append(state)  # kept, so that no other state gets its id
+        return self._numbers[id(state)]
 
-    def _long(self, name: str) -> Callable[[Any], Any]:
-        def wrap(method: Any) -> Any:
-            def timed(*arguments: Any) -> Any:
-                start = time.thread_time_ns()
-                result = method(*arguments)
-                self.spent[name] += time.thread_time_ns() - start
-                return result
-
-            return timed
-
-        return wrap
-
-    def _releasing(self, step: Any) -> Any:
-        """Holds the states before a step until it is over, and times their release."""
-
-        def timed(worlds: StateWorlds, actions: Any) -> Any:
-            before = worlds.states
-            event = step(worlds, actions)
-            start = time.thread_time_ns()
-            del before
-            self.spent["release"] += time.thread_time_ns() - start
-            return event
-
-        return timed
+    def again(self) -> float:
+        """Make the calls again; the CPU seconds."""
+        states = self._states.copy()
+        start = time.process_time()
+        for run in self.runs:
+            state = states[run.state]
+            for method, given in run.calls:
+                result = method(state, *given)
+            if run.made is not None:
+                states[run.made] = result
+            result = state = None
+            for number in run.done:
+                states[number] = None
+        return time.process_time() - start
 
 
 def measure(name: str, rollouts: int, repeats: int) -> dict[str, Any]:
-    """One decision at the start of a game, uniform blueprint: seconds and shares of the time."""
-    belief, search = first_belief(name), Sparta(rollouts=rollouts, pruning="off")
+    """One decision at the start of a game, uniform blueprint: its cost, and that of its calls."""
+    search = Sparta(rollouts=rollouts, pruning="off")
+    belief = first_belief(name)
 
     def seconds() -> float:
-        start = time.thread_time()
+        start = time.process_time()
         search(np.random.default_rng(1), belief)
-        return time.thread_time() - start
+        return time.process_time() - start
 
-    totals, shares = [], []
-    for _ in range(repeats):
-        totals.append(seconds())
-        clock = Clock()
-        with clock.running(UniformPolicy):
-            seconds()
-        shares.append([clock.seconds(part) / totals[-1] for part in PARTS])
+    tape = Tape()
+    with tape.running():
+        seconds()
+    pairs = np.array([(seconds(), tape.again()) for _ in range(repeats)])
+    times = pairs[:, 0] / pairs[:, 1]
     row = {"game": name, "rollouts": rollouts, "repeats": repeats, "belief": type(belief).__name__}
-    row |= {"cpu_seconds": float(np.median(totals)), "moves": clock.calls["pyspiel child"]}
-    row |= {
-        f"{part}_share": float(x) for part, x in zip(PARTS, np.median(shares, axis=0), strict=True)
-    }
-    outside = 1 - np.sum(shares, axis=1)
-    row["outside_share"] = float(np.median(outside))
-    row["outside_quartiles"] = [float(x) for x in np.quantile(outside, [0.25, 0.75])]
+    row |= {"cpu_seconds": float(np.median(pairs[:, 0])), "calls": tape.calls}
+    row |= {"calls_seconds": float(np.median(pairs[:, 1])), "times": float(np.median(times))}
+    row["times_quartiles"] = [float(x) for x in np.quantile(times, [0.25, 0.75])]
     return row
 
 

@@ -1,7 +1,7 @@
 """Measure SPARTA on games that are not standard Hanabi, paired (docs/results/other_games.md).
 
 python -m benchmarks.other_games measure               # every row, resumable
-python -m benchmarks.other_games profile               # time outside pyspiel on OpenSpiel's hanabi
+python -m benchmarks.other_games profile               # beside the calls of OpenSpiel's hanabi
 python -m benchmarks.other_games tables                # its page from what was measured
 """
 
@@ -216,9 +216,9 @@ def measure(
 
 @app.command()
 def profile(
-    repeats: Annotated[int, typer.Option(help="Runs of each decision, with and without.")] = 30,
+    repeats: Annotated[int, typer.Option(help="Runs of each decision and of its calls.")] = 30,
 ) -> None:
-    """The share of a search on OpenSpiel's own hanabi that is neither pyspiel nor the policy."""
+    """How many times as long a search on OpenSpiel's own hanabi takes as its calls of OpenSpiel."""
     rows = [openspiel_profile.measure(name, rollouts, repeats) for name, rollouts in PROFILED]
     console.print(rows)
     write_results(RESULTS, read_results(RESULTS) | {"profile": rows})
@@ -261,13 +261,15 @@ def games_table() -> Iterable[str]:
 
 
 def profile_table() -> Iterable[str]:
-    """Markdown: where the time of one decision goes."""
-    yield "| game | rollouts | CPU s | pyspiel calls | freeing states | policy | all else |"
-    yield "|---|---|---|---|---|---|---|"
+    """Markdown: what one decision costs beside its calls of OpenSpiel."""
+    yield "| game | rollouts | CPU ms | calls a rollout | CPU ms of the calls alone | times |"
+    yield "|---|---|---|---|---|---|"
     for row in read_results(RESULTS).get("profile", ()):
-        shares = [row[f"{part}_share"] for part in ("pyspiel", "release", "policy", "outside")]
-        cells = " | ".join(f"{100 * share:.0f} %" for share in shares)
-        yield f"| `{row['game']}` | {row['rollouts']:,} | {row['cpu_seconds']:.2f} | {cells} |"
+        yield (
+            f"| `{row['game']}` | {row['rollouts']:,} | {1000 * row['cpu_seconds']:.0f} "
+            f"| {row['calls'] / row['rollouts']:.0f} | {1000 * row['calls_seconds']:.0f} "
+            f"| {row['times']:.2f} |"
+        )
 
 
 def bridge_table() -> Iterable[str]:

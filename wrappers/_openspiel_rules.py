@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,13 @@ class OpenSpielRules(StateGame):
             return [0.0] * self.num_players
         returns: list[float] = state.returns()
         return returns
+
+    def key(self, state: State, player: int) -> Hashable:
+        """What ``player`` sees in a state; equal exactly where it sees the same."""
+        string = self.string(state, player)
+        if self.remembers or "tensor" not in self.encodings:
+            return string
+        return string, self.tensor(state, player).tobytes()
 
     def tensor(self, state: State, player: int) -> NDArray[np.float32]:
         """A copy of the tensor that ``player`` sees in a state."""

@@ -6,7 +6,8 @@ stay as they were. Letters: B worlds, A actions, P players.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,15 @@ import pyspiel
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import IllegalActionError, UnsupportedError
-from hanabi_search_plugin.core.game import BoolArray, IntArray, Worlds
+from hanabi_search_plugin.core.game import NOBODY, BoolArray, IntArray, Worlds
 from hanabi_search_plugin.core.state_list import StateList, StateView, StateWorlds, rows_at
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.streams import Stream, Streams
+from hanabi_search_plugin.core.walk import Walk, Walkable
 from hanabi_search_plugin.wrappers._openspiel_rules import OpenSpielRules, State
 
 Script = tuple[int, ...]  # chance actions still to come, in order
+
+CHANCE_AHEAD = 4  # numbers of a walk's chance that are hashed with those of the other walks
 
 _CHANCE = int(pyspiel.PlayerId.CHANCE)
 
@@ -53,14 +57,10 @@ class OpenSpielView(StateView):
 
     def keys(self) -> Sequence[Hashable]:
         """[B] the information state if the game has one, else all encodings of the observation."""
-        strings = [self.game.string(s, self.player) for s in self._states]
-        if self.game.remembers or "tensor" not in self.game.encodings:
-            return strings
-        tensors = [self.game.tensor(s, self.player).tobytes() for s in self._states]
-        return list(zip(strings, tensors, strict=True))
+        return [self.game.key(state, self.player) for state in self._states]
 
 
-class OpenSpielWorlds(StateWorlds):
+class OpenSpielWorlds(StateWorlds, Walkable):
     """A batch of states at decisions or ends, each with a chance stream, and perhaps a script.
 
     A chance event takes the next number of the world's stream, and the outcome at that place of the
@@ -99,6 +99,12 @@ class OpenSpielWorlds(StateWorlds):
     def view(self, player: int) -> OpenSpielView:
         return OpenSpielView(self.game, player, self.states)
 
+    def walks(self) -> Iterator[OpenSpielWalk]:
+        copies = (state.clone() for state in self.states)
+        chance = self.streams.singles(CHANCE_AHEAD)
+        scripts = repeat(None) if self.scripts is None else self.scripts
+        return map(OpenSpielWalk, repeat(self.game), copies, chance, scripts)
+
     def _play_chance(self, states: list[State]) -> None:
         """Play the chance in ``states``, which nobody else holds, and keep them."""
         players = np.array([state.current_player() for state in states], dtype=np.int64)
@@ -117,20 +123,99 @@ class OpenSpielWorlds(StateWorlds):
 
     def _outcome(self, outcomes: list[tuple[int, float]], b: int, u: float) -> int:
         script = None if self.scripts is None else self.scripts[b]
-        if script is not None:
-            if not script or script[0] not in [action for action, _ in outcomes]:
-                raise IllegalActionError(
-                    f"world {b}'s script must go on with one of the chance actions "
-                    f"{[action for action, _ in outcomes]}, got {list(script[:1])}"
-                )
-            assert self.scripts is not None
-            self.scripts[b] = script[1:]
-            return script[0]
-        for action, chance in outcomes:
-            u -= chance
-            if u < 0:
-                return action
-        return outcomes[-1][0]
+        if script is None:
+            return outcome_at(outcomes, u)
+        assert self.scripts is not None
+        self.scripts[b] = script[1:]
+        return scripted(outcomes, script, b)
+
+
+class OpenSpielWalk(Walk):
+    """One world, a state that is played on in place."""
+
+    __slots__ = ("_chance", "_game", "_script", "_state", "player")
+
+    def __init__(
+        self, game: OpenSpielRules, state: State, chance: Stream, script: Script | None
+    ) -> None:
+        """``state`` and ``chance`` are the walk's own."""
+        self._game, self._state, self._chance, self._script = game, state, chance, script
+        player = state.current_player()
+        self.player = player if player >= 0 else NOBODY
+
+    def legal(self) -> Sequence[int]:
+        legal: list[int] = self._state.legal_actions()
+        return legal
+
+    def key(self, observer: int) -> Hashable:
+        if self._game.remembers:
+            key: str = self._state.information_state_string(observer)
+            return key
+        return self._game.key(self._state, observer)
+
+    def returns(self) -> Sequence[float]:
+        return self._game.returns(self._state)
+
+    def step(self, action: int) -> None:
+        state = self._state
+        state.apply_action(action)
+        while (player := state.current_player()) == _CHANCE:
+            state.apply_action(self._outcome(state.chance_outcomes()))
+        self.player = player if player >= 0 else NOBODY
+
+    def worlds(self) -> OpenSpielWorlds:
+        scripts = None if self._script is None else [self._script]
+        with self._chance.batch() as streams:
+            return OpenSpielWorlds(self._game, [self._state.clone()], streams, scripts)
+
+    def play_uniformly(self, rng: Stream) -> Sequence[float]:
+        if self._script is not None:
+            return super().play_uniformly(rng)
+        state, draw, chance = self._state, rng.draw, self._chance.draw
+        mover, play = state.current_player, state.apply_action
+        legal_actions, chance_outcomes = state.legal_actions, state.chance_outcomes
+        while True:
+            player = mover()
+            if player >= 0:
+                legal = legal_actions()
+                play(legal[int(draw() * len(legal))])
+            elif player == _CHANCE:
+                u = chance()
+                for outcome in chance_outcomes():  # as ``outcome_at``
+                    u -= outcome[1]
+                    if u < 0:
+                        break
+                play(outcome[0])
+            else:
+                returns: list[float] = state.returns()
+                return returns
+
+    def _outcome(self, outcomes: list[tuple[int, float]]) -> int:
+        u = self._chance.draw()
+        if self._script is None:
+            return outcome_at(outcomes, u)
+        script, self._script = self._script, self._script[1:]
+        return scripted(outcomes, script, 0)
+
+
+def outcome_at(outcomes: list[tuple[int, float]], u: float) -> int:
+    """The outcome of chance at ``u`` of the cumulative probabilities."""
+    for action, chance in outcomes:
+        u -= chance
+        if u < 0:
+            return action
+    return outcomes[-1][0]
+
+
+def scripted(outcomes: list[tuple[int, float]], script: Script, b: int) -> int:
+    """The next action of the script of world ``b``. Raises IllegalActionError."""
+    possible = [action for action, _ in outcomes]
+    if not script or script[0] not in possible:
+        raise IllegalActionError(
+            f"world {b}'s script must go on with one of the chance actions {possible}, got "
+            f"{list(script[:1])}"
+        )
+    return script[0]
 
 
 def ours(worlds: Worlds) -> OpenSpielWorlds:

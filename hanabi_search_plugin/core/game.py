@@ -176,6 +176,7 @@ class Game(ABC):
     public_actions: bool  # True if every seat sees the actions of all others
     encodings: tuple[str, ...]  # names that ``View.observation`` accepts
     unit: str = ""  # what returns are counted in, in words ("IMPs"); "": points of no special kind
+    remembers: bool = False  # True if a view's key tells all that its seat has ever seen and done
 
     def __init_subclass__(cls, **options: Any) -> None:
         """A class with a ``deal`` of its own deals some by it, whatever its base class does."""

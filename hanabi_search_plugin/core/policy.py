@@ -205,6 +205,11 @@ def started(policy: Policy, view: View) -> Memory:
         return policy.start(view)
 
 
+def observes(policy: Policy) -> bool:
+    """False for a policy that keeps its memory as it is, whatever happens."""
+    return getattr(policy.observe, "__func__", None) is not Policy.observe
+
+
 def observed(policy: Policy, view: View, event: Event, memory: Memory) -> Memory:
     """[B] the memory of ``policy`` after an event. Raises as ``asking``."""
     with asking(policy, view.player, "observe"):

@@ -119,7 +119,7 @@ class SearchResult:
         axes.set_yticks(range(len(order)), [words(int(self.actions[index])) for index in order])
         axes.set_xlabel("estimated return (star: the search's move, diamond: the blueprint's)")
         axes.grid(axis="x", alpha=0.3)
-        axes.set_title(self._headline(), fontsize=10)
+        axes.set_title(self._headline(words=words), fontsize=10, wrap=True)
         return figure
 
     def _repr_html_(self) -> str:

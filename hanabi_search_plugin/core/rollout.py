@@ -10,7 +10,9 @@ Letters: B worlds, M first actions, P players, N worlds not yet over.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
 
 import numpy as np
 
@@ -23,6 +25,7 @@ from hanabi_search_plugin.core.game import (
     FloatArray,
     IntArray,
     Worlds,
+    require_legal,
     returns_of,
 )
 from hanabi_search_plugin.core.policy import (
@@ -30,18 +33,22 @@ from hanabi_search_plugin.core.policy import (
     Combination,
     Memory,
     Policy,
+    UniformPolicy,
     Value,
     chances_of,
     moves_of,
     observed,
+    observes,
     require_values,
     started,
     take,
     values_of,
 )
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.streams import Stream, Streams
+from hanabi_search_plugin.core.walk import Walk, Walkable
 from hanabi_search_plugin.core.watching import tell
 
+MOVES_AHEAD = 16  # moves of a walk whose chance is drawn together with that of other walks
 LOCKSTEP = 1_000  # worlds stepped together; more where the worlds of one action are more
 
 
@@ -122,7 +129,7 @@ def plain_action_values(
     Steps the worlds of several actions together: up to LOCKSTEP worlds, or ``rollout_batch`` of a
     policy that ``PlaysRollouts``.
     """
-    ahead = None if depth is None else depth - 1
+    ahead, legal = None if depth is None else depth - 1, worlds.legal
     if depth is not None:
         _value_combination(blueprint, seat)  # raises before any game is played
     size = len(worlds)
@@ -135,7 +142,13 @@ def plain_action_values(
         move, row = np.nonzero(played != SKIP)
         if len(row) == 0:
             continue
-        branch, tried = worlds.select(row), played[move, row]
+        tried = played[move, row]
+        branch = worlds.select(row)
+        if depth is None and isinstance(branch, Walkable) and uniform(blueprint):
+            require_legal(tried, legal[row])
+            returns = _walked(branch, rng.select(row), tried)
+            values[first + move, row] = returns[:, seat]
+            continue
         actors = branch.current_player
         branch.step(tried)
         after = tuple(take(memory, row) for memory in memories)
@@ -257,6 +270,10 @@ def rollout(
             played = policy.play_rollouts(worlds, blueprint, memories, rng, depth)
             if played is not None:
                 return played
+    if depth is None and isinstance(worlds, Walkable) and uniform(blueprint):
+        none = np.zeros(0, dtype=np.int64)
+        minds = tuple(take(memory, none) for memory in memories)
+        return Rollout(_walked(worlds, rng), none, worlds.select(none), minds, rng.select(none))
     returns = returns_of(worlds).copy()
     alive = np.flatnonzero(~worlds.terminal)
     worlds, rng = worlds.select(alive), rng.select(alive)
@@ -278,6 +295,45 @@ def rollout(
         moves += 1
     returns[alive] = returns_of(worlds)
     return Rollout(returns, alive, worlds, memories, rng)
+
+
+def _walked(worlds: Walkable, rng: Streams, actions: IntArray | None = None) -> FloatArray:
+    """[B, P] the returns after ``actions`` [B], if any, and then ``UniformPolicy`` at all seats."""
+    returns = []
+    tried = repeat(None, len(worlds)) if actions is None else actions.tolist()
+    for walk, action, stream in zip(worlds.walks(), tried, rng.singles(MOVES_AHEAD), strict=True):
+        tell(0)
+        if action is not None:
+            walk.step(action)
+        returns.append(walk.play_uniformly(stream))
+    return np.array(returns, dtype=np.float64).reshape(len(worlds), worlds.game.num_players)
+
+
+def uniform(blueprint: Blueprint) -> bool:
+    """True if all seats play ``UniformPolicy``, which asks for legal moves alone, not for views."""
+    return {UniformPolicy}.issuperset(map(type, blueprint))
+
+
+def play_on(
+    walk: Walk, blueprint: Blueprint, memories: tuple[Memory, ...], rng: Stream
+) -> Sequence[float]:
+    """[P] as ``play_out``, for one world; ``walk`` is not to be used afterwards."""
+    if uniform(blueprint):
+        return walk.play_uniformly(rng)
+    with rng.batch() as streams:
+        returns: list[float] = play_out(walk.worlds(), blueprint, memories, streams)[0].tolist()
+    return returns
+
+
+def move_of(walk: Walk, blueprint: Blueprint, memories: tuple[Memory, ...], rng: Stream) -> int:
+    """The blueprint's move in one world; takes its draws from ``rng``, as in ``choose``."""
+    policy = blueprint[walk.player]
+    if type(policy) is UniformPolicy:
+        legal = walk.legal()
+        return legal[int(rng.draw() * len(legal))]
+    view = walk.worlds().view(walk.player)
+    with rng.batch() as streams:
+        return int(moves_of(policy, view, memories[walk.player], streams)[0])
 
 
 def choose(
@@ -321,6 +377,8 @@ def observe_all(
     game = worlds.game
     return tuple(
         observed(policy, worlds.view(p), event.seen_by(p, game), memory)
+        if observes(policy)
+        else memory
         for p, (policy, memory) in enumerate(zip(blueprint, memories, strict=True))
     )
 

@@ -6,6 +6,9 @@ output. Compiled games draw the same numbers from the same states.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,6 +17,8 @@ from hanabi_search_plugin.core.errors import UnsupportedError
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX2 = np.uint64(0x94D049BB133111EB)
+_GAMMA, _FIRST, _SECOND = int(GAMMA), int(_MIX1), int(_MIX2)  # for plain Python
+_ALL = 2**64 - 1
 
 
 class Streams:
@@ -52,7 +57,7 @@ class Streams:
 
     def uniform(self) -> NDArray[np.float64]:
         """[B] a number in [0, 1) from each stream, all of which advance by one."""
-        return (self._bits() >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return _numbers(self._bits())
 
     def fork(self) -> Streams:
         """Make B new independent streams; every stream advances by one."""
@@ -63,12 +68,61 @@ class Streams:
         """Streams for what draws nothing: all alike."""
         return cls(np.zeros(worlds, dtype=np.uint64))
 
+    def singles(self, ahead: int) -> Iterator[Stream]:
+        """[B] a copy of each stream, to be drawn from one by one; so many numbers are hashed now.
+
+        The streams themselves do not advance.
+        """
+        steps = np.arange(ahead, 0, -1, dtype=np.uint64) * GAMMA
+        numbers = _numbers(_mixed(self.state[:, None] + steps)).tolist()
+        after = self.state + np.array([ahead], dtype=np.uint64) * GAMMA
+        return map(Stream, after.tolist(), numbers)
+
     def _bits(self) -> NDArray[np.uint64]:
         self.state = self.state + GAMMA
-        z = self.state
-        z = (z ^ (z >> np.uint64(30))) * _MIX1
-        z = (z ^ (z >> np.uint64(27))) * _MIX2
-        return z ^ (z >> np.uint64(31))
+        return _mixed(self.state)
+
+
+class Stream:
+    """The stream of one world, which gives its numbers one by one, without arrays.
+
+    ``Streams.singles`` makes them.
+    """
+
+    __slots__ = ("_after", "_ahead")
+
+    def __init__(self, after: int, ahead: list[float]) -> None:
+        """``ahead`` are the next numbers, the last one first; ``after`` the state behind them."""
+        self._after = after
+        self._ahead = ahead
+
+    def draw(self) -> float:
+        """A number in [0, 1), that which ``Streams.uniform`` gives; the stream advances by one."""
+        if self._ahead:
+            return self._ahead.pop()
+        self._after = z = (self._after + _GAMMA) & _ALL
+        z = ((z ^ (z >> 30)) * _FIRST) & _ALL
+        z = ((z ^ (z >> 27)) * _SECOND) & _ALL
+        return ((z ^ (z >> 31)) >> 11) * 2.0**-53
+
+    @contextmanager
+    def batch(self) -> Iterator[Streams]:
+        """The stream as a batch of one: what is drawn from that within is drawn from this."""
+        state = (self._after - len(self._ahead) * _GAMMA) & _ALL
+        streams = Streams(np.array([state], dtype=np.uint64))
+        yield streams
+        self._after, self._ahead = int(streams.state[0]), []
+
+
+def _mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    z = (z ^ (z >> np.uint64(30))) * _MIX1
+    z = (z ^ (z >> np.uint64(27))) * _MIX2
+    return z ^ (z >> np.uint64(31))
+
+
+def _numbers(bits: NDArray[np.uint64]) -> NDArray[np.float64]:
+    """Numbers in [0, 1), of 53 bits."""
+    return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def require_streams(rng: object, worlds: int) -> None:

@@ -167,7 +167,7 @@ class Evaluation:
         axes.hist(list(sides.values()), bins=edges, weights=shares, label=list(sides))
         axes.set_xlabel("score")
         axes.set_ylabel("share of games")
-        axes.set_title(title(self.to_dict(), self.names), fontsize=10)
+        axes.set_title(title(self.to_dict(), self.names), fontsize=10, wrap=True)
         axes.grid(axis="y", alpha=0.3)
         axes.legend()
         return figure

@@ -153,7 +153,7 @@ def test_equation_1_counts_availability() -> None:
     node = Node()
     node.moves = {a: MoveStats(visits, total) for a, (visits, total) in enumerate([(4, 8), (2, 3)])}
     node.moves[0].available, node.moves[1].available = 10, 3
-    stream = Streams(np.zeros(1, dtype=np.uint64))
+    (stream,) = Streams.still(1).singles(2)
     bounds = [
         2.0 + 1.5 * math.sqrt(math.log(10) / 4),
         1.5 + 1.5 * math.sqrt(math.log(3) / 2),
@@ -164,7 +164,8 @@ def test_equation_1_counts_availability() -> None:
     assert node.select([1], 1.5, stream) == 1
     assert [node.moves[a].available for a in (0, 1)] == [11, 5]
     assert node.select([0, 1, 7], 1.5, stream) == 7  # never tried
-    assert stream.state[0] == 0  # nothing was left to chance
+    with stream.batch() as streams:
+        assert streams.state[0] == 0  # nothing was left to chance
 
 
 # ---------------------------------------------------------------------------------- compiled trees

@@ -106,6 +106,29 @@ def test_agrees_with_the_compiled_bot(name):
     assert (abs(ours.mean(axis=0) - theirs.mean(axis=0)) < 4 * error + 1e-9).all()
 
 
+class Chained(MoIsmcts):
+    """Finds nodes by all that was seen on the way to them."""
+
+    def tree(self, game, seat):
+        tree = super().tree(game, seat)
+        assert tree.by_key
+        tree.by_key = False
+        return tree
+
+
+@pytest.mark.parametrize("name", POSITIONS)
+def test_a_key_stands_for_all_that_was_seen(name):
+    belief = belief_at(*at(name))
+    by_key, chained = (
+        kind(iterations=500, nodes="observations", exploration=0.3)(
+            np.random.default_rng(0), belief
+        )
+        for kind in (MoIsmcts, Chained)
+    )
+    assert (by_key.count == chained.count).all() and (by_key.mean == chained.mean).all()
+    assert by_key.depth == chained.depth
+
+
 def test_neither_wins_head_to_head():
     """Kuhn poker, 100 deals, each from both sides, by visits."""
     game = OpenSpielGame("kuhn_poker")

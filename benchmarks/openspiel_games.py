@@ -2,7 +2,7 @@
 
 python -m benchmarks.openspiel_games try                 # all games, resumable
 python -m benchmarks.openspiel_games try kuhn_poker      # some of them
-python -m benchmarks.openspiel_games tables              # docs/games/card_games.md from what was found
+python -m benchmarks.openspiel_games tables              # its page from what was found
 
 Each game is tried with its default parameters in a process of its own, with limits of time and
 memory: random moves lead to the middle of a game, where the seat that is to move follows it from

@@ -8,11 +8,13 @@
 #   make slow                       the tests that take minutes
 #   make bench                      the table of speeds
 #   make docs                       the site of docs/, in build/site/index.html
+#   make release-check              builds, and installs and runs what was built, by each of PYTHONS
 
 PYTHON ?= python3
 TORCH ?=
 EXTRAS ?=
 PYTEST_ARGS ?= -n auto
+PYTHONS ?= $(PYTHON)
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,7 +22,7 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check
 TORCH_WORDS := $(foreach word,$(TORCH),'$(word)')
 EXTRA_NAMES = dev$(if $(TORCH),$(comma)torch)$(if $(EXTRAS),$(comma)$(EXTRAS))
 
-.PHONY: demo test slow bench docs FORCE
+.PHONY: demo test slow bench docs release-check FORCE
 
 demo: $(VENV)/.installed
 	$(BIN)/hanabi-search demo
@@ -39,6 +41,10 @@ bench: $(VENV)/.installed
 
 docs: $(VENV)/.installed-docs
 	$(BIN)/sphinx-build -W --keep-going -q docs build/site
+
+release-check: $(VENV)/.installed-dev
+	$(INSTALL) -e '.[release]'
+	$(BIN)/python -m benchmarks.release $(PYTHONS)
 
 $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)

@@ -1,7 +1,7 @@
 """Every command that goes on where it was stopped, in a line that takes a second or two.
 
-A command is one of them if it has an ``--out`` folder or ``--resume``: ``resumable`` reads that off
-the command tree, and a test holds that each of them is here.
+A command is one of them if it has an ``--out`` folder, ``--resume`` or ``--record``: ``resumable``
+reads that off the command tree, and a test holds that each of them is here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hanabi_search_plugin.hanabi.files import searched_games
 from hanabi_search_plugin.learning import evalfn_training, fit
 from hanabi_search_plugin.reproduce.plan import Curve, Figure, Row, Run, Table, Training
 
-RESUME = {"out", "resume"}  # the names of the options
+RESUME = {"out", "resume", "record"}  # the names of the options
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
 GAME = "--colors 2 --ranks 3 --hand-size 2 --information-tokens 3"
@@ -63,6 +63,7 @@ CASES = (
         "--trace trace.jsonl --save games.jsonl.gz",
     ),
     Case("record", f"--out searched {SEARCH} {GAME} --games 7 --seed 5 --threads 2"),
+    Case("judge", f"--record rows.jsonl {GAME} --rollouts 20 --games 6 --seed 5 --threads 2"),
     Case("reproduce", "tiny-table --games 3 --out runs"),
     Case("reproduce", "tiny-figure --games 2 --out runs"),
     Case(

@@ -321,6 +321,14 @@ def analyse() -> Command:
 
 
 @app.command()
+def judge() -> Command:
+    """What every legal move of many positions is worth, and a reward for one: JSON lines."""
+    from hanabi_search_plugin.cli.judge_command import judge
+
+    return judge
+
+
+@app.command()
 def decode() -> Command:
     """What observation vectors say. Options left out are worked out where they can be."""
     from hanabi_search_plugin.cli.decode import decode

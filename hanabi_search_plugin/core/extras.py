@@ -10,6 +10,7 @@ _PROJECTS = {  # by extra
     "bridge": "endplay",
     "cluster": "Ray",
     "hanab-live": "websockets",
+    "parquet": "pyarrow",
     "plots": "Matplotlib",
     "render": "Pillow",
     "torch": "PyTorch",

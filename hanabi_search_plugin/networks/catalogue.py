@@ -18,6 +18,7 @@ from hanabi_search_plugin.core.game import Game, require_game
 from hanabi_search_plugin.core.require import unknown
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.named_beliefs import EXACT, GROUNDED, PARTICLES
+from hanabi_search_plugin.registry import policies
 
 if TYPE_CHECKING:
     from hanabi_search_plugin.beliefs.belief_model import BeliefModel
@@ -37,10 +38,26 @@ def network_models() -> dict[str, dict[str, Any]]:
     ``[name]`` = {"description", "source", "models": a list of {"file", "config": parameters of the
     game, "self_play": as in ``self_play_scores``}}.
     """
-    file = resources.files("hanabi_search_plugin.networks.models") / "models.json"
-    models = json.loads(file.read_text())
-    assert isinstance(models, dict)
-    return models
+    return _listed("models.json")
+
+
+def require_network(option: str, name: str) -> None:
+    """Raises ConfigError unless ``name`` is a network of this package or a file."""
+    path = Path(name.removeprefix("network:file="))
+    if path.is_file() or name in network_models():
+        return
+    if path.is_dir():
+        raise ConfigError(
+            f"{option} must be a network's file, got {path}, which is a folder: a run of "
+            f"`hanabi-search train` has {path / 'model.safetensors'}"
+        )
+    if name in {entry.name for entry in policies()}:
+        raise ConfigError(
+            f"{option} must be a network, {', '.join(network_models())}, or a file, got {name}, "
+            f"which is none: `hanabi-search train distill --policy {name}` makes one that imitates "
+            "it"
+        )
+    raise unknown(option, name, network_models(), "or a file")
 
 
 @functools.cache
@@ -50,10 +67,18 @@ def belief_models() -> dict[str, dict[str, Any]]:
     ``[name]`` = {"description", "models": a list of {"file", "config": parameters of the game,
     "cross_entropy": nats a card, "grounded" on the same games, and how many "games"}}.
     """
-    file = resources.files("hanabi_search_plugin.networks.models") / "beliefs.json"
-    models = json.loads(file.read_text())
-    assert isinstance(models, dict)
-    return models
+    return _listed("beliefs.json")
+
+
+def _listed(name: str) -> dict[str, dict[str, Any]]:
+    """What a list names, as far as its files are there: a wheel leaves some out."""
+    folder = resources.files("hanabi_search_plugin.networks.models")
+    found = {}
+    for key, entry in json.loads((folder / name).read_text()).items():
+        models = [model for model in entry["models"] if (folder / model["file"]).is_file()]
+        if models:
+            found[key] = entry | {"models": models}
+    return found
 
 
 def load_belief_model(

@@ -25,6 +25,7 @@ SAYS = {
     "12_unknown_partners.py": r"SmartBot\): (\d+\.\d+) at first, (\d+\.\d+) at the end\n$",
     "13_train_ppo.py": r"before (\d+\.\d+) \+- \S+, trained (\d+\.\d+) ",
     "14_a_pomdp.py": r"hasty (-?\d+\.\d+), upgraded (-?\d+\.\d+)\n$",
+    "15_judge.py": r"reward of random (0\.\d+), SmartBot (0\.\d+)\n$",
     "03_other_games.py": r"blueprint (\d+\.\d+), upgraded (\d+\.\d+)\ngain \+",
 }
 NEEDS = {

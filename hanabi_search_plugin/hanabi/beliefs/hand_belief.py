@@ -10,10 +10,11 @@ import numpy as np
 from hanabi_search_plugin.beliefs.mixture import Mixture
 from hanabi_search_plugin.core.belief import ExplicitBelief
 from hanabi_search_plugin.core.game import Event, FloatArray, IntArray, View
-from hanabi_search_plugin.core.policy import Blueprint, Memory, observed, started, take
+from hanabi_search_plugin.core.policy import Blueprint, Memory, observed, take
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.beliefs.hand_range import HandRange
 from hanabi_search_plugin.hanabi.beliefs.partner_kinds import make_partners
+from hanabi_search_plugin.hanabi.bots.shown_memories import memory_shown
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.hands import pick_hands
 
@@ -39,9 +40,9 @@ class HandBelief(HandRange, ExplicitBelief):
     ) -> Self:
         """See ``beliefs.exact.private_belief``."""
         doubt = {"epsilon": epsilon, "uncertainty": uncertainty}
-        partners = make_partners(game, blueprint, view.player, **doubt)
+        partners = make_partners(game, blueprint, view.player, view, **doubt)
         belief = cls.at_start(game, blueprint, view, partners, **doubt)
-        return replace(belief, own_memory=started(blueprint[belief.seat], view))
+        return replace(belief, own_memory=memory_shown(blueprint[belief.seat], view))
 
     @property
     def memory(self) -> Memory:

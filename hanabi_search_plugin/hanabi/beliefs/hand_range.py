@@ -32,6 +32,7 @@ from hanabi_search_plugin.core.policy import Blueprint, Memory
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.beliefs.hand_filters import EVALUATED, PARENT, filter_hands
 from hanabi_search_plugin.hanabi.bots.script import KIND, NO_BOT, SCRIPT, STOCHASTIC
+from hanabi_search_plugin.hanabi.bots.shown_memories import shown_identities
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiView, HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.hands import (
     BLOCK,
@@ -142,6 +143,7 @@ class HandRange:
     ) -> Self:
         """What is known at ``view``, the observer's first (a batch of one); see ``beliefs.exact``.
 
+        In the middle of a game that is what the hints shown there and the copies left allow.
         Raises UnsupportedError for a view of another game, and for a seer, who sees its own hand.
         """
         if not isinstance(view, HanabiView) or len(view) != 1:
@@ -161,11 +163,14 @@ class HandRange:
             hands=np.zeros(1, dtype=np.int32 if game.config.hand_size <= 6 else np.int64),
             likelihood=NO_FLOATS,
             groups=NO_INTS,
-            hinted=np.full(game.config.hand_size, all_kinds(game)),
+            hinted=_hinted(game, view),
             known=0,
             present=present,
             unseen=unseen,
         )
+        told = np.flatnonzero(belief.hinted[:present] != all_kinds(game))
+        if len(told):
+            belief = belief.enumerate(belief.hinted, upto=int(told[-1]) + 1)
         if belief.partners.see_new_cards:
             belief = belief.fully_enumerated()
         return replace(belief, partners=belief.partners.start(belief))
@@ -417,6 +422,12 @@ class HandRange:
             self.unseen, chance.state, rows,
         )  # fmt: skip
         return HanabiWorlds(self.game, rows)
+
+
+def _hinted(game: HanabiRules, view: HanabiView) -> IntArray:
+    """[H] the identities that hints leave each slot of the viewer; all where it has no card."""
+    shown = shown_identities(view)[0, view.player]
+    return np.where(shown == 0, all_kinds(game), shown)
 
 
 def _count(game: HanabiRules, view: HanabiView) -> tuple[IntArray, int]:

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.beliefs.mixture import UNKNOWN, Mixture, posterior
-from hanabi_search_plugin.core.game import Event, FloatArray, IntArray
-from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy, started
+from hanabi_search_plugin.core.game import Event, FloatArray, IntArray, View
+from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
 from hanabi_search_plugin.hanabi.beliefs.hand_filters import filter_hands
 from hanabi_search_plugin.hanabi.beliefs.hand_range import HandRange, Partners
 from hanabi_search_plugin.hanabi.beliefs.partners import CompiledPartners
 from hanabi_search_plugin.hanabi.bots.compiled import is_compiled, pack_memories
+from hanabi_search_plugin.hanabi.bots.shown_memories import memory_shown
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules
 
 R = TypeVar("R", bound=HandRange)
@@ -159,21 +160,19 @@ def mixes_compiled(policy: Policy) -> bool:
 
 
 def make_mixed(
-    game: HanabiRules, blueprint: Blueprint, seat: int, uncertainty: float
+    game: HanabiRules, blueprint: Blueprint, seat: int, view: View, uncertainty: float
 ) -> MixedPartners:
-    """The partners of ``seat`` at the start of a game; every other seat ``mixes_compiled``."""
+    """The partners of ``seat`` at ``view``, anybody's; every other seat ``mixes_compiled``."""
     mixtures = [
         policy if isinstance(policy, Mixture) and p != seat else Mixture([policy])
         for p, policy in enumerate(blueprint)
     ]
     most = max(len(mixture.candidates) for mixture in mixtures)
-    worlds = game.deal(np.random.default_rng(0), 1)  # any: only the shape of memories matters
     columns = []
     for k in range(most):
         column = tuple(m.candidates[min(k, len(m.candidates) - 1)] for m in mixtures)
         starts = tuple(
-            None if p == seat else started(policy, worlds.view(p))
-            for p, policy in enumerate(column)
+            None if p == seat else memory_shown(policy, view) for p, policy in enumerate(column)
         )
         columns.append(CompiledPartners(game, column, pack_memories(starts)))
     prior = tuple(mixture.prior[None] for mixture in mixtures)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hanabi_search_plugin.beliefs.mixture import Mixture
+from hanabi_search_plugin.core.game import View
 from hanabi_search_plugin.core.policy import Blueprint, started
 from hanabi_search_plugin.core.require import require_share
 from hanabi_search_plugin.hanabi.beliefs.hand_range import Partners
@@ -17,13 +18,21 @@ from hanabi_search_plugin.hanabi.beliefs.partners import (
     is_shared,
 )
 from hanabi_search_plugin.hanabi.bots.compiled import is_compiled, pack_memories
+from hanabi_search_plugin.hanabi.bots.shown_memories import memory_shown
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules
 
 
 def make_partners(
-    game: HanabiRules, blueprint: Blueprint, seat: int, *, epsilon: float, uncertainty: float
+    game: HanabiRules,
+    blueprint: Blueprint,
+    seat: int,
+    view: View,
+    *,
+    epsilon: float,
+    uncertainty: float,
 ) -> Partners:
-    """The partners of ``seat``; their memories come with ``Partners.start``.
+    """The partners of ``seat`` at ``view``, anybody's; memories of any policies come with
+    ``Partners.start``.
 
     Raises ConfigError for an epsilon or an uncertainty outside 0 to 1.
     """
@@ -32,9 +41,12 @@ def make_partners(
     others = [policy for p, policy in enumerate(blueprint) if p != seat]
     mixed = any(isinstance(policy, Mixture) for policy in others)
     if mixed and epsilon == 0.0 and all(mixes_compiled(policy) for policy in others):
-        return make_mixed(game, blueprint, seat, uncertainty)
+        return make_mixed(game, blueprint, seat, view, uncertainty)
     worlds = game.deal(np.random.default_rng(0), 1)  # any: only the shape of memories matters
-    starts = tuple(started(policy, worlds.view(p)) for p, policy in enumerate(blueprint))
+    starts = tuple(
+        memory_shown(policy, view) if is_compiled(policy) else started(policy, worlds.view(p))
+        for p, policy in enumerate(blueprint)
+    )
     seats = tuple(None if p == seat else memory for p, memory in enumerate(starts))
     if all(is_compiled(policy) for policy in others):
         return CompiledPartners(game, blueprint, pack_memories(seats))

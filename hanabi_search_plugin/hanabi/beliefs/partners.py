@@ -23,7 +23,6 @@ from hanabi_search_plugin.core.policy import (
     Shared,
     join,
     observed,
-    started,
     take,
 )
 from hanabi_search_plugin.core.rollout import likelihood
@@ -32,6 +31,7 @@ from hanabi_search_plugin.hanabi.beliefs.hand_filters import DEPENDS_ON_PENDING,
 from hanabi_search_plugin.hanabi.beliefs.hand_range import HandRange, Partners
 from hanabi_search_plugin.hanabi.bots.compiled import script_of
 from hanabi_search_plugin.hanabi.bots.script import SCRIPT, WORDS
+from hanabi_search_plugin.hanabi.bots.shown_memories import memory_shown
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.layout import DREW, LAST_FLAGS
 
@@ -123,7 +123,9 @@ class PolicyPartners(Partners):
         return self.limit
 
     def start(self, belief: HandRange) -> Partners:
-        return self._with_memories(belief, lambda p, view, part: started(belief.blueprint[p], view))
+        return self._with_memories(
+            belief, lambda p, view, part: memory_shown(belief.blueprint[p], view)
+        )
 
     def condition(self, belief: R, actor: int, action: int, allowed: IntArray) -> R:
         whole = belief.enumerate(allowed)

@@ -61,7 +61,7 @@ class HandRanges(PublicBelief):
                 game,
                 blueprint,
                 public_view(game, view, seat),
-                make_partners(game, blueprint, seat, epsilon=epsilon, uncertainty=0.0),
+                make_partners(game, blueprint, seat, view, epsilon=epsilon, uncertainty=0.0),
                 epsilon=epsilon,
             )
             for seat in (0, 1)

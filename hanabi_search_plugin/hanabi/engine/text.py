@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.layout import (
+    COUNTDOWN,
     DECK_NEXT,
     DECK_SIZE,
     HANDS,
@@ -133,7 +135,7 @@ def describe(config: HanabiConfig, row: NDArray[np.int32], seat: int | None = No
     lines = [
         f"move {row[MOVES]}, {'the game is over' if over else f'P{row[TURN]} to move'}",
         f"score {score} of {config.max_score}, lives {row[LIVES]} of {row[MAX_LIVES]}, "
-        f"information {row[INFO]} of {row[MAX_INFO]}, deck {row[DECK_SIZE] - row[DECK_NEXT]}",
+        f"information {row[INFO]} of {row[MAX_INFO]}, {_deck(row)}",
         "fireworks " + " ".join(_fireworks(config, int(row[PLAYED]))),
     ]
     h = config.hand_size
@@ -160,6 +162,11 @@ def describe(config: HanabiConfig, row: NDArray[np.int32], seat: int | None = No
     if row[LAST_PLAYER] >= 0:
         lines.append("last move: " + last_move(config, row))
     return "\n".join(line.rstrip() for line in lines)
+
+
+def _deck(row: NDArray[np.int32]) -> str:
+    left = int(row[DECK_SIZE] - row[DECK_NEXT])
+    return f"deck {left}" if left else f"deck 0, {counted(int(row[COUNTDOWN]), 'move')} left"
 
 
 def _fireworks(config: HanabiConfig, played: int) -> list[str]:

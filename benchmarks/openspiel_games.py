@@ -2,7 +2,7 @@
 
 python -m benchmarks.openspiel_games try                 # all games, resumable
 python -m benchmarks.openspiel_games try kuhn_poker      # some of them
-python -m benchmarks.openspiel_games tables              # docs/games/card_games.md from what was found
+python -m benchmarks.openspiel_games tables              # docs/games/card_games.md
 
 Each game is tried with its default parameters in a process of its own, with limits of time and
 memory: random moves lead to the middle of a game, where the seat that is to move follows it from
@@ -55,6 +55,16 @@ MOST = 20
 LIMIT = 500  # seconds of a game, wall clock
 MEMORY = 6 << 30  # bytes of address space of a game
 BELIEFS = ("exact", "redealt", "particles", "resampling")
+SHORT = {  # of reasons that many games have
+    "max_deals": "too many deals to list",
+    "follows at most": "too many worlds to list",
+    "hidden from some": "moves are hidden",
+    "numbers of the cards": "moves do not name cards",
+    "does not deal one deck": "chance deals no deck",
+    "drawing finds none": "dealing finds no world that shows what the seat sees",
+    "expected 200": "dealing finds too few worlds that show what the seat sees",
+    "takes more than": f"more than {SECONDS} s",
+}
 SEARCHES: dict[str, Callable[[], Any]] = {
     "Sparta": lambda: Sparta(rollouts=ROLLOUTS, min_rollouts=5),
     "SoIsmcts": lambda: SoIsmcts(iterations=ITERATIONS),
@@ -145,7 +155,12 @@ def trial(name: str) -> Iterator[dict[str, Any]]:
         return
     yield {"players": game.num_players, "actions": game.num_actions, "rewards": game.rewards}
     yield {"doing": "playing to the middle of a game"}
-    middle = middle_state(game)
+    try:
+        with limit():
+            middle = middle_state(game)
+    except Exception as error:
+        yield {"why": f"random moves cannot be played: {first_line(error)}"}
+        return
     if middle is None:
         yield {"why": "no game of random moves comes to a choice of moves"}
         return
@@ -308,7 +323,7 @@ def page(text: str) -> str:
 def works(measured: dict[str, Any]) -> Iterable[str]:
     """Markdown: the games that can be searched."""
     yield (
-        "| game | players | pays | belief | follow, s | resampling there | "
+        "| game | players | pays | belief | follow, s | resampling there, 20 draws | "
         + " | ".join(SEARCHES)
         + " |"
     )
@@ -335,8 +350,15 @@ def refused(measured: dict[str, Any]) -> Iterable[str]:
 
 def _why(row: dict[str, Any]) -> str:
     """What kept the game from being loaded or followed: the last belief that was tried says it."""
-    reasons = [f"{name}: {found['why']}" for name, found in row["beliefs"].items() if name in MADE]
-    return str(row["why"]) if row.get("why") or not reasons else "; ".join(reasons)
+    if row.get("why"):
+        return str(row["why"])
+    found = {name: row["beliefs"].get(name, {}).get("why", "") for name in MADE}
+    return "; ".join(f"{name}: {_short(why)}" for name, why in found.items() if why)
+
+
+def _short(why: str) -> str:
+    """A reason in a few words; docs/results has it whole."""
+    return next((words for part, words in SHORT.items() if part in why), why)
 
 
 def _theirs(row: dict[str, Any]) -> str:

@@ -21,6 +21,8 @@ from hanabi_search_plugin.core.agent import (
     WrapsBelief,
 )
 from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.blame import require_search_call
+from hanabi_search_plugin.core.capabilities import Enumerable, HasBeliefs
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import Event, Game, View, require_game
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
@@ -89,6 +91,12 @@ class BeliefAgent(SearchAgent):
         search = team.doubtful_search(self.search)
         return replace(self, search=search, uncertainty=team.UNCERTAINTY)
 
+    def require_belief(self) -> None:
+        if self.belief is not None or isinstance(self.game, HasBeliefs):
+            return
+        if isinstance(self.game, Enumerable):
+            self.game.require_few_deals()
+
     def start(self, view: View) -> Memory:
         rows = [view.select(np.array([b])) for b in range(len(view))]
         if self.belief is not None:
@@ -153,7 +161,8 @@ def upgrade(
 
     Raises UnsupportedError for a wrong number of policies, for what is no Policy or no Game, and
     where rollouts are to be cut short by values that no policy has,
-    ContractError for a game that lacks a setting, ConfigError for no game, what is no search, a
+    ContractError for a game that lacks a setting and for a search that takes other arguments than
+    (rng, belief), ConfigError for no game, what is no search, a
     policy that searches itself, an epsilon or an uncertainty outside 0 to 1 or with a belief, or
     where a TeamSearch is given what it cannot use.
     """
@@ -212,6 +221,7 @@ def upgrade(
                 f"uncertainty must be 0 where all seats search together, got {uncertainty}"
             )
         return search.agent(game, blueprint, epsilon)
+    require_search_call(search)
     return BeliefAgent(game, blueprint, search, epsilon, belief, uncertainty)
 
 

@@ -26,9 +26,9 @@ def load_belief(
     """What makes the belief of that name; None for "exact", the game's own.
 
     "particles" is ``Particles``, which takes ``epsilon`` and whose options may follow:
-    "particles:particles=5000"; "redealt" is ``wrappers.openspiel.Redealt``. Any other name is that of a model, "grounded" or as
-    ``load_belief_model`` knows it: ``Learned(model, explain)``. Raises as these do, and ConfigError
-    without ``explain`` where there is no model.
+    "particles:particles=5000"; "redealt" is ``wrappers.openspiel.Redealt``. Any other name is that
+    of a model, "grounded" or as ``load_belief_model`` knows it: ``Learned(model, explain)``. Raises
+    as these do, and ConfigError without ``explain`` where there is no model.
     """
     head, *words = name.split(":")
     if head == PARTICLES:

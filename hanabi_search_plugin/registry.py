@@ -127,6 +127,11 @@ def load_policy(
         head, words = "network", [f"file={name}"]
     head = "random" if head == "uniform" else head
     if head not in known:
+        if Path(name).is_dir():
+            raise ConfigError(
+                f"policy must be a name or a network's file, got {name}, which is a folder: a run "
+                f"of `hanabi-search train` has {Path(name) / 'model.safetensors'}"
+            )
         if "/" in name or Path(name).suffix in NETWORK_FILES:
             raise ConfigError(
                 f"{what} must be a name or a network's file, got {name}, which is no file"

@@ -44,7 +44,7 @@ TRIES = 400  # deals drawn for each that is wanted, at most
 
 
 @dataclass(frozen=True)
-class Place:
+class CardPlace:
     """One card that chance dealt."""
 
     time: int  # in the game's list of moves
@@ -61,7 +61,7 @@ class Layout:
         self.game = game
         self.moves = list(state.history())
         runs, self.deck = _runs(game, state)
-        self.places: list[Place] = []
+        self.places: list[CardPlace] = []
         for run in runs:
             self.places += _seen(game, tuple(self.moves[: run[-1] + 1]), run, self.deck)
         self.place_at = {place.time: k for k, place in enumerate(self.places)}
@@ -399,20 +399,20 @@ def _other_chance(game: OpenSpielGame) -> UnsupportedError:
     )
 
 
-_KNOWN: dict[Hashable, list[Place]] = {}
+_KNOWN: dict[Hashable, list[CardPlace]] = {}
 _MOST_KNOWN = 10_000
 
 
 def _seen(
     game: OpenSpielGame, moves: tuple[int, ...], run: list[int], deck: frozenset[int]
-) -> list[Place]:
+) -> list[CardPlace]:
     """The places of one run, and who sees each: the same whatever the cards are."""
     shape = tuple(-1 if move in deck and t in run else move for t, move in enumerate(moves))
     key = (str(game.spiel), game.remembers, tuple(run), shape)
     if key not in _KNOWN:
         if len(_KNOWN) >= _MOST_KNOWN:
             _KNOWN.clear()
-        _KNOWN[key] = [Place(t, owners) for t, owners in _owners(game, moves, run, deck)]
+        _KNOWN[key] = [CardPlace(t, owners) for t, owners in _owners(game, moves, run, deck)]
     return _KNOWN[key]
 
 

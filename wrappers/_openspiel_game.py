@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import pyspiel
 
-from hanabi_search_plugin.beliefs.tracked_worlds import DRAWN, MAX_WORLDS, track_observations
+from hanabi_search_plugin.beliefs.tracked_worlds import (
+    DRAWN,
+    MAX_WORLDS,
+    showing,
+    track_observations,
+)
 from hanabi_search_plugin.core.capabilities import Enumerable, Redeterminizes
 from hanabi_search_plugin.core.errors import (
     ContractError,
@@ -34,6 +40,10 @@ from hanabi_search_plugin.wrappers._openspiel_rules import OpenSpielRules, State
 from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielView, OpenSpielWorlds, ours
 
 INFORMATION_SETS_KEPT = 256  # results of listing an information set that a game remembers
+REDEALT = frozenset(["crazy_eights", "euchre", "gin_rummy", "hearts", "oh_hell", "spades"])
+DIVES = 4  # deals by which the number of all deals is estimated
+SURELY = 100  # times too many, by each of them: one in 10**8 such estimates is wrong
+PROBED = 500  # deals by which it is found whether particles have a chance
 
 
 class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
@@ -116,6 +126,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
         One chance event of all of them at a time: each outcome leads to one deal at least, so too
         many are refused before they are dealt to the end, which may take a second each.
         """
+        self.require_few_deals()
         found = [(start, 1.0)]
         while any(state.is_chance_node() for state, _ in found):
             outcomes, deals = [], 0
@@ -131,10 +142,53 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
             ]
         return found
 
+    def require_few_deals(self) -> None:
+        """Raise where a few estimates of the number of deals are all far above ``max_deals``.
+
+        The product of the choices of chance on the way to a random deal is an unbiased one (Knuth,
+        Mathematics of Computation 1975). No deal is dealt to its end, which may take a second.
+        """
+        if self.perfect_information:
+            return
+        rng = np.random.default_rng(0)
+        for _ in range(DIVES):
+            state, product = self.spiel.new_initial_state(), 1.0
+            while product <= SURELY * self.max_deals:
+                if not state.is_chance_node():
+                    return
+                possible = _possible(state)
+                product *= len(possible)
+                state.apply_action(possible[int(rng.integers(len(possible)))][0])
+        raise self._too_many_deals()
+
     def _too_many_deals(self) -> UnsupportedError:
         return UnsupportedError(
             f"{self.name} has more than max_deals={self.max_deals} deals to list, which an exact "
-            f"belief needs: {DRAWN} draws some of them instead"
+            f"belief needs: {self.belief_to_use or DRAWN}; or list more (max_deals=...)"
+        )
+
+    @cached_property
+    def belief_to_use(self) -> str:
+        """See ``Game.belief_to_use``. Deals ``PROBED`` games where the name does not tell."""
+        name = self.spiel.get_type().short_name
+        if name in REDEALT:
+            return (
+                "belief=Redealt() of wrappers.openspiel, on the command line --belief redealt, "
+                "deals its cards anew"
+            )
+        if name == "bridge":
+            return (
+                "this package's own game bridge, bridge.BridgeBidding(), on the command line "
+                "--game bridge, has beliefs over hands, belief=Seatwise()"
+            )
+        worlds = self.deal(np.random.default_rng(0), PROBED)
+        one = worlds.select(np.array([0]))
+        view = one.view(max(int(one.current_player[0]), 0))
+        if showing(worlds, view).sum() > 1:
+            return ""
+        return (
+            "no belief of this package draws its worlds, since hardly any deal shows what a seat "
+            "sees: give one of your own, belief=..., as docs/games/other_games.md has it"
         )
 
     def branch(

@@ -7,9 +7,11 @@ Letters: B worlds, A actions.
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import Any, get_args
 
+import numpy as np
 import pyspiel
 from open_spiel.python import policy as spiel_policy
 from open_spiel.python import rl_agent
@@ -54,6 +56,8 @@ def as_policy(
       reproducible.
     * A function ``(player, seed) -> pyspiel.Bot``, for all seats. It is called for every decision,
       with a seed that depends on what the seat has seen, so the order of decisions does not matter.
+      A class of bots may have ``rng`` for a second argument, as OpenSpiel's own have: it is given
+      a ``numpy.random.RandomState`` of that seed.
     * ``rl_agent.AbstractAgent``, or an object with such a ``step``, as PyTorch's DQN and PPO. It
       plays by the probabilities of ``step(time_step, is_evaluation=True)``.
 
@@ -92,11 +96,38 @@ def as_policy(
         return BotPolicy(thing, None, game, reads or "state", memoryless, seed)
     if isinstance(thing, rl_agent.AbstractAgent) or _has_step(thing):
         return RLAgentPolicy(thing, game, memoryless is not False, any_seat, use_observation)
+    if isinstance(thing, type) and issubclass(thing, pyspiel.Bot):
+        thing = _seeded(thing)
     if callable(thing):
         return BotPolicy(None, thing, game, reads or "state", memoryless, seed)
     raise UnsupportedError(
         "expected a Policy, Bot or agent of OpenSpiel, or a function that makes a Bot, got "
         f"{type(thing).__name__}"
+    )
+
+
+@dataclass(frozen=True)
+class DrawingBot:
+    """Makes bots of a class that takes a generator."""
+
+    kind: type
+
+    def __call__(self, player: int, seed: int) -> Any:
+        return self.kind(player, np.random.RandomState(seed % 2**32))
+
+
+def _seeded(kind: type) -> Any:
+    """What makes bots of a class, of a player and a seed. Raises UnsupportedError otherwise."""
+    taken = list(inspect.signature(kind).parameters.values())
+    needed = [each for each in taken[2:] if each.default is each.empty and each.kind.value < 2]
+    names = [each.name for each in taken]
+    if len(names) > 1 and not needed and "seed" in names[1]:
+        return kind
+    if len(names) > 1 and not needed and "rng" in names[1]:
+        return DrawingBot(kind)
+    raise UnsupportedError(
+        f"expected a Bot, or a function (player, seed) that makes one, got the class "
+        f"{kind.__name__}({', '.join(names)}): write a function that calls it"
     )
 
 

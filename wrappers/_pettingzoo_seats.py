@@ -207,7 +207,10 @@ class SeatAgent:
         if self._record is not None:
             history = self._recorded(self._record)
         elif observation is None:
-            raise ConfigError("expected an observation: the environment is not recorded")
+            raise ConfigError(
+                "act needs the observation that last() or observe() gives, got None: leave it out "
+                "only where the environment is in RecordObservations"
+            )
         else:
             games = self._watcher.games
             history = self._watcher.look(observation, self.seat)

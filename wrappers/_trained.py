@@ -42,6 +42,7 @@ class TrainedActor(nn.Module):  # type: ignore[misc]  # PyTorch is taken as unty
         self.actions = actions
         self.keys = mask_keys(observations)
         self.values = False  # True: the logits are values, and the highest is played
+        self.to_have_values = "it was given without a critic"  # see Policy
 
     def given(self, obs: Any, mask: Any) -> Any:
         """What the model reads: the observation, or a dict of it and its mask."""

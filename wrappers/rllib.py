@@ -63,6 +63,7 @@ class RllibActor(TrainedActor):
     def __init__(self, module: Any) -> None:
         spaces = module.observation_space, module.action_space
         super().__init__(module, type(module).__name__, *spaces)
+        self.to_have_values = "a module for inference alone has none: give the learner's"
         self.values = isinstance(module, DefaultDQNRLModule)
 
     def initial_state(self, game: Game, encoding: str) -> Any:

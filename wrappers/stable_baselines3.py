@@ -69,6 +69,11 @@ class Sb3Actor(TrainedActor):
         self.values = values
         self.recurrent = hasattr(policy, "lstm_actor")
         self.state_axis = 1 if self.recurrent else 0
+        if self.recurrent:
+            self.to_have_values = (
+                "its critic has an LSTM of its own, which play does not follow: train with "
+                "policy_kwargs={'enable_critic_lstm': False}"
+            )
         self.normalize, self.scale = None, 1.0  # of the rewards in training
         trained_with = getattr(model, "get_vec_normalize_env", lambda: None)()
         if normalize is None and trained_with is not None:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import torch
 from gymnasium import spaces
+from tianshou.algorithm.algorithm_base import Policy
 from tianshou.algorithm.modelfree.a2c import ActorCriticOnPolicyAlgorithm
 from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
 from tianshou.data import Batch
-from torch import nn
 
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import Game
@@ -47,9 +47,12 @@ def as_policy(
     """
     actor_critic = isinstance(policy, ActorCriticOnPolicyAlgorithm)
     state_values = policy.critic if actor_critic else None
-    policy = getattr(policy, "policy", policy)
-    if not isinstance(policy, nn.Module) or not hasattr(policy, "action_space"):
-        raise UnsupportedError(f"expected a Policy of Tianshou, got {type(policy).__name__}")
+    given, policy = policy, getattr(policy, "policy", policy)
+    if not isinstance(policy, Policy):
+        raise UnsupportedError(
+            f"expected a Policy or an Algorithm of Tianshou, got {type(given).__name__} of "
+            f"{type(given).__module__.partition('.')[0]}"
+        )
     actor = TianshouActor(policy, masked, state_values)
     return actor.policy(game, encoding=encoding, greedy=greedy, sees=sees, combine=combine)
 
@@ -61,6 +64,7 @@ class TianshouActor(TrainedActor):
         seen = policy.observation_space
         known = seen if isinstance(seen, spaces.Box) else None  # many policies are not told of it
         super().__init__(policy, type(policy).__name__, known, policy.action_space)
+        self.to_have_values = "give the Algorithm, which has a critic, not its Policy"
         self.values = isinstance(policy, DiscreteQLearningPolicy)
         self.masked = masked
         self.state_values = state_values  # a critic, or None

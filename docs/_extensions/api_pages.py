@@ -23,6 +23,7 @@ from sphinx.application import Sphinx
 from sphinx.domains.python import ObjectEntry
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
+from sphinx.ext.autodoc.mock import mock
 from sphinx.pycode import ModuleAnalyzer
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.util.docutils import SphinxDirective
@@ -96,6 +97,10 @@ class Api(SphinxDirective):
     optional_arguments = 20
 
     def run(self) -> list[nodes.Node]:
+        with mock(self.config.autodoc_mock_imports):  # libraries that are not installed
+            return self.described_names()
+
+    def described_names(self) -> list[nodes.Node]:
         face, *returned = self.arguments
         module = importlib.import_module(face)
         names = sorted(public_names(module), key=str.lower)

@@ -46,7 +46,7 @@ from hanabi_search_plugin.core.require import require_integers, require_share
 from hanabi_search_plugin.core.rollout import likelihood, observe_all, start_memories
 from hanabi_search_plugin.core.streams import Streams
 
-TRIES = 50_000  # deals at once, at most, to find particles that show the seat's first view
+TRIES = 50_000  # deals to find particles that show the seat's first view, before giving up
 ROUNDS = 10  # times that a recovery deals anew
 
 _log = logging.getLogger(__name__)
@@ -107,9 +107,10 @@ class ParticleBelief(TrackedBelief):
     ) -> ParticleBelief:
         """The belief at the first decision, from the seat's first view (a batch of one).
 
-        Takes one draw from ``rng``. Deals ever larger batches of worlds, up to ``tries``, until
-        ``particles`` worlds of one batch show the view. Raises UnsupportedError if fewer do,
-        ConfigError for parameters out of range.
+        Takes one draw from ``rng``. Deals ever larger batches of worlds, the last one of ``tries``,
+        until ``particles`` worlds of one batch show the view. Raises UnsupportedError if fewer do:
+        earlier, where the game names a belief that fits it better and ``tries`` deals would hardly
+        show the view so often. Raises ConfigError for parameters out of range.
         """
         if particles < 1 or tries < particles:
             raise ConfigError(
@@ -250,7 +251,8 @@ def _deal(
 ) -> TrackedWorlds:
     """As many particles at the first decision, dealt until they show ``view``.
 
-    Raises UnsupportedError where ``tries`` deals show it too seldom, or surely would.
+    Raises UnsupportedError where ``tries`` deals show it too seldom; where the game knows a better
+    belief, as soon as they surely would.
     """
     n = particles
     while True:
@@ -260,10 +262,12 @@ def _deal(
             worlds = worlds.select(rows)
             return TrackedWorlds(worlds, np.ones(particles), start_memories(worlds, blueprint))
         at_most = (len(rows) + 4.0 * math.sqrt(len(rows)) + 7.0) / n  # one in a thousand is above
-        if n == tries or at_most * tries < particles:
-            way = "use fewer particles, more tries, or another belief"
-            if len(rows) == 0:
-                way = "drawing finds none, so this game needs a belief of its own (HasBeliefs)"
+        rare = at_most * tries < particles  # and so it surely is in all tries
+        if n == tries or (rare and game.belief_to_use):
+            better = game.belief_to_use
+            way = better or "use fewer particles, more tries, or another belief"
+            if len(rows) == 0 and not better:
+                way = f"give more tries (now {tries}), or the game a belief of its own (HasBeliefs)"
             raise UnsupportedError(
                 f"{len(rows)} of {n} deals of {game.name} show what seat {view.player} sees, "
                 f"expected {particles}: {way}"
@@ -289,9 +293,12 @@ def _one_each(
 class Particles:
     """Beliefs by particle filters: ``upgrade(..., belief=Particles(1000, seed=0))``.
 
-    For games with too many worlds to list. All randomness follows from ``seed``, the seat and what
-    it sees. ``ParticleBelief.start`` documents the other parameters and the errors raised.
-    Raises ConfigError for settings out of range.
+    For games with too many worlds to list. ``particles`` worlds are followed; they are found by
+    dealing whole games until so many show the seat's first view, ``tries`` deals in the last batch
+    before an UnsupportedError says that it is too rare, as it is where a seat is dealt a hand of
+    many cards. ``epsilon`` is the probability with which the others are taken to move at random.
+    All randomness follows from ``seed``, the seat and what it sees. ``ParticleBelief.start``
+    documents the errors raised, beside ConfigError for settings out of range.
     """
 
     particles: int = 1000

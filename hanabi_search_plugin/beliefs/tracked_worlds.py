@@ -31,7 +31,7 @@ from hanabi_search_plugin.core.policy import Blueprint, Memory, chances_of, take
 from hanabi_search_plugin.core.rollout import likelihood, observe_all, start_memories
 
 MAX_WORLDS = 50_000  # the most worlds followed at a time; some 3 kB each for OpenSpiel's states
-DRAWN = "belief=Particles(1_000), on the command line --belief particles,"  # the way out
+DRAWN = "belief=Particles(1_000), on the command line --belief particles, draws worlds instead"
 CHUNK = 4_096  # worlds whose moves and chance are listed at a time
 
 
@@ -75,13 +75,13 @@ def track_deals(
     if not isinstance(game, Enumerable):
         raise UnsupportedError(
             f"{game.name} cannot list its chance (it is not Enumerable), which an exact belief "
-            f"needs: {DRAWN} draws worlds instead"
+            f"needs: {game.belief_to_use or DRAWN}"
         )
     worlds, weights = game.deals()
     if view is not None:
         rows = np.flatnonzero(showing(worlds, view))
         worlds, weights = worlds.select(rows), weights[rows]
-    _check_size(len(worlds), max_worlds)
+    _check_size(game, len(worlds), max_worlds)
     if len(worlds) == 0:
         raise ContractError(f"no deal of {game.name} shows what player {view and view.player} sees")
     return TrackedWorlds(worlds, weights, start_memories(worlds, blueprint))
@@ -130,7 +130,7 @@ def track_event(
         shown = np.arange(len(worlds)) if view is None else np.flatnonzero(showing(worlds, view))
         source = source[shown]
         total += len(shown)
-        _check_size(total, max_worlds)
+        _check_size(game, total, max_worlds)
         parts.append(worlds.select(shown))
         parents.append(rows[row[source]])
         moves.append(action_of[source])
@@ -267,9 +267,9 @@ def _chunks(n: int) -> Iterator[IntArray]:
     return (np.arange(i, min(i + CHUNK, n)) for i in range(0, n, CHUNK))
 
 
-def _check_size(n: int, max_worlds: int) -> None:
+def _check_size(game: Game, n: int, max_worlds: int) -> None:
     if n > max_worlds:
         raise UnsupportedError(
             f"an exact belief that lists worlds follows at most {max_worlds}, got {n} or more: "
-            f"{DRAWN} draws some of them instead"
+            f"{game.belief_to_use or DRAWN}"
         )

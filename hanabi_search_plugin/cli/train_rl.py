@@ -32,15 +32,18 @@ def rl(
     cluster: Annotated[ClusterChoice, the_cluster("chunk_size")],
 ) -> None:
     """Train to the end, and show the network's own games beside the baseline's."""
-    console = training_runs.begin(threads, evaluation_games, device)
-    if max_seconds is not None:
-        require_positive("max-seconds", max_seconds)
     from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-    from hanabi_search_plugin.networks.starting_weights import policy_named
-    from hanabi_search_plugin.networks.training.self_play import SelfPlayRun
     from hanabi_search_plugin.registry import load_policy
 
     game = HanabiGame(replace(settings.config, bomb="zero"))
+    if baseline:
+        load_policy(baseline, game)  # what is wrong with it comes first
+    console = training_runs.begin(threads, evaluation_games, device)
+    if max_seconds is not None:
+        require_positive("max-seconds", max_seconds)
+    from hanabi_search_plugin.networks.starting_weights import policy_named
+    from hanabi_search_plugin.networks.training.self_play import SelfPlayRun
+
     name = baseline or (policy_named(settings.start) if settings.start else "")
     rival = load_policy(name, game) if name else None
     decisions = settings.games * settings.moves

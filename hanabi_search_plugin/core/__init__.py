@@ -75,8 +75,9 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.core.result import Reason, SearchResult
     from hanabi_search_plugin.core.rollout import PlaysRollouts, action_values, likelihood, play_out
     from hanabi_search_plugin.core.solving import Solution, SolvesEndgames
-    from hanabi_search_plugin.core.streams import Streams
+    from hanabi_search_plugin.core.streams import Stream, Streams
     from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, MoveStats, TreeSettings
+    from hanabi_search_plugin.core.walk import Walk, Walkable, walks
 
 __all__ = [
     "NOBODY",
@@ -127,6 +128,7 @@ __all__ = [
     "SharesFutures",
     "Solution",
     "SolvesEndgames",
+    "Stream",
     "Streams",
     "TeamSearch",
     "TooFewWorldsError",
@@ -135,6 +137,8 @@ __all__ = [
     "UnsupportedError",
     "Value",
     "View",
+    "Walk",
+    "Walkable",
     "Worlds",
     "WrappedBelief",
     "WrapsBelief",
@@ -143,6 +147,7 @@ __all__ = [
     "likelihood",
     "play_out",
     "take",
+    "walks",
 ]
 
 __getattr__, __dir__ = lazily(
@@ -210,7 +215,8 @@ __getattr__, __dir__ = lazily(
         "result": ("Reason", "SearchResult"),
         "rollout": ("PlaysRollouts", "action_values", "likelihood", "play_out"),
         "solving": ("Solution", "SolvesEndgames"),
-        "streams": ("Streams",),
+        "streams": ("Stream", "Streams"),
         "tree": ("GrownTree", "GrowsTrees", "MoveStats", "TreeSettings"),
+        "walk": ("Walk", "Walkable", "walks"),
     },
 )

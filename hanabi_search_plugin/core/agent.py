@@ -142,6 +142,9 @@ class SearchAgent(Policy):
             "together, by upgrade(policy, game, JointSparta())"
         )
 
+    def require_belief(self) -> None:
+        """Raise UnsupportedError where no belief can be begun, if that is known without a deal."""
+
     def warn_of_recovery(self, seat: int) -> None:
         """Log a warning, the first time, that a belief of this agent had to drop its evidence."""
         if "_warned" in vars(self):

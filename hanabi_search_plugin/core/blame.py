@@ -5,6 +5,7 @@ What code of others raises by itself becomes a ContractError, which names the po
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
@@ -39,7 +40,50 @@ def asking(policy: object, seat: int, method: str = "") -> Iterator[None]:
         except Exception as error:  # whatever another's code may raise
             came = f"{type(error).__name__}: {error}".partition("\n")[0]
             asked = f"{method} of {policy!r}" if method else repr(policy)
+            require_call(policy, method, asked)
             raise ContractError(f"{asked} must answer, got {came}") from error
+
+
+CALLS = {  # of the methods of policies
+    "start": ("view",),
+    "observe": ("view", "event", "memory"),
+    "act": ("view", "legal", "memory", "rng"),
+    "probabilities": ("view", "legal", "memory"),
+    "preferences": ("view", "legal", "memory"),
+    "value": ("view", "memory"),
+}
+
+
+def require_call(policy: object, method: str, name: str) -> None:
+    """Raises ContractError, which begins with ``name``, if a method takes other arguments."""
+    given = CALLS.get(method, ())
+    try:
+        signature = inspect.signature(getattr(policy, method))
+    except (AttributeError, TypeError, ValueError):
+        return  # there is none, or it does not say
+    try:
+        signature.bind(*given)
+    except TypeError:
+        raise ContractError(
+            f"{name} is called as {method}({', '.join(given)}), got {method}{signature}"
+        ) from None
+
+
+def require_search_call(search: object) -> None:
+    """Raises ContractError for a search that is not called as ``search(rng, belief)``."""
+    try:
+        signature = inspect.signature(search)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return  # it does not say
+    names = list(signature.parameters)
+    fits = True
+    try:
+        signature.bind("rng", "belief")
+    except TypeError:
+        fits = False
+    if not fits or names[:1] == ["belief"] or names[1:2] == ["rng"]:
+        kind = getattr(search, "__name__", type(search).__name__)
+        raise ContractError(f"{kind} is called as search(rng, belief), got {signature}")
 
 
 LONG = 200  # characters of a state that are shown

@@ -65,6 +65,9 @@ class Enumerable(Branches):
         The worlds' chance streams are arbitrary.
         """
 
+    def require_few_deals(self) -> None:
+        """Raise UnsupportedError where ``deals`` would, if that can be told without dealing."""
+
     @abstractmethod
     def reseed(self, worlds: Worlds, rng: np.random.Generator) -> Worlds:
         """The same worlds with new, independent chance streams drawn from ``rng``."""

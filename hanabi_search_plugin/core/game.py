@@ -202,6 +202,15 @@ class Game(ABC):
     def action_to_string(self, player: int, action: int) -> str:
         """The action in words, for a move of ``player``."""
 
+    @property
+    def belief_to_use(self) -> str:
+        """Words for refusals: what draws worlds where they are too many to list, or "".
+
+        A game says it where ``Particles``, which deal whole worlds until some show what a seat
+        sees, do not find any.
+        """
+        return ""
+
     def outcome(self, worlds: Worlds) -> Mapping[str, IntArray]:
         """Integers [B] by name, to be recorded of finished games beside their returns.
 
@@ -287,6 +296,8 @@ def require_game(game: object) -> None:
     missing = [f"{name} ({about})" for name, about in SETTINGS.items() if not hasattr(game, name)]
     if missing:
         raise ContractError(f"{type(game).__name__} must set {', '.join(missing)}")
+    if not isinstance(game.name, str):
+        raise ContractError(f"{type(game).__name__} must set name to a text, got {game.name!r}")
     for name in ("num_players", "num_actions", "max_length"):
         value = getattr(game, name)
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:

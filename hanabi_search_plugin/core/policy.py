@@ -96,6 +96,11 @@ class Policy(ABC):
     def __repr__(self) -> str:
         return type(self).__name__
 
+    @property
+    def to_have_values(self) -> str:
+        """Words for a message: what gives a policy values, where it has none."""
+        return "networks have them, and classes of yours that inherit from Value, too"
+
     def start(self, view: View) -> Memory:
         """The memory [B] at the first decision. A policy that starts with None keeps to None."""
         return None

@@ -219,7 +219,8 @@ def without_values(blueprint: Blueprint) -> UnsupportedError:
     lacking = next((one for one in blueprint if not isinstance(one, Value)), blueprint[0])
     return UnsupportedError(
         f"rollouts can only be cut short where the blueprint has values, which {lacking!r} has "
-        "not: use depth None, to the end of the game (--depth 0 on the command line)"
+        f"not ({lacking.to_have_values}): use depth None, to the end of the game (--depth 0 on the "
+        "command line)"
     )
 
 

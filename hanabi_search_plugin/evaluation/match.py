@@ -234,6 +234,10 @@ class Match:
         Raises what they raise: a belief that would be too large, say.
         """
         agents = {id(self.policies[p]): p for p in reversed(searching_seats(self.policies))}
+        for p in agents.values():
+            agent = self.policies[p]
+            if isinstance(agent, SearchAgent):
+                agent.require_belief()
         worlds, _ = deal_game(self.game, self.seed, index)
         for p in agents.values():
             SeatedPolicy(self.policies[p]).start(worlds.view(p))

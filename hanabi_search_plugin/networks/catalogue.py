@@ -18,6 +18,7 @@ from hanabi_search_plugin.core.game import Game, require_game
 from hanabi_search_plugin.core.require import unknown
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.named_beliefs import EXACT, GROUNDED, PARTICLES
+from hanabi_search_plugin.registry import policies
 
 if TYPE_CHECKING:
     from hanabi_search_plugin.beliefs.belief_model import BeliefModel
@@ -38,6 +39,25 @@ def network_models() -> dict[str, dict[str, Any]]:
     game, "self_play": as in ``self_play_scores``}}.
     """
     return _listed("models.json")
+
+
+def require_network(option: str, name: str) -> None:
+    """Raises ConfigError unless ``name`` is a network of this package or a file."""
+    path = Path(name.removeprefix("network:file="))
+    if path.is_file() or name in network_models():
+        return
+    if path.is_dir():
+        raise ConfigError(
+            f"{option} must be a network's file, got {path}, which is a folder: a run of "
+            f"`hanabi-search train` has {path / 'model.safetensors'}"
+        )
+    if name in {entry.name for entry in policies()}:
+        raise ConfigError(
+            f"{option} must be a network, {', '.join(network_models())}, or a file, got {name}, "
+            f"which is none: `hanabi-search train distill --policy {name}` makes one that imitates "
+            "it"
+        )
+    raise unknown(option, name, network_models(), "or a file")
 
 
 @functools.cache

@@ -22,7 +22,7 @@ from hanabi_search_plugin.core.whole_files import read_whole
 from hanabi_search_plugin.evaluation.tensor_files import read_tensors
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.networks.architectures import ARCHITECTURES, name_of
-from hanabi_search_plugin.networks.encodings.network_encoding import difference_of
+from hanabi_search_plugin.networks.encodings.network_encoding import differences_of
 from hanabi_search_plugin.networks.modules import (
     Network,
     first_line,
@@ -111,14 +111,16 @@ def load_network(
         raise CheckpointError(
             f"{path}: expected a whole network of this package: {reason}"
         ) from None
-    if config is not None:
-        different = difference_of(made_for, config)
-        if different is not None:
-            name, value, given = different
-            raise CheckpointError(
-                f"{path}: expected a game with {name} {value}, for which the network was made, "
-                f"got {given}"
-            )
+    if config is not None and (different := differences_of(made_for, config)):
+        there = ", ".join(f"{name} {value}" for name, (value, _) in different.items())
+        here = ", ".join(str(given) for _, given in different.values())
+        flags = " ".join(
+            f"--{name.replace('_', '-')} {value}" for name, (value, _) in different.items()
+        )
+        raise CheckpointError(
+            f"{path}: expected a game with {there}, for which the network was made, got {here}: "
+            f"on the command line {flags}"
+        )
     network = to_device(network, device).eval()
     critic = None if critic is None else to_device(critic, device).eval()
     return Loaded(network, training, critic, critic_training)

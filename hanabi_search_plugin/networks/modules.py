@@ -24,6 +24,7 @@ from torch.nn.modules.module import register_module_parameter_registration_hook
 
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import View
+from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.networks.encodings.mask_features import add_context
@@ -296,7 +297,8 @@ def require_options(what: str, make: Callable[..., Any], options: Mapping[str, A
     known = list(signature(make).parameters)[1:]
     for option in options:
         if option not in known:
-            raise ConfigError(f"options of {what} are {', '.join(known)}, got {option!r}")
+            guess = did_you_mean(option, known)
+            raise ConfigError(f"options of {what} are {', '.join(known)}, got {option!r}{guess}")
 
 
 def require_sizes(**sizes: Any) -> None:

@@ -53,7 +53,10 @@ def load_named(
             "`hanabi-search train`"
         )
     if not path.is_file():
-        raise ConfigError(f"file must be that of a network, got {str(path)!r}, which is no file")
+        hint = "which is no file"
+        if path.is_dir():
+            hint = f"which is a folder: a run has {path / 'model.safetensors'}"
+        raise ConfigError(f"file must be that of a network, got {str(path)!r}, {hint}")
     if is_ours(path):
         return load_network(path, config, device=device)
     return Loaded(load_foreign(path, config, device=device), {})

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from hanabi_search_plugin.core.errors import ConfigError
-from hanabi_search_plugin.core.require import unknown
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.networks.architectures import name_of
-from hanabi_search_plugin.networks.catalogue import network_models
+from hanabi_search_plugin.networks.catalogue import require_network
 from hanabi_search_plugin.networks.checkpoint import Loaded
 from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.nets.advised import Advised
@@ -56,12 +55,11 @@ def network_from(option: str, start: str, config: HanabiConfig, *, device: str =
     start = start.removeprefix("network:file=")  # as ``load_policy`` takes it
     if Path(start).is_file():
         return load_named(None, config, file=start, device=device)
-    if start in network_models():
-        try:
-            return load_named(start, config, device=device)
-        except ConfigError as error:
-            raise ConfigError(f"{option} must be a network for the same game: {error}") from None
-    raise unknown(option, start, network_models(), "or a file")
+    require_network(option, start)
+    try:
+        return load_named(start, config, device=device)
+    except ConfigError as error:
+        raise ConfigError(f"{option} must be a network for the same game: {error}") from None
 
 
 def policy_named(start: str) -> str:

@@ -8,9 +8,12 @@ memory beside the new state, and ``act`` looks it up.
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -31,6 +34,7 @@ from hanabi_search_plugin.core.policy import (
     sample_actions,
     take,
 )
+from hanabi_search_plugin.core.require import class_given
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.policies.recurrent import (
     Start,
@@ -58,6 +62,14 @@ from hanabi_search_plugin.policies.tensor_leaves import (
 Returns = Literal["actions", "logits", "probabilities"]
 Sees = Literal["all", "own turns"]
 
+LIBRARIES = (  # a library, a class of it, and the wrapper that takes its kind
+    ("stable_baselines3", "BaseAlgorithm", "stable_baselines3"),
+    ("stable_baselines3", "BasePolicy", "stable_baselines3"),
+    ("ray", "RLModule", "rllib"),
+    ("tianshou", "Policy", "tianshou"),
+    ("tianshou", "Algorithm", "tianshou"),
+)
+
 
 def from_callable(
     f: Callable[..., Any],
@@ -76,8 +88,9 @@ def from_callable(
     """Make a policy that plays by ``f(obs, mask)``; ``f`` is kept, never copied.
 
     ``obs`` [B, ...] is the seat's observation in ``encoding`` (by default the game's first),
-    ``mask`` bool [B, A] its legal moves. With ``batched=False`` both come for one world at a time,
-    without B. ``returns`` says what ``f`` returns, as an array or a tensor:
+    ``mask`` bool [B, A] its legal moves. A function or module that takes one argument less, as
+    ``torch.nn.Linear`` does, is called without ``mask``. With ``batched=False`` both come for one
+    world at a time, without B. ``returns`` says what ``f`` returns, as an array or a tensor:
 
     * ``"actions"`` [B]: the policy is deterministic;
     * ``"logits"`` [B, A]: it is stochastic, by the softmax over the legal moves of the logits
@@ -110,13 +123,13 @@ def from_callable(
     batch, so that a ``greedy`` policy may break near ties differently in another batch; a belief
     with some ``epsilon`` tolerates that.
 
-    Raises ConfigError for options that do not fit together. The policy raises UnsupportedError if a
+    Raises ConfigError for options that do not fit together, UnsupportedError for models of RL
+    libraries, which their wrappers take. The policy raises UnsupportedError if a
     game lacks the encoding, and ContractError if ``f`` does not return what is described here.
     """
     _require_option("returns", returns, get_args(Returns))
     _require_option("sees", sees, get_args(Sees))
-    if not callable(f):
-        raise ConfigError(f"f must be callable, got {type(f).__name__}")
+    _require_function(f)
     if not (isinstance(temperature, (int, float)) and 0 < temperature < math.inf):
         raise ConfigError(f"temperature must be a positive number, got {temperature!r}")
     if temperature != 1.0 and returns != "logits":
@@ -137,11 +150,11 @@ def from_callable(
             f"combine must be 'mover' where a state sees own turns alone, got {combine!r}"
         )
     output = _Output(_name_of(f), returns, greedy, float(temperature))
-    call = _Call(f, _name_of(f), encoding, batched, state_axis)
+    call = _Call(f, _name_of(f), encoding, batched, state_axis, recurrent)
     start = Start.of(f, initial_state, state_axis) if recurrent else None
     if values is None:
         return CallablePolicy(call, output, start, sees)
-    valued = _Call(values, _name_of(values), encoding, batched, state_axis)
+    valued = _Call(values, _name_of(values), encoding, batched, state_axis, recurrent)
     return ValuedCallable(call, output, start, sees, valued, combine)
 
 
@@ -161,6 +174,12 @@ class CallablePolicy(Policy):
 
     def __repr__(self) -> str:
         return f"<CallablePolicy of {self._call.name}, which returns {self._output.returns}>"
+
+    @property
+    def to_have_values(self) -> str:
+        """As ``Policy``; a function may say it of itself by an attribute of this name."""
+        ours = "from_callable(..., values=g) gives it some: g(obs, mask), [B]"
+        return str(getattr(self._call.f, "to_have_values", ours))
 
     def start(self, view: View) -> Memory:
         if self._start is None:
@@ -278,7 +297,10 @@ class ValuedCallable(CallablePolicy, Value):
                 f"of shape {array.shape}"
             )
         if not np.isfinite(array).all():
-            raise ContractError(f"{name} must return finite values, got {array.tolist()}")
+            wrong = array[~np.isfinite(array)]
+            raise ContractError(
+                f"{name} must return finite values, got {wrong[0]} in {len(wrong)} of {size} worlds"
+            )
         return array.astype(np.float64)
 
 
@@ -369,6 +391,12 @@ class _Call:
     encoding: str | None
     batched: bool
     axis: int
+    given_state: bool
+
+    @cached_property
+    def masked(self) -> bool:
+        """Whether the function takes legal moves: not if it has room for one argument less."""
+        return not _takes_only(self.f, 2 if self.given_state else 1)
 
     def plain(self, view: View, legal: BoolArray) -> Any:
         """The output of a function without a state."""
@@ -447,21 +475,68 @@ class _Call:
         return torch.from_numpy(obs).to(device, dtype), torch.from_numpy(mask).to(device)
 
     def _run(self, *given: Any) -> Any:
+        taken = given if self.masked else (given[0], *given[2:])
         try:
-            return run_module(self.f, given) if is_module(self.f) else self.f(*given)
+            return run_module(self.f, taken) if is_module(self.f) else self.f(*taken)
         except HanabiSearchError:
             raise
         except (TypeError, ValueError, RuntimeError) as error:  # mostly shapes that do not fit
-            shapes = " and legal moves of shape ".join(str(tuple(a.shape)) for a in given[:2])
-            state = " with a state" if len(given) > 2 else ""
+            shapes = " and legal moves of shape ".join(
+                str(tuple(a.shape)) for a in given[: 1 + self.masked]
+            )
+            state = ""
+            if len(given) > 2:
+                parts = ", ".join(str(tuple(p.shape)) for p in leaves_of(given[2], given[2], ""))
+                state = f" with a state of shape {parts}"
+                if self.batched:
+                    state += f", the batch on axis {self.axis} (state_axis)"
             raise ContractError(
                 f"{self.name} must take {given[0].dtype} observations of shape {shapes}{state}, "
                 f"got {type(error).__name__}: {error}"
             ) from error
 
 
+def _require_function(f: Any) -> None:
+    """Raises ConfigError for what is not callable, UnsupportedError for a model of a library."""
+    named = getattr(f, "__name__", "")
+    model = getattr(f, "__self__", f) if named == "predict" else f
+    kinds = model.__mro__ if isinstance(model, type) else type(model).__mro__
+    names = {(kind.__module__.partition(".")[0], kind.__name__) for kind in kinds}
+    for library, kind, wrapper in LIBRARIES:
+        if (library, kind) in names:
+            raise UnsupportedError(
+                f"f must be a function of observations, got {_name_of(f)} of {library}: "
+                f"wrappers.{wrapper}.as_policy(model, game) makes a policy of one"
+            )
+    if not callable(f):
+        raise ConfigError(f"f must be callable, got {type(f).__name__}")
+    if isinstance(f, type):
+        raise ConfigError(f"f must be a function or a module, got {class_given(f)}")
+
+
+def _takes_only(f: Any, n: int) -> bool:
+    """True for what takes n arguments by position and not one more."""
+    try:
+        signature = inspect.signature(f.forward if is_module(f) else f)
+    except (AttributeError, TypeError, ValueError):
+        return False  # it does not say
+    return _fits(signature, n) and not _fits(signature, n + 1)
+
+
+def _fits(signature: inspect.Signature, n: int) -> bool:
+    try:
+        signature.bind(*range(n))
+    except TypeError:
+        return False
+    return True
+
+
 def _name_of(f: Any) -> str:
-    return str(getattr(f, "__qualname__", type(f).__name__))
+    """The name of a function, with the place of a lambda."""
+    name, code = str(getattr(f, "__qualname__", type(f).__name__)), getattr(f, "__code__", None)
+    if name.endswith("<lambda>") and code is not None:
+        return f"{name} at {Path(code.co_filename).name}:{code.co_firstlineno}"
+    return name
 
 
 def _require_option(name: str, value: Any, options: tuple[str, ...]) -> None:

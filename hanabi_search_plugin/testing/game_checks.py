@@ -204,8 +204,20 @@ def _check_step(game: Game, worlds: Worlds, actions: IntArray) -> Worlds:
 
 
 def _check_values(game: PlainGame, worlds: Worlds) -> None:
-    """States are values, which ``next_states`` leaves as they are."""
+    """States are values, which ``next_states`` leaves as they are, and answers always alike."""
     states = worlds.states  # type: ignore[attr-defined]  # a PlainGame deals StateWorlds
+    for state, legal in zip(states, worlds.legal, strict=True):
+        for action in np.flatnonzero(legal).tolist():
+            first, second = (
+                answers(game, "next_states", game.next_states, [copy.deepcopy(state)], [action])
+                for _ in range(2)
+            )
+            require(
+                same_memory(first, second),
+                f"{type(game).__name__}.next_states must answer alike whenever it is asked, and "
+                f"list what chance may do with its probabilities: in {state!r}, after action "
+                f"{action}, it gave {first[0]!r} and then {second[0]!r}",
+            )
     for state, action in zip(states, worlds.legal.argmax(axis=1).tolist(), strict=True):
         before = copy.deepcopy(state)
         answers(game, "next_states", game.next_states, [state], [action])

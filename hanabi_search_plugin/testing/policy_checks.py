@@ -8,6 +8,7 @@ from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.beliefs.particles import ParticleBelief
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.blame import CALLS, require_call
 from hanabi_search_plugin.core.capabilities import DealsTokens, Enumerable, Redeterminizes
 from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import (
@@ -60,6 +61,7 @@ def check_policy(game: Game, policy: AnyPolicy, *, seed: int = 0, games: int = 4
     """
     require_game(game)
     policy = policy_of(policy, game)
+    _require_calls(policy)
     rng = np.random.default_rng(seed)
     seats = range(game.num_players)
     worlds = game.deal(rng, games)
@@ -106,6 +108,7 @@ def check_agent(
     """
     require_game(game)
     agent = policy_of(agent, game)
+    _require_calls(agent)
     rng = np.random.default_rng(seed)
     if partner is None:
         partner = agent.blueprint if isinstance(agent, SearchAgent) else UniformPolicy()
@@ -164,6 +167,11 @@ def check_agent(
                 twin, beside = twins.draw(worlds, rng), memory
 
 
+def _require_calls(policy: Policy) -> None:
+    for method in CALLS:
+        require_call(policy, method, f"{name_of(policy)}.{method}")
+
+
 def _check_act(
     policy: Policy,
     game: Game,
@@ -180,7 +188,11 @@ def _check_act(
     actions = _act(policy, view, legal, memory, streams.select(everything))
     require(same_memory(memory, before), f"{name}: act changed the memory")
     again = _act(policy, view, legal, memory, streams.select(everything))
-    require(np.array_equal(actions, again), f"{name}: the same stream gives another move")
+    require(
+        np.array_equal(actions, again),
+        f"{name}: the same stream gives another move: draw from rng alone, or return logits or "
+        "probabilities, of which from_callable draws",
+    )
     if policy.deterministic:
         again = _act(policy, view, legal, memory, Streams.spawn(rng, len(view)))
         require(

@@ -106,6 +106,7 @@ def _check_decisions(
     """Play games of the blueprint, with some moves of the agent's seat at random."""
     game, blueprint = agent.game, agent.blueprint
     rng = np.random.default_rng(seed)
+    choices = compared = 0  # decisions with more than one move, and those with means to compare
     for seat in list(range(game.num_players)) * games:
         worlds = game.deal(rng, 1)
         view = worlds.view(seat).select(ONE)
@@ -122,6 +123,9 @@ def _check_decisions(
                 result = _decision(agent, search, memory[0], at.legal[0], int(rng.integers(2**32)))
                 if truth is not None:
                     _check_means(search, result, truth, seat)
+                    figures = ~np.isnan(np.asarray(result.mean, float))
+                    choices += bool(at.legal[0].sum() > 1)
+                    compared += bool((figures & (np.asarray(result.count) > 0)).any())
                 action = np.array([result.action])
                 if rng.random() < RANDOM_MOVES:
                     action = random_legal(at.legal, rng)
@@ -133,20 +137,25 @@ def _check_decisions(
                 memory = agent.observe(view, seen, memory)
                 if truth is not None:
                     truth.update(seen, view)
+    require(
+        compared > 0 or choices == 0,
+        f"{search_repr(search)}: exact=True has nothing to compare, since none of {choices} "
+        "decisions has a mean that is not NaN of a move with a count above 0",
+    )
 
 
 def _decision(
     agent: SearchAgent, search: Search | TeamSearch, memory: Any, legal: Any, seed: int
 ) -> SearchResult:
     """One decision, made in every way that must come to the same."""
-    result = agent.decide(memory, np.random.default_rng(seed))
-    require_result(search, result, legal)
-    _check_figures(agent.game, search, result)
 
     def again(by: SearchAgent = agent) -> SearchResult:
         return by.decide(memory, np.random.default_rng(seed))
 
+    result = again()
+    require_result(search, result, legal)
     _require_same(search, result, again(), "when it is asked again with the same seed")
+    _check_figures(agent.game, search, result)
     with ThreadPoolExecutor(2) as pool:
         for other in [pool.submit(again) for _ in range(2)]:
             _require_same(search, result, other.result(), "beside itself in another thread")

@@ -257,14 +257,28 @@ def test_refuses_what_it_cannot_do():
     one = worlds.view(0).select(np.array([0]))
     with pytest.raises(UnsupportedError, match=r"0 of 500 deals of hanabi .* expected 10"):
         ParticleBelief.start(game, blueprint, one, particles=10, rng=rng, tries=500)
-    with pytest.raises(UnsupportedError, match=r"0 of 200 deals of hanabi .* expected 200"):
-        ParticleBelief.start(game, blueprint, one, particles=200, rng=rng, tries=500)  # hopeless
+    with pytest.raises(
+        UnsupportedError, match=r"0 of 500 .* expected 200: give more tries \(now 5"
+    ):
+        ParticleBelief.start(game, blueprint, one, particles=200, rng=rng, tries=500)
     with pytest.raises(ConfigError, match="particles must be from 1 to tries=500, got 0"):
         ParticleBelief.start(game, blueprint, one, particles=0, rng=rng, tries=500)
     with pytest.raises(ConfigError, match="epsilon must be"):
         ParticleBelief.start(game, blueprint, one, rng=rng, epsilon=2.0)
     with pytest.raises(ContractError, match="one view, got 2"):
         ParticleBelief.start(game, blueprint, worlds.view(0), rng=rng)
+
+
+@pytest.mark.parametrize("particles", [10, 400])
+def test_all_tries_are_made_whatever_the_number_of_particles(particles):
+    """Ten of them gave up after as many deals as were tried, a thousand after one batch."""
+    bare = Bare(OpenSpielGame("euchre"))
+    view = bare.deal(np.random.default_rng(0), 1).view(0)
+    with pytest.raises(UnsupportedError, match=r"0 of 1000 deals .*more tries \(now 1000\)"):
+        ParticleBelief.start(
+            bare, (UniformPolicy(),) * 4, view, particles=particles, tries=1_000,
+            rng=np.random.default_rng(0),
+        )  # fmt: skip
 
 
 def test_an_agent_can_be_given_particles() -> None:

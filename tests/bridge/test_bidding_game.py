@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hanabi_search_plugin import evaluate
 from hanabi_search_plugin.bridge import BridgeBidding, NaturalBidder, OtherTable
 from hanabi_search_plugin.bridge.auction import DOUBLE, PASS, REDOUBLE, Contract, call_text
 from hanabi_search_plugin.bridge.deals import deal_text, read_deal
@@ -25,6 +26,7 @@ from hanabi_search_plugin.core.policy import UniformPolicy
 from hanabi_search_plugin.core.rollout import rollout, start_memories
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.testing import check_game, check_policy
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 THEIR_PASS = 52  # OpenSpiel's calls: pass, double, redouble, then bids from 1C up
 TRICKS = np.full((5, 4), 9)

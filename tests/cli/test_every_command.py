@@ -147,8 +147,8 @@ def test_a_file_gives_options_and_the_command_line_wins(tmp_path: Path) -> None:
     [
         ("plicy = 'x'", "play", "run.toml: 'plicy' is no option of play: did you mean policy?"),
         ("hand_siz = 2", "play", "'hand_siz' is no option of play: did you mean hand-size?"),
-        ("rollouts = 1.5", "play", "run.toml: rollouts: "),
-        ("rollouts = 'many'", "evaluate", "run.toml: rollouts: "),
+        ("rollouts = 1.5", "play", "run.toml: rollouts must be an integer, got 1.5"),
+        ("rollouts = 'many'", "evaluate", "rollouts must be an integer, got 'many'"),
         ("players = true", "play", "run.toml: players must be a text or a number, got True"),
         ("reallocate = 1", "play", "run.toml: reallocate must be true or false, got 1"),
         ("policy = ['a', 'b']", "play", "run.toml: policy must be a text or a number, got ['a'"),
@@ -323,11 +323,11 @@ def test_bots_of_openspiel_by_name() -> None:
         ("--game openspiel:kuhn_poker --policy openspiel:unifrm_random", "did you mean uniform_r"),
         (
             "--game openspiel:euchre --policy uniform --search sparta",
-            "belief=Particles(1_000), on the command line --belief particles, draws some of them",
+            "belief=Redealt() of wrappers.openspiel, on the command line --belief redealt",
         ),
         (
             "--game openspiel:euchre --policy uniform --search sparta --belief particles",
-            "drawing finds none, so this game needs a belief of its own",
+            "belief=Redealt() of wrappers.openspiel, on the command line --belief redealt",
         ),
         ("--search sparta --belief particles:partcles=3", "did you mean particles?"),
         ("--search lbs --belief particles --no-explain", "no-explain is an option of learned"),

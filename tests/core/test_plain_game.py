@@ -226,6 +226,28 @@ def test_mistakes_of_a_method_are_told_by_its_name(make: type[PlainGame], says: 
         check_game(make())
 
 
+def test_chance_that_is_drawn_and_not_listed_is_caught_first() -> None:
+    """It was told as moves that a player does not see."""
+
+    class Drawn(PublicChannel):
+        rng = np.random.default_rng(0)
+
+        def next_states(self, state: Any, action: int) -> Any:
+            listed = super().next_states(state, action)
+            return [(listed[int(self.rng.integers(len(listed)))][0], 1.0)]
+
+    with pytest.raises(ContractError, match=r"Drawn\.next_states must answer alike"):
+        check_game(Drawn())
+
+
+def test_a_name_is_a_text() -> None:
+    class Nameless(PublicChannel):
+        name: Any = None
+
+    with pytest.raises(ContractError, match="Nameless must set name to a text, got None"):
+        check_game(Nameless())
+
+
 @pytest.mark.parametrize("make", [PublicChannel, Secret])
 def test_actions_that_are_not_public_are_caught(make: type[PlainGame]) -> None:
     says = "public_actions must be False, or player 1 must see whether player 0 played 0 or 1"

@@ -122,6 +122,14 @@ class Wrong:
         second = np.partition(result.mean, -2)[-2]  # fails for one
         return replace(result, note=f"second {second}")
 
+    def no_means(self, result: SearchResult, belief: Any) -> SearchResult:
+        nothing = np.full(len(result.mean), np.nan)
+        return replace(result, mean=nothing, stderr=nothing, count=result.count * 0)
+
+    def differs(self, result: SearchResult, belief: Any) -> SearchResult:
+        """Differs and breaks the contract, too: that comes of the first."""
+        return replace(result, rollouts=next(self.calls), reason="improved")
+
     def keeps_arrays(self, result: SearchResult, belief: Any) -> SearchResult:
         return replace(result, note=np.array("a note"))  # type: ignore[arg-type]
 
@@ -133,6 +141,8 @@ class Wrong:
         ("illegal", "must return one of the legal actions"),
         ("counts", r"when it is asked again with the same seed: rollouts \d+ and \d+"),
         ("remembers", "a decision changed the search"),
+        ("no_means", r"exact=True has nothing to compare, since none of \d+ decisions has a mean"),
+        ("differs", "it decides another way when it is asked again with the same seed"),
         ("outside", "must return means from 0.0 to 5.0, the returns of ladder"),
         ("biased", r"the mean of action \d over \d+ rollouts must be within .* brute force gives"),
         ("untold", "must return a reason to stay with it, got improved"),
@@ -143,6 +153,18 @@ class Wrong:
 def test_what_is_wrong_with_a_search_is_said(name: str, says: str) -> None:
     with pytest.raises(ContractError, match=rf"Wrong\(name='{name}'\).*{says}"):
         check_search(Ladder(), Wrong(name), policy=UniformPolicy(), exact=True)
+
+
+def test_a_search_with_other_arguments_is_told_how_it_is_called() -> None:
+    def swapped(belief: Any, rng: np.random.Generator) -> SearchResult:
+        return Sparta(**BUDGET)(rng, belief)
+
+    def alone(belief: Any) -> SearchResult:
+        return swapped(belief, np.random.default_rng(0))
+
+    for search in (swapped, alone):
+        with pytest.raises(ContractError, match=r"called as search\(rng, belief\), got \(belief"):
+            check_search(TINY, search)  # type: ignore[arg-type]
 
 
 def test_a_search_that_fails_at_one_legal_move_is_found() -> None:

@@ -267,8 +267,8 @@ def test_what_is_refused(data: Path, tmp_path: Path) -> None:
     for changes, reason in (
         ({"objective": "luck"}, "objective must be one of reward, cross-entropy, values"),
         ({"rate": 0.0}, "rate must be a positive number"),
-        ({"architecture": "masks"}, "start must name a network where the architecture has no"),
-        ({"start": "smartbot"}, r"start must be one of smartnet, .*, or a file, got 'smartbot'"),
+        ({"architecture": "masks"}, "masks learns from searches .*: give --start"),
+        ({"start": "smartbot"}, "start must be a network, .*got smartbot, which is none"),
         ({"options": {"adviser": 3}}, "adviser must be the name of a policy, got 3"),
         ({"options": {"adviser": "random"}}, "adviser must not play by chance"),
         (

@@ -314,8 +314,12 @@ def test_the_command(whose: Path, tmp_path: Path) -> None:
     row = json.loads((tmp_path / METRICS).read_text())
     assert row["iteration"] == 1 and row["own_error"] > 0
     for arguments, reason in (
-        (["--policy", "smartbot", *game], "policy must be one of .*, or a file, got 'smartbot'"),
-        (["--policy", str(whose)], "expected a game with colors 2, .* got 5"),
+        (
+            ["--policy", "smartbot", *game],
+            "got smartbot, .*`hanabi-search train distill --policy smartbot`",
+        ),
+        (["--policy", str(whose.parent), *game], "a folder: a run .* has .*/model.safetensors"),
+        (["--policy", str(whose)], "expected a game with colors 2, .* got 5.* --colors 2 "),
         (
             ["--policy", str(whose), *game, "--set", "depth=1"],
             "options of a critic are hidden, deeper",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any, get_args
 
@@ -38,7 +39,12 @@ from hanabi_search_plugin.networks.training import training_run
 from hanabi_search_plugin.networks.training.distillation import DistillationRun, distill
 from hanabi_search_plugin.networks.training.self_play import SelfPlayRun
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
-from hanabi_search_plugin.networks.training.training_settings import Distillation, Learner, SelfPlay
+from hanabi_search_plugin.networks.training.training_settings import (
+    OPTIONS,
+    Distillation,
+    Learner,
+    SelfPlay,
+)
 
 TINY = HanabiConfig(colors=2, ranks=3, hand_size=2, information_tokens=3)
 SMALL = {"hidden": 16, "context": 8, "scorer": 8}
@@ -75,9 +81,28 @@ def test_a_checkpoint_gives_back_the_network_and_its_record(tmp_path: Path, half
     load_network(tmp_path / "a", HanabiConfig(**TINY.to_dict() | {"bomb": "keep"}))
 
 
+def test_options_of_architectures_are_known_without_torch() -> None:
+    for name, known in OPTIONS.items():
+        assert tuple(signature(ARCHITECTURES[name]).parameters)[1:] == known
+    for settings in (Distillation, SelfPlay):
+        with pytest.raises(ConfigError, match=r"got 'hiden': did you mean hidden\?"):
+            settings(options={"hiden": 3})
+    with pytest.raises(ConfigError, match=r"got 'hiden': did you mean hidden\?"):
+        make_network("masks", TINY, {"hiden": 3})
+
+
+def test_the_folder_of_a_run_is_not_its_network(tmp_path: Path) -> None:
+    saved(tmp_path / MODEL)
+    for name in (str(tmp_path), f"network:file={tmp_path}"):
+        with pytest.raises(ConfigError, match=rf"which is a folder: .*{tmp_path}/model"):
+            load_policy(name, HanabiGame(TINY))
+
+
 def test_a_checkpoint_refuses_what_it_is_not_for(tmp_path: Path) -> None:
     path = tmp_path / "a"
-    with pytest.raises(CheckpointError, match=r"expected a game with colors 2, .* got 5"):
+    with pytest.raises(
+        CheckpointError, match=r"game with .*colors 2, .* got .*--colors 2 .*--hand-size"
+    ):
         load_network(saved(path), HanabiConfig())
     for changes, reason in (
         ({"format": "another"}, "expected a file of the format .*, got 'another'"),

@@ -11,7 +11,12 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = tuple(sorted(DOCS.rglob("*.md")))
-LINKING = (*PAGES, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")))
+NOTEBOOKS = tuple(sorted((DOCS / "tutorials").glob("*.ipynb")))
+LINKING = (
+    *PAGES,
+    *NOTEBOOKS,
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+)
 STUB = "The site shows ["  # a file outside docs/ in this place
 PACKAGE = "hanabi_search_plugin"
 
@@ -50,8 +55,7 @@ def anchors(page: Path) -> set[str]:
 
 
 def test_every_page_is_in_the_site_once() -> None:
-    notebooks = [path for path in DOCS.rglob("*.ipynb") if ".ipynb_checkpoints" not in path.parts]
-    pages = {path.relative_to(DOCS).with_suffix("").as_posix() for path in (*PAGES, *notebooks)}
+    pages = {path.relative_to(DOCS).with_suffix("").as_posix() for path in (*PAGES, *NOTEBOOKS)}
     entries = [entry for page in PAGES for entry in listed(page)]
     assert len(entries) == len(set(entries))
     assert set(entries) == pages - {"index"}

@@ -608,6 +608,53 @@ def test_wrong_options(options, message):
         from_callable(**{"f": logits, "returns": "logits"} | options)
 
 
+def test_a_function_of_observations_alone():
+    """It is called without the mask; illegal moves are left out all the same."""
+
+    def alone(obs):
+        return logits(obs, np.ones((len(obs), SMALL.num_actions)))
+
+    policy, other = (from_callable(f, returns="logits") for f in (alone, logits))
+    view = SMALL.deal(np.random.default_rng(0), 3).view(0)
+    np.testing.assert_array_equal(
+        *(p.probabilities(view, view.legal, None) for p in (policy, other))
+    )
+    check_policy(SMALL, policy, games=2)
+
+    def remembers(obs, state):
+        return remembering(obs, np.ones((len(obs), SMALL.num_actions)), state)
+
+    check_policy(SMALL, recurrent(remembers), games=1)
+    valued = from_callable(logits, returns="logits", values=lambda obs: np.full(len(obs), 0.5))
+    assert valued.value(view, None).tolist() == [0.5] * 3
+
+
+def test_lambdas_are_told_apart():
+    first = from_callable(lambda obs: obs, returns="logits")
+    second = from_callable(lambda obs: obs, returns="logits")
+    assert "<lambda> at test_callables.py:" in repr(first)
+    assert repr(first) != repr(second)
+
+
+def test_a_policy_without_values_says_how_to_have_some():
+    policy = from_callable(logits, returns="logits")
+    agent = upgrade(policy, SMALL, Lbs(depth=2, rollouts=20, min_rollouts=2))
+    with pytest.raises(UnsupportedError, match=r"from_callable\(\.\.\., values=g\) gives it some"):
+        evaluate(SMALL, (policy, agent), games=1)
+
+
+def test_moves_that_differ_from_one_stream():
+    rng = np.random.default_rng(0)
+    policy = from_callable(
+        lambda obs, mask: np.array([rng.choice(np.flatnonzero(row)) for row in mask]),
+        returns="actions",
+    )
+    with pytest.raises(
+        ContractError, match=r"gives another move: .*return logits or probabilities"
+    ):
+        check_policy(SMALL, policy)
+
+
 def test_wrong_encodings_and_masks():
     tiny = GAMES["tiny_hanabi"].deal(np.random.default_rng(0), 1).view(0)
     native = SMALL.deal(np.random.default_rng(0), 2).view(0)
@@ -746,7 +793,9 @@ def test_modules_of_another_game(torch):
         policy.probabilities(view, view.legal, None)
     assert module.training
     policy = from_callable(torch.nn.Linear(3, 3), returns="logits")
-    with pytest.raises(ContractError, match=r"Linear must take .* and legal moves .*TypeError"):
+    with pytest.raises(
+        ContractError, match=r"Linear must take .* shape \(4, \d+\), got RuntimeError"
+    ):
         policy.probabilities(view, view.legal, None)
 
 
@@ -825,6 +874,33 @@ def test_tensors_as_the_state_of_a_function(torch):
             lambda obs, mask, state: (np.zeros(mask.shape), state + 0.5),
             initial_state=torch.zeros(WIDTH, dtype=torch.int64),
         ).start(view)
+
+
+def test_modules_of_observations_alone(torch):
+    size = SMALL.deal(np.random.default_rng(0), 1).view(0).observation("openspiel").shape[1]
+    linear = torch.nn.Linear(size, SMALL.num_actions)
+    chances = torch.nn.Sequential(linear, torch.nn.Softmax(dim=1))
+    check_policy(SMALL, from_callable(linear, returns="logits"), games=1)
+    check_policy(SMALL, from_callable(chances, returns="probabilities"), games=1)
+    with pytest.raises(ConfigError, match=r"the class Linear: write Linear\(\)"):
+        from_callable(torch.nn.Linear, returns="logits")
+
+
+def test_a_state_on_another_axis_names_state_axis(torch):
+    class Remembering(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            size = SMALL.deal(np.random.default_rng(0), 1).view(0).observation("openspiel").shape[1]
+            self.lstm = torch.nn.LSTM(size, SMALL.num_actions, batch_first=True)
+
+        def forward(self, obs, mask, state):
+            out, state = self.lstm(obs[:, None], state)
+            return out[:, 0], state
+
+    zeros = np.zeros((1, SMALL.num_actions), np.float32)
+    policy = from_callable(Remembering(), returns="logits", initial_state=(zeros, zeros))
+    with pytest.raises(ContractError, match=r"the batch on axis 0 \(state_axis\), got Runtime"):
+        policy.start(SMALL.deal(np.random.default_rng(0), 3).view(0))
 
 
 def test_a_module_needs_numbers(torch):
@@ -957,7 +1033,9 @@ def test_values_that_are_wrong_are_refused():
 
     with pytest.raises(ContractError, match=r"must return values \[B\] of shape \(3,\)"):
         valued(logits)
-    with pytest.raises(ContractError, match="must return finite values"):
+    with pytest.raises(
+        ContractError, match=r"must return finite values, got nan in 3 of 3 worlds$"
+    ):
         valued(lambda obs, mask: np.full(len(obs), np.nan))
     with pytest.raises(ConfigError, match="values must be callable, got float"):
         valued(1.0)

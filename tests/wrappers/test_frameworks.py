@@ -474,6 +474,31 @@ def test_tianshou(tmp_path: Path) -> None:
     require_trained(before, as_policy(algorithm, GAME), as_policy(loaded, GAME), chances)
 
 
+def test_models_of_other_libraries() -> None:
+    """Each wrapper, and ``from_callable``, says what it takes and which wrapper takes the rest."""
+    pytest.importorskip("stable_baselines3", reason="stable-baselines3 is not installed")
+    from sb3_contrib import RecurrentPPO
+    from stable_baselines3 import PPO
+
+    from hanabi_search_plugin.wrappers.stable_baselines3 import as_policy
+
+    env = make_env()
+    model = PPO("MlpPolicy", env, n_steps=8, device="cpu")
+    for given in (model, model.policy, model.predict):
+        with pytest.raises(UnsupportedError, match=r"wrappers\.stable_baselines3\.as_policy"):
+            from_callable(given, returns="actions")
+    recurrent = as_policy(RecurrentPPO("MlpLstmPolicy", env, n_steps=8, device="cpu"), GAME)
+    agent = upgrade(recurrent, GAME, Lbs(depth=2, rollouts=20, min_rollouts=2))
+    with pytest.raises(UnsupportedError, match="enable_critic_lstm"):
+        evaluate(GAME, (recurrent, agent), games=1)
+    pytest.importorskip("tianshou", reason="tianshou is not installed")
+    from hanabi_search_plugin.wrappers.tianshou import as_policy as of_tianshou
+
+    for given in (model, model.policy, torch.nn.Linear(SIZE, ACTIONS)):
+        with pytest.raises(UnsupportedError, match="expected a Policy or an Algorithm of Tianshou"):
+            of_tianshou(given, GAME)
+
+
 def test_tianshou_policies_by_themselves() -> None:
     pytest.importorskip("tianshou", reason="tianshou is not installed")
     from tianshou.algorithm.modelfree.reinforce import DiscreteActorPolicy
@@ -519,7 +544,7 @@ def test_tianshou_policies_by_themselves() -> None:
         return result.dist.probs.detach().numpy()
 
     require_remembers(as_policy(recurrent, GAME), stepped)
-    with pytest.raises(UnsupportedError, match="expected a Policy of Tianshou"):
+    with pytest.raises(UnsupportedError, match="expected a Policy or an Algorithm of Tianshou"):
         as_policy(lstm, GAME)
 
 

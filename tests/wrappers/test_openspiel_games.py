@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.beliefs.particles import Particles
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import UNSEEN
 from hanabi_search_plugin.core.policy import UniformPolicy
@@ -218,6 +219,50 @@ def test_a_game_whose_deals_are_slow_is_refused_before_they_are_dealt():
     with pytest.raises(UnsupportedError, match="more than max_deals=50000 deals"):
         evaluate(game, (UniformPolicy(),) * 3 + (agent,), games=2, on_game=heard.append)
     assert heard == []
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        (
+            "euchre",
+            r"belief=Redealt\(\) of wrappers.openspiel, on the command line --belief redealt",
+        ),
+        ("bridge", r"bridge\.BridgeBidding\(\), .*--game bridge, .*belief=Seatwise\(\)"),
+        ("skat", "no belief of this package draws its worlds"),
+        ("blackjack", "no belief of this package draws its worlds"),
+        ("tic_tac_toe", ""),
+    ],
+)
+def test_a_refusal_names_a_belief_that_works(name, says):
+    """It named particles for all of them, which find no deal that shows a hand of cards."""
+    game = OpenSpielGame(name)
+    if not says:
+        assert game.belief_to_use == ""
+        return
+    agent = upgrade(UniformPolicy(), game, Sparta(rollouts=10))
+    blueprint = (UniformPolicy(),) * (game.num_players - 1)
+    with pytest.raises(UnsupportedError, match=rf"more than max_deals=50000 .*{says}.*max_deals="):
+        evaluate(game, (*blueprint, agent), games=1)
+
+
+def test_no_deal_is_finished_to_refuse_too_many(monkeypatch):
+    """One deal of bridge took seconds: only then was it refused."""
+    game = OpenSpielGame("bridge")
+    monkeypatch.setattr(game, "deal_some", lambda *given: pytest.fail("a game was dealt"))
+    agent = upgrade(UniformPolicy(), game, Sparta(rollouts=10))
+    with pytest.raises(UnsupportedError, match="max_deals"):
+        evaluate(game, (UniformPolicy(),) * 3 + (agent,), games=1)
+    few = OpenSpielGame("leduc_poker")
+    few.require_few_deals()
+    assert len(few.deals()[0]) == 30
+
+
+def test_particles_name_a_better_belief():
+    game = OpenSpielGame("euchre")
+    view = game.deal(np.random.default_rng(0), 1).view(0)
+    with pytest.raises(UnsupportedError, match=r"0 of 1000 deals .*belief=Redealt\(\)"):
+        Particles(1_000)((UniformPolicy(),) * 4, view)
 
 
 def test_some_deals_are_those_of_all():

@@ -254,6 +254,16 @@ def test_a_bot_made_for_one_seat_says_so_at_another():
     assert len(evaluate(LEDUC, anywhere, games=2).games) == 2
 
 
+def test_a_class_of_bots_makes_them():
+    """Its second argument may be a generator: a seed in its place was found out in mid-game."""
+    policy = as_policy(UniformRandomBot, LEDUC)
+    scores = [evaluate(LEDUC, policy, games=4).scores for _ in range(2)]
+    assert np.array_equal(*scores)
+    pickle.loads(pickle.dumps(policy))
+    with pytest.raises(UnsupportedError, match=r"the class PolicyBot\(.*write a function"):
+        as_policy(PolicyBot, LEDUC)
+
+
 @pytest.mark.parametrize("game", [TINY, SMALL], ids=repr)
 def test_a_random_bot_plays_by_what_it_saw(game):
     """MCTS reads whole states and draws from a generator: both are given from outside."""

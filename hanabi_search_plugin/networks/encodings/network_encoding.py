@@ -85,6 +85,16 @@ class Encoding(ABC):
             )
 
 
+def differences_of(made_for: HanabiConfig, config: HanabiConfig) -> dict[str, tuple[Any, Any]]:
+    """Every parameter in which a network does not fit a game, and both values."""
+    here, there = config.to_dict(), made_for.to_dict()
+    return {
+        name: (value, here[name])
+        for name, value in there.items()
+        if name not in FREE and here[name] != value
+    }
+
+
 def difference_of(made_for: HanabiConfig, config: HanabiConfig) -> tuple[str, Any, Any] | None:
     """The first parameter in which a network does not fit a game, and both values; or None."""
     if made_for == config:

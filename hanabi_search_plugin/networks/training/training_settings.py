@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.require import (
     require_choice,
     require_integers,
@@ -18,6 +19,7 @@ from hanabi_search_plugin.core.require import (
 )
 from hanabi_search_plugin.core.settings import SEED, setting
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.networks.catalogue import require_network
 from hanabi_search_plugin.registry import load_policy
 
 MOST = 10_000_000
@@ -25,6 +27,19 @@ MOST = 10_000_000
 
 Learner = Literal["masks", "public-belief", "public-lstm", "feed-forward", "recurrent"]
 """Architectures that learn from a policy, or by self-play."""
+
+OPTIONS = {
+    "masks": ("hidden", "context", "scorer"),
+    "public-belief": ("hidden", "context", "scorer", "cell"),
+    "public-lstm": (
+        "encoding", "hidden", "depth", "lstm_layers", "fuse", "private_sees", "auxiliary",
+    ),
+    "feed-forward": ("encoding", "hidden", "depth", "fuse", "private_sees"),
+    "recurrent": ("encoding", "hidden", "lstm_layers"),
+    "advised-lstm": ("adviser", "encoding", "hidden", "lstm_layers"),
+    "advised-masks": ("adviser", "hidden", "context", "scorer"),
+}  # fmt: skip
+"""Of architectures, by their names here, so that a wrong one is refused without PyTorch."""
 
 Objective = Literal["reward", "cross-entropy", "values"]
 """Of a clone; the first is the paper's."""
@@ -74,6 +89,7 @@ class Distillation:
         require_choice("architecture", self.architecture, get_args(Learner))
         for name in ("rate", "value_weight"):
             require_positive(name, getattr(self, name))
+        _require_options(self.architecture, self.options)
         from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 
         load_policy(self.policy, HanabiGame(self.config))
@@ -119,6 +135,14 @@ class Cloning:
         for name in ("rate", "passes"):
             require_positive(name, getattr(self, name))
         require_choice("objective", self.objective, get_args(Objective))
+        if self.architecture in OPTIONS:
+            _require_options(self.architecture, self.options)
+        if self.architecture in get_args(Learner) and not self.start:
+            raise ConfigError(
+                f"architecture {self.architecture} learns from searches what it played before, so "
+                "it needs a network to go on from: give --start (rlnet, or a file), or an "
+                "architecture with an adviser, advised-lstm or advised-masks"
+            )
         for name in ("data", "held_out"):  # one spelling: a run goes on with its settings
             folder = getattr(self, name)
             object.__setattr__(self, name, str(Path(folder)) if folder else "")
@@ -181,6 +205,7 @@ class SelfPlay:
 
     def __post_init__(self) -> None:
         require_choice("architecture", self.architecture, get_args(Learner))
+        _require_options(self.architecture, self.options)
         _require_counts(self, ("iterations", "games", "moves", "epochs", "batch", "evaluate_every"))
         if self.parts is not None and self.parts > self.games:
             raise ConfigError(f"parts must be at most the games, {self.games}, got {self.parts}")
@@ -231,6 +256,7 @@ class CriticSettings:
         require_positive("rate", self.rate)
         for name in ("trace", "noise"):
             require_share(name, getattr(self, name))
+        require_network("policy", self.policy)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -253,6 +279,17 @@ class BeliefSettings:
     def __post_init__(self) -> None:
         _require_counts(self, ("iterations", "games", "keep", "steps", "batch"))
         require_positive("rate", self.rate)
+
+
+def _require_options(architecture: str, options: dict[str, Any]) -> None:
+    """Raises ConfigError for an option that the architecture does not have."""
+    known = OPTIONS[architecture]
+    for name in options:
+        if name not in known:
+            raise ConfigError(
+                f"options of architecture {architecture} are {', '.join(known)}, got {name!r}"
+                f"{did_you_mean(name, known)}"
+            )
 
 
 def _require_counts(settings: Any, names: tuple[str, ...]) -> None:

@@ -198,12 +198,15 @@ def page(text: str) -> str:
 
 def table() -> Iterable[str]:
     """Markdown: a line a row that was played."""
+    done = read_results(RESULTS).get("rows", {})
+    if not done:
+        yield "No row has been played yet."
+        return
     yield (
         "| policy | players | a lost game | games | itself | one SPARTA seat beside it | gain "
         "| perfect | CPU s a game |"
     )
     yield "|---|---|---|---|---|---|---|---|---|"
-    done = read_results(RESULTS).get("rows", {})
     for row in all_rows():
         if row.key in done:
             counts = "0" if row.bomb == "zero" else "its points"
@@ -223,7 +226,7 @@ def cost_table() -> Iterable[str]:
     """Markdown: what is left to play, by number of players."""
     content = read_results(RESULTS)
     known, done = content.get("cpu_seconds", {}), content.get("rows", {})
-    yield "| players | rows | played in full | rows of compiled bots | of networks |"
+    yield "| players | rows | played in full | cost of compiled bots | of networks |"
     yield "|---|---|---|---|---|"
     compiled = {entry.name for entry in policies()}
     for players in PLAYERS:
@@ -233,7 +236,7 @@ def cost_table() -> Iterable[str]:
         for kind in (True, False):
             part = [row for row in rows if (row.name in compiled) == kind and row.key in known]
             hours = sum(known[row.key] for row in part) * 1_000 / 3_600
-            cells.append(f"{hours:.1f} CPU hours" if part else "none")
+            cells.append(f"{hours:.1f} CPU hours for {len(part)}" if part else "not measured")
         yield f"| {players} | {len(rows)} | {full} | {cells[0]} | {cells[1]} |"
 
 

@@ -540,5 +540,5 @@ def test_candidates_may_be_names_that_upgrade_loads() -> None:
     assert describe(by_name) == describe(upgrade("piers", TWO, Sparta(), belief=given))
     with pytest.raises(ConfigError, match=r"where `upgrade` does not load them.*\['vdb'\]"):
         UnknownPartners(("vdb",))(by_name.blueprint, TWO.deal(np.random.default_rng(0), 1).view(0))
-    with pytest.raises(ConfigError, match="policy must be one of"):
+    with pytest.raises(ConfigError, match="candidates must be one of"):
         upgrade("piers", TWO, Sparta(), belief=UnknownPartners(("nobody",)))

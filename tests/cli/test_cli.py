@@ -521,7 +521,7 @@ def test_narrow_terminals_lose_nothing(width: int) -> None:
         ("reproduce sparta-table-1 --games 0", "games must be an integer of at least 1"),
         ("reproduce sparta-table-1 --threads 0", "threads must be an integer of at least 1"),
         ("reproduce sparta-table-1 --seed -1", "seed must be an integer of at least 0"),
-        ("reproduce sparta-table-2 --out pyproject.toml", "pyproject.toml/games: Not a directory"),
+        ("reproduce sparta-table-4 --out pyproject.toml", "pyproject.toml/games: Not a directory"),
         ("sing", "No such command 'sing'"),
         ("list rlnett", "did you mean rlnet?"),
         ("evaluate --policy network:file=/nope", "got '/nope', which is no file"),

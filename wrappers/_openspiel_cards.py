@@ -25,6 +25,7 @@ from functools import cache, cached_property, lru_cache
 
 import numpy as np
 
+from hanabi_search_plugin.beliefs.tracked_worlds import DRAWN
 from hanabi_search_plugin.core.errors import TooFewWorldsError, UnsupportedError
 from hanabi_search_plugin.core.game import FloatArray
 from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
@@ -347,7 +348,12 @@ def _require_known_moves(game: OpenSpielGame) -> None:
     if not game.public_actions and name not in HIDES_MOVES:
         raise UnsupportedError(
             f"moves of {game.name} are hidden from some players, so that other deals cannot be "
-            "played through them"
+            f"played through them: {game.belief_to_use or DRAWN}"
+        )
+    if name == "bridge":
+        raise UnsupportedError(
+            f"every replay of a deal of {game.name} solves it double dummy, so other deals cannot "
+            f"be drawn in bearable time: {game.belief_to_use}"
         )
     if name not in HIDES_MOVES and not _names_cards(game.name, game):
         raise UnsupportedError(

@@ -63,12 +63,8 @@ def analyse(
             f"--policy where it is given, else {PARTNERS}.",
         ),
     ] = None,
-    epsilon: Annotated[
-        float, typer.Option(help="Probability, in the beliefs, that a player moves at random.")
-    ] = SLIPS,
-    rollouts: Annotated[
-        int, typer.Option(help="Games played on after each legal move; fewer after a hopeless one.")
-    ] = 1_000,
+    epsilon: option.AnyEpsilon = SLIPS,
+    rollouts: option.MoveRollouts = 1_000,
     objective: Annotated[
         str,
         typer.Option(

@@ -52,12 +52,8 @@ def judge(
             "--policy.",
         ),
     ] = None,
-    epsilon: Annotated[
-        float, typer.Option(help="Probability, in the beliefs, that a player moves at random.")
-    ] = 0.0,
-    rollouts: Annotated[
-        int, typer.Option(help="Games played on after each legal move; fewer after a hopeless one.")
-    ] = 1_000,
+    epsilon: option.AnyEpsilon = 0.0,
+    rollouts: option.MoveRollouts = 1_000,
     objective: Annotated[
         str,
         typer.Option(

@@ -69,7 +69,7 @@ def line_up(game: Game, seating: Seating, chosen: ChosenSearch, beliefs: BeliefC
             sitting = [HUMAN, *names[1:]]
         people = [seat for seat, name in enumerate(sitting) if name == HUMAN]
         names = [names[s] if name == HUMAN else name for s, name in enumerate(sitting)]
-    what = "policy" if seating.seats is None else "seats"
+    what = "policy" if seating.seats is None else f"seats ({HUMAN}, or a policy)"
     policies = list(blueprint_of(names, game, what=what))
     searching: list[int] = []
     if chosen.search is not None:

@@ -22,6 +22,12 @@ Threads = Annotated[int, typer.Option(help=THREADS, rich_help_panel=_RUN)]
 GameNumber = Annotated[
     int | None, typer.Option(metavar="N", help="The game's number; default: the first.")
 ]
+AnyEpsilon = Annotated[
+    float, typer.Option(help="Probability, in the beliefs, that a player moves at random.")
+]
+MoveRollouts = Annotated[
+    int, typer.Option(help="Games played on after each legal move; fewer after a hopeless one.")
+]
 Resume = Annotated[
     Path | None,
     typer.Option(

@@ -331,7 +331,7 @@ def _print(console: Console, content: dict[str, Any]) -> None:
     shown = report.headings(content)
     told = [words for name, words in _OF_A_GAME.items() if "rows" in content and name in shown]
     if told:
-        console.print(f"Of a game: {', '.join(told)}.", soft_wrap=True)
+        console.print(f"Of a game: {', '.join(told)}.", soft_wrap=not console.is_terminal)
     if content["note"]:
         console.print(content["note"], markup=False)
 

@@ -209,14 +209,21 @@ def require_no_search(given: Mapping[str, Any]) -> None:
     for option, value in given.items():
         if value is False:  # as of --no-explain
             raise ConfigError(f"no-{_flag(option)} is an option of a search, got none")
-        raise ConfigError(f"{_flag(option)} is an option of a search, got {value!r} and none")
+        raise ConfigError(
+            f"{_flag(option)} is an option of a search, got {value!r} and none: name one, as in "
+            "--search sparta"
+        )
 
 
 def _of_package(named: NamedSearch, changed: dict[str, Any], threads: int) -> Search | TeamSearch:
     own = named.settings
     for name, value in changed.items():
         if name not in own:
-            raise ConfigError(f"{_flag(name)} is not an option of {named.name}, got {value!r}")
+            budget = name == "rollouts" and "iterations" in own
+            hint = ": its budget is --iterations" if budget else ""
+            raise ConfigError(
+                f"{_flag(name)} is not an option of {named.name}, got {value!r}{hint}"
+            )
     chosen = {name: _meant(own[name], value) for name, value in changed.items()}
     if issubclass(named.make, TreeSearch):
         guide = {name: chosen.pop(name) for name in settings_of(GuideSettings) if name in chosen}

@@ -85,6 +85,8 @@ class Judge:
         require_objective(self.objective)
         require_positive("scale", self.scale)
         require_choice("bomb", self.bomb, BOMBS)
+        if self.config is not None and not isinstance(self.config, HanabiConfig):
+            raise ConfigError(f"config must be a HanabiConfig, or None, got {self.config!r}")
         if self.partners is not None and (isinstance(self.partners, str) or not self.partners):
             raise ConfigError(
                 f"partners must be a list of policies, or None, got {self.partners!r}"
@@ -161,6 +163,10 @@ class Judge:
         ``threads`` None: as many as this process has cores. They, or the ``executor`` in their
         place, change no verdict. Raises the first error, which names the position's number.
         """
+        if isinstance(positions, str):
+            raise ConfigError(
+                f"positions must be a list of positions, got one text: [{short(positions)}]"
+            )
         cores = len(os.sched_getaffinity(0)) if threads is None else threads
         return list(self.each(positions, executor or Threads(cores)))
 
@@ -175,8 +181,7 @@ class Judge:
                 return self(position[0], turn=position[1])
             return self(position)
         except HanabiSearchError as error:
-            error.add_note(f"position {number}")
-            raise
+            raise type(error)(f"position {number}: {error}") from None
 
     # ------------------------------------------------------------------------------ parts
 

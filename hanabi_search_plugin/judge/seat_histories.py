@@ -81,13 +81,13 @@ def history_of_texts(
     if not texts:
         raise RecordError("observations must be at least one, got none")
     if config is None:
-        config = replace(_read(texts[0], None, 0).config, bomb=bomb)
-    first = _read(texts[0], config, 0)
+        config = replace(_read(texts, None, 0).config, bomb=bomb)
+    first = _read(texts, config, 0)
     rules = HanabiGame(config)
     history = History(first.seat, (HanabiView(rules, first.seat, first.row[None]),))
     row = first.row
-    for number, text in enumerate(texts[1:], start=1):
-        shown = _read(text, config, number)
+    for number in range(1, len(texts)):
+        shown = _read(texts, config, number)
         given = None if moves is None else moves[number - 1]
         mover = int(row[TURN])
         fitting = dict(_fitting(config, row, shown))
@@ -112,10 +112,12 @@ def history_of_texts(
     return history
 
 
-def _read(text: str, config: HanabiConfig | None, number: int) -> ShownPosition:
+def _read(texts: Sequence[str], config: HanabiConfig | None, number: int) -> ShownPosition:
     try:
-        return read_observation_text(text, config)
+        return read_observation_text(texts[number], config)
     except RecordError as error:
+        if len(texts) == 1:
+            raise
         raise RecordError(f"observation {number}: {error}") from None
 
 

@@ -502,7 +502,7 @@ def test_narrow_terminals_lose_nothing(width: int) -> None:
         ("play --seats human,random,random,random,random,random", "players must be from 2 to 5"),
         ("play", "play seats you at seat 0, which needs a terminal: name who plays, as in --seats"),
         ("replay x --seed -1", "seed must be an integer of at least 0"),
-        ("play --seats human,clever", "seats must be one of"),
+        ("play --seats human,clever", "seats (human, or a policy) must be one of"),
         (
             "play --search sparta --seats smartbot,human --search-seats 1",
             "search-seats must leave out seat 1",

@@ -102,7 +102,7 @@ def test_every_option_of_every_command_is_fuzzed() -> None:
     names = {command.name for command in known}
     assert names >= {"evaluate", "record", "decode", "train rl", "train clone", "list"}
     seen = set()
-    for number in range(3000):
+    for number in range(4000):
         case, _ = lines.case_of(3, number, known)
         seen |= {word.partition("=")[0] for word in case.words}
     flags = {flag for command in known for option in command.options for flag in option.flags}

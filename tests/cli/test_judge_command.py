@@ -63,7 +63,7 @@ def test_positions_in_lines_out(tmp_path: Path) -> None:
         ('{"move": 3}', ":1: expected a recorded game, or one of observation and observations"),
         ('{"observation": 3}', ":1: observation must be text, got 3"),
         ('{"observations": "x"}', ':1: observations must be a list, got "x"'),
-        ('{"observation": "Life"}', ":1: observation 0: line 1 of the observation must be"),
+        ('{"observation": "Life"}', ":1: line 1 of the observation must be"),
         ('{"players": 2, "deck": [], "actions": []}', ":1: deck must hold 50 cards, got 0"),
     ],
 )

@@ -80,7 +80,9 @@ def test_files_of_other_options_are_recognised(tmp_path: Path) -> None:
 
 def test_errors_name_the_option() -> None:
     assert refused("evaluate", "--search", "sparta", "--partners", "foo").startswith("partners ")
-    assert refused("play", "--seats", "foo,vdb").startswith("seats must be one of ")
+    assert refused("play", "--seats", "foo,vdb").startswith(
+        "seats (human, or a policy) must be one of "
+    )
     assert refused("evaluate", "--search", "ris-mcts", "--rules", "foo").startswith(
         "rules must be one of all, table-2, shipped-2018, "
     )

@@ -57,6 +57,7 @@ SETTINGS: dict[str, list[Any]] = {
     "evaluate": [*_TABLE, GameChoice, ClusterChoice],
     "record": [*_TABLE, ClusterChoice],
     "reproduce": [ClusterChoice],
+    "judge": [HanabiConfig, GameChoice, ClusterChoice],
     "decode": [HanabiConfig],
     "train distill": [Distillation, HanabiConfig, ClusterChoice],
     "train clone": [Cloning, ClusterChoice],
@@ -76,6 +77,7 @@ NOT_OFFERED = {
     "evaluate": {"guide", "seats", "config"},
     "record": {"guide", "seats", "random_start_player", "observation_type"}
     | {"partners", "likelihoods", "favourite"},
+    "judge": {"chunk_size", "config", "game", "random_start_player", "observation_type"},
     "decode": {"random_start_player", "bomb"},
     "train distill": {"chunk_size", "config", "random_start_player", "observation_type", "bomb"},
     "train clone": {"chunk_size"},

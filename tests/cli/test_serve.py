@@ -52,7 +52,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[LiveTables]:
         ("--searches -1", "searches must be an integer of at least 0"),
         ("--seed -1", "seed must be an integer of at least 0"),
         ("--seats smartbot,smartbot", "seats must have a person, human"),
-        ("--seats human,clever", "policy must be one of"),
+        ("--seats human,clever", "seats (human, or a policy) must be one of"),
         ("--seats human,smartbot --search sparta --search-seats 0", "must leave out seat 0"),
         ("--search joint-sparta", "joint-sparta searches at every seat, and seat 0 is a person's"),
         ("--analysis-belief rlnat", "got 'rlnat': did you mean rlnet?"),

@@ -556,8 +556,10 @@ def test_what_upgrade_and_evaluate_do_not_take_is_named() -> None:
             upgrade(wrong, GAME, search)
         with pytest.raises(UnsupportedError, match=says):
             evaluate(GAME, wrong, games=1)
-    with pytest.raises(ConfigError, match=r"search must be a search, as Sparta\(\) is, got 'lbs'"):
-        upgrade(policy, GAME, "lbs")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"search must be a search, as Sparta\(\) is, got 3"):
+        upgrade(policy, GAME, 3)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"search must be one of sparta, .*, got 'spartan'"):
+        upgrade(policy, GAME, "spartan")
     with pytest.raises(ConfigError, match="epsilon must be from 0 to 1, got 'a'"):
         upgrade(policy, GAME, search, epsilon="a")  # type: ignore[arg-type]
     agent = upgrade(policy, GAME, search)
@@ -741,7 +743,7 @@ def test_settings_of_a_game_are_checked(name: str, value: Any) -> None:
         evaluate(game, UniformPolicy(), games=1)
 
 
-@pytest.mark.parametrize("belief", ["exact", Particles, 3])
+@pytest.mark.parametrize("belief", [Particles, 3])
 def test_what_makes_no_beliefs_is_refused(belief: Any) -> None:
     with pytest.raises(ConfigError, match="belief must make one"):
         upgrade("random", GAME, Sparta(), belief=belief)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ AGENTS: dict[str, Callable[[], Any]] = {
     },
     "sparta": lambda: searched(Sparta(**SEARCH)),
     "joint": lambda: searched(JointSparta()),
-    "lbs": lambda: searched(Lbs()),
+    "lbs": lambda: replace(searched(Sparta()), search=Lbs()),  # ``upgrade`` asks for values
     "mo": lambda: searched(MoIsmcts()),
     "ris": lambda: searched(RisMcts(guide=RuleAgent(TABLE_II))),
     "ris-estimates": lambda: searched(RisMcts(guide=load_policy("evalfn"), leaves="estimates")),

@@ -193,9 +193,12 @@ def test_threads_workers_and_places_change_nothing() -> None:
     assert JUDGE.many([(record, 3), texts[3]], threads=1)[0] == JUDGE(record, turn=3)
     assert pickle.loads(pickle.dumps(JUDGE))(texts[3]) == alone[3]
     assert replace(JUDGE, seed=1)(texts[3]) != alone[3]
-    with pytest.raises(RecordError) as error:
+    with pytest.raises(RecordError, match="position 1: line 1 of the observation must be"):
         JUDGE.many([texts[0], "nothing"], threads=2)
-    assert error.value.__notes__ == ["position 1"]
+    with pytest.raises(ConfigError, match="positions must be a list of positions, got one text"):
+        JUDGE.many(texts[0])
+    with pytest.raises(ConfigError, match="config must be a HanabiConfig, or None, got 5"):
+        replace(JUDGE, config=5)  # type: ignore[arg-type]
     first = next(judged_lines(JUDGE, [record], Threads(2)))
     assert [line["reward"] for line in first] == [
         round(verdict.reward(action), 4)

@@ -457,7 +457,7 @@ def test_narrow_terminals_lose_no_column(tmp_path: Path, width: int) -> None:
     assert result.exit_code == 0, result.exception
     shown = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", result.stdout).replace("\r", "\n")
     lines = [row.rstrip() for row in shown[shown.index("A table") :].splitlines()]
-    assert max(map(len, lines)) <= width
+    assert [row for row in lines if len(row) > width] == []
     made = json.loads((tmp_path / "tiny-table.json").read_text())
     for cell in (*report.headings(made), *(c for row in report.rows(made) for c in row)):
         assert all(word in shown for word in cell.split()), cell

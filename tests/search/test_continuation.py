@@ -253,7 +253,7 @@ def test_what_is_no_continuation_is_refused(given: Any) -> None:
 def test_upgrade_loads_names() -> None:
     agent = upgrade("smartbot", SMALL, Lbs(depth=None, continuation="piers, iggi2"))
     assert "continuation=(RuleAgent('piers'), RuleAgent('iggi2'))" in repr(agent)
-    with pytest.raises(ConfigError, match="policy must be"):
+    with pytest.raises(ConfigError, match="continuation must be one of"):
         upgrade("smartbot", SMALL, Sparta(continuation="nobody"))
 
 

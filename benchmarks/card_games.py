@@ -31,7 +31,7 @@ from benchmarks.pages import fill, read_results, write_results
 from hanabi_search_plugin import MoIsmcts, SearchAgent, SoIsmcts, Sparta, UniformPolicy, upgrade
 from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.words import duration
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, Redealt
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, Redealt, other_deals
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "card-games.json"
@@ -116,9 +116,7 @@ class Pimc:
         seat = state.current_player()
         if not self.own:
             return [state.resample_from_infostate(seat, self.rng.random) for _ in range(WORLDS)]
-        from hanabi_search_plugin.wrappers._openspiel_cards import Holdings
-
-        return Holdings(self.game, state, seat).draw(self.rng, WORLDS)
+        return other_deals(self.game, state, seat, self.rng, WORLDS)
 
 
 def ismcts(game: OpenSpielGame, simulations: int, c: float, seed: int) -> Any:

@@ -183,3 +183,14 @@ class RedealtBelief(Belief):
 
 def _movers(state: State) -> list[int]:
     return [int(item.player) for item in state.full_history() if item.player >= 0]
+
+
+def other_deals(
+    game: OpenSpielGame, state: State, player: int, rng: np.random.Generator, n: int
+) -> list[State]:
+    """``n`` states that ``player`` cannot tell from ``state``, all such deals equally likely.
+
+    What the others did is no evidence but for the cards that it shows. Raises UnsupportedError for
+    a game that cannot be dealt anew, TooFewWorldsError where such deals are too rare.
+    """
+    return Holdings(game, state, player).draw(rng, n)

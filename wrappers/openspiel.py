@@ -6,7 +6,8 @@ Games, each from a ``pyspiel.Game`` or a string such as ``"leduc_poker"``:
 * ``OpenSpielGame`` makes any sequential game one that can be searched
 * ``OpenSpielDealtGame`` adds what learned beliefs need, for games that begin by dealing a private
   card to each player
-* ``Redealt`` makes beliefs over other deals, for card games with far too many of them to list
+* ``Redealt`` makes beliefs over other deals, for card games with far too many of them to list;
+  ``other_deals`` draws such deals alone
 
 Policies:
 
@@ -38,7 +39,7 @@ from hanabi_search_plugin.wrappers._openspiel_hanabi import (
     to_state,
 )
 from hanabi_search_plugin.wrappers._openspiel_policies import as_policy, registered_bot
-from hanabi_search_plugin.wrappers._openspiel_redealt import Redealt
+from hanabi_search_plugin.wrappers._openspiel_redealt import Redealt, other_deals
 
 __all__ = [
     "OpenSpielDealtGame",
@@ -54,6 +55,7 @@ __all__ = [
     "hypothetical_state",
     "initial_state",
     "load_game",
+    "other_deals",
     "registered_bot",
     "sorted_deck",
     "spiel_of",

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import Future
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -31,6 +32,9 @@ class Threads(Executor):
         return f"Threads({self.threads})"
 
 
+WAIT = 0.5  # seconds, at most, until a Ctrl-C is seen
+
+
 class _ThreadCrew(Crew):
     """Each thread has a chunk at work and one in line; ``timed``, the first chunk goes alone."""
 
@@ -53,12 +57,17 @@ class _ThreadCrew(Crew):
         future.add_done_callback(lambda future: self._ended.put((number, future)))
 
     def collect(self, wait: bool) -> list[Outcome]:
-        outcomes = [self._outcome(*self._ended.get())] if wait else []
+        outcomes = [self._outcome(*self._next())] if wait else []
         try:
             while True:
                 outcomes.append(self._outcome(*self._ended.get_nowait()))
         except Empty:
             return outcomes
+
+    def _next(self) -> tuple[int, Future[Any]]:
+        while True:  # a Ctrl-C that comes just before the wait begins does not end it
+            with suppress(Empty):
+                return self._ended.get(timeout=WAIT)
 
     def _outcome(self, number: int, future: Future[Any]) -> Outcome:
         self._alone = False

@@ -638,9 +638,8 @@ def test_lambdas_are_told_apart():
 
 def test_a_policy_without_values_says_how_to_have_some():
     policy = from_callable(logits, returns="logits")
-    agent = upgrade(policy, SMALL, Lbs(depth=2, rollouts=20, min_rollouts=2))
     with pytest.raises(UnsupportedError, match=r"from_callable\(\.\.\., values=g\) gives it some"):
-        evaluate(SMALL, (policy, agent), games=1)
+        upgrade(policy, SMALL, Lbs(depth=2, rollouts=20, min_rollouts=2))
 
 
 def test_moves_that_differ_from_one_stream():

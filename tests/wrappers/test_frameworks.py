@@ -271,9 +271,8 @@ def test_critics_of_stable_baselines3() -> None:
     agent = upgrade(mixed, GAME, Lbs(depth=2, rollouts=60, min_rollouts=3), epsilon=0.1)
     assert evaluate(GAME, (agent, PARTNER), games=1).to_dict()["rollouts_per_game"] > 50
     mixed = (as_policy(masked, GAME), PARTNER)
-    agent = upgrade(mixed, GAME, Lbs(depth=2, rollouts=60, min_rollouts=3), epsilon=0.1)
     with pytest.raises(UnsupportedError, match="where the blueprint has values"):
-        evaluate(GAME, (agent, PARTNER), games=1)
+        upgrade(mixed, GAME, Lbs(depth=2, rollouts=60, min_rollouts=3), epsilon=0.1)
     dqn = sb3.DQN("MlpPolicy", make_env(), seed=0, buffer_size=100)
     worth = dqn.q_net(torch.from_numpy(obs)).detach().numpy()
     require_values(as_policy(dqn, GAME), np.where(mask, worth, -np.inf).max(axis=1))
@@ -488,9 +487,8 @@ def test_models_of_other_libraries() -> None:
         with pytest.raises(UnsupportedError, match=r"wrappers\.stable_baselines3\.as_policy"):
             from_callable(given, returns="actions")
     recurrent = as_policy(RecurrentPPO("MlpLstmPolicy", env, n_steps=8, device="cpu"), GAME)
-    agent = upgrade(recurrent, GAME, Lbs(depth=2, rollouts=20, min_rollouts=2))
     with pytest.raises(UnsupportedError, match="enable_critic_lstm"):
-        evaluate(GAME, (recurrent, agent), games=1)
+        upgrade(recurrent, GAME, Lbs(depth=2, rollouts=20, min_rollouts=2))
     pytest.importorskip("tianshou", reason="tianshou is not installed")
     from hanabi_search_plugin.wrappers.tianshou import as_policy as of_tianshou
 

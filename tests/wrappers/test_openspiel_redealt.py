@@ -14,7 +14,7 @@ from hanabi_search_plugin import MoIsmcts, Policy, Sparta, Streams, UniformPolic
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
 from hanabi_search_plugin.wrappers._openspiel_cards import Holdings, Layout
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, Redealt
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, Redealt, other_deals
 
 GAMES = ("spades", "oh_hell", "gin_rummy", "crazy_eights", "hearts", "euchre")
 SMALL = "oh_hell(players=3,num_suits=2,num_cards_per_suit=4,num_tricks_fixed=2)"
@@ -255,3 +255,18 @@ def test_settings_are_checked() -> None:
         Redealt(proposals=0)
     with pytest.raises(ConfigError, match="uncertainty"):
         Redealt(uncertainty=2.0)
+
+
+def test_other_deals_by_themselves() -> None:
+    """They show the seat what it sees, and differ in what it does not."""
+    game = OpenSpielGame("spades")
+    state = game.spiel.new_initial_state()
+    rng = np.random.default_rng(0)
+    while state.is_chance_node():
+        state.apply_action(int(rng.choice(state.legal_actions())))
+    seat = state.current_player()
+    deals = other_deals(game, state, seat, rng, 5)
+    seen = [each.observation_string(seat) for each in (state, *deals)]
+    assert set(seen) == {state.observation_string(seat)}
+    other = (seat + 1) % 4
+    assert len({each.observation_string(other) for each in deals}) == 5

@@ -27,8 +27,11 @@ def as_bot(policy: AnyPolicy, game: Any, player_id: int, *, seed: int = 0) -> Sp
     It plays in both of OpenSpiel's ``evaluate_bots``. ``game`` is a game of ours, or what
     ``load_game`` takes; the states it is asked about must be of that game. Its ``last_result`` is
     the SearchResult of its latest decision; None before the first, and where ``policy`` does not
-    search. Raises UnsupportedError for what is no policy, a seat that is not there, and an agent
-    made for another game.
+    search. Its chance follows from ``seed`` and what its seat has seen, so it moves alike where it
+    has seen the same: over many deals one bot of a stochastic policy is one pure strategy, and a
+    mean over its mixture wants a bot with a ``seed`` of its own for each deal. Raises
+    UnsupportedError for what is no policy, a seat that is not there, and an agent made for another
+    game.
     """
     return SpielBot(policy, game, player_id, seed)
 

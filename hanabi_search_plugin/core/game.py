@@ -160,7 +160,12 @@ class History:
     events: tuple[Event, ...] = field(default=())  # as this seat sees them
 
     def append(self, event: Event, view: View) -> History:
-        """The history after one more event and the view that followed it."""
+        """The history after one more event and the view that followed it.
+
+        Raises ContractError for the view of another seat.
+        """
+        if view.player != self.seat:
+            raise ContractError(f"expected a view of seat {self.seat}, got one of {view.player}")
         return History(self.seat, (*self.views, view), (*self.events, event))
 
 

@@ -62,7 +62,8 @@ class Judge:
     lost last life counts in texts, and in games that do not say. A verdict depends on the position
     and ``seed`` alone.
 
-    Raises ConfigError for numbers out of range and for policies that are not known.
+    Raises ConfigError for numbers out of range, and at the first position for policies that are not
+    known or do not play its game.
     """
 
     policy: AnyBlueprint = "smartbot"
@@ -142,6 +143,8 @@ class Judge:
 
     def game(self, record: RecordedGame) -> list[Verdict]:
         """[T] the verdicts on every move of a recorded game. Raises RecordError."""
+        if not isinstance(record, RecordedGame):
+            raise RecordError(f"a game must be a RecordedGame, got {short(record)}")
         bomb = record.bomb or self.bomb
         record = replace(record, bomb=bomb)
         table = self._table(replace(record.config, bomb=bomb, random_start_player=False))

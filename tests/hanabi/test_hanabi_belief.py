@@ -9,7 +9,7 @@ import pytest
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.beliefs.exact import private_belief
-from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.core.policy import Policy, Shared, UniformPolicy, as_blueprint
 from hanabi_search_plugin.core.rollout import action_values, observe_all, start_memories
 from hanabi_search_plugin.core.streams import Streams
@@ -605,3 +605,23 @@ def test_thinning_is_the_same_for_the_same_moves(tight):
     ]
     for first, again in zip(*runs, strict=True):
         assert np.array_equal(first, again)
+
+
+def test_views_of_other_seats_and_games_are_refused() -> None:
+    """They would give a belief, and a wrong one."""
+    game = HanabiGame(players=2)
+    worlds = game.deal(np.random.default_rng(0), 1)
+    belief = private_belief(game, SmartBot(), worlds.view(1))
+    with pytest.raises(UnsupportedError, match=r"expected a view of HanabiGame\(players=3\), got"):
+        private_belief(HanabiGame(players=3), SmartBot(), worlds.view(1))
+    with pytest.raises(TypeError, match="player must be an integer from 0 to 1, got array"):
+        worlds.view(worlds.current_player)  # type: ignore[arg-type]
+    event = worlds.step(np.flatnonzero(worlds.legal[0])[:1])
+    with pytest.raises(ContractError, match="expected a view of seat 1, got one of 0"):
+        belief.update(event, worlds.view(0))
+    small = OpenSpielGame("tiny_hanabi")
+    deal = small.deal(np.random.default_rng(0), 1)
+    exact = private_belief(small, UniformPolicy(), deal.view(1))
+    event = deal.step(np.array([0]))
+    with pytest.raises(ContractError, match="expected a view of seat 1, got one of 0"):
+        exact.update(event, deal.view(0))

@@ -147,7 +147,9 @@ class HandRange:
         Raises UnsupportedError for a view of another game, and for a seer, who sees its own hand.
         """
         if not isinstance(view, HanabiView) or len(view) != 1:
-            raise UnsupportedError("a belief needs one view of native Hanabi")
+            raise UnsupportedError(f"a belief needs one view of native Hanabi, got {view!r}")
+        if _shape(view.game) != _shape(game):
+            raise UnsupportedError(f"expected a view of {game!r}, got one of {view.game!r}")
         if game.config.observation_type == "seer":
             raise UnsupportedError("a seer sees its own hand and needs no belief over it")
         seat = view.player
@@ -461,3 +463,9 @@ def all_kinds(game: HanabiRules) -> int:
 def _halvings(count: float, limit: int) -> int:
     """How often to halve ``count`` so that at most ``limit`` are left."""
     return max(0, int(np.ceil(np.log2(max(count, 1.0) / limit))))
+
+
+def _shape(game: HanabiRules) -> tuple[int, ...]:
+    """What views of two games must agree in."""
+    config = game.config
+    return config.players, config.colors, config.ranks, config.hand_size

@@ -10,6 +10,7 @@ import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -411,6 +412,11 @@ class HanabiWorlds(Worlds):
 
     def view(self, player: int) -> HanabiView:
         config = self.game.config
+        if not isinstance(player, Integral):
+            raise TypeError(
+                f"player must be an integer from 0 to {config.players - 1}, got {player!r}; "
+                "current_player has one for each world"
+            )
         if not 0 <= player < config.players:
             raise IndexError(f"player must be from 0 to {config.players - 1}, got {player}")
         hide_hand = config.observation_type != "seer"

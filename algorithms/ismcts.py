@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Literal, Self, get_args
@@ -318,13 +318,7 @@ class TreeSearch(WrapsBelief, _Guided):
             saved = walk.worlds() if redrawn else None
             if saved is not None:
                 walk = self._entered(saved, player, guide_memory, rng)
-            entered = False
-            if guide is None:
-                actions = walk.legal()
-            else:
-                view = walk.worlds().view(player)
-                actions = self._moves(view, guide_memory)
-                entered = self._enter_priors(node, actions, view, guide_memory)
+            actions, entered = self._open(node, walk, guide_memory)
             action = node.select(actions, exploration, rng)
             path.append((node.moves[action], player))
             walk.step(action)
@@ -353,6 +347,14 @@ class TreeSearch(WrapsBelief, _Guided):
             move.add(returns[player])
         tree.iterations += 1
         tree.depth = max(tree.depth, len(path))
+
+    def _open(self, node: Node, walk: Walk, guide_memory: Memory) -> tuple[Sequence[int], bool]:
+        """The moves to select from at ``node``; True if the guide's estimates entered it."""
+        if self.guide is None:
+            return walk.legal(), False
+        view = walk.worlds().view(walk.player)
+        actions = self._moves(view, guide_memory)
+        return actions, self._enter_priors(node, actions, view, guide_memory)
 
     def _entered(self, worlds: Worlds, player: int, guide_memory: Memory, rng: Stream) -> Walk:
         with rng.batch() as streams:

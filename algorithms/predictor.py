@@ -68,12 +68,7 @@ class Predictor(TreeSearch):
                 if (path and not node.reached and self._rolls_out) or len(path) == self.depth:
                     node.reached = True
                     break
-                if guide is None:
-                    actions = walk.legal()
-                else:
-                    view = walk.worlds().view(seat)
-                    actions = self._moves(view, guide_memory)
-                    entered = self._enter_priors(node, actions, view, guide_memory)
+                actions, entered = self._open(node, walk, guide_memory)
                 action = move = node.select(actions, self.exploration * span(game), rng)
                 path.append(node.moves[move])
             walk.step(action)

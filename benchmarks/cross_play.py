@@ -23,7 +23,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from benchmarks.best_responses import PLAYERS, chosen
+from benchmarks.best_responses import PLAYERS, Seed, Threads, chosen
 from benchmarks.pages import fill, read_results, write_results
 from hanabi_search_plugin import HanabiGame, Sparta, UnknownPartners, evaluate, load_policy, upgrade
 from hanabi_search_plugin.atomic_files import atomic_write
@@ -44,8 +44,6 @@ console = Console(highlight=False)
 
 Players = Annotated[int, typer.Option(help="2 to 5.")]
 Games = Annotated[int, typer.Option(help="Of a cell.")]
-Seed = Annotated[int, typer.Option(help="Of the decks.")]
-Threads = Annotated[int, typer.Option(help="Threads.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="List what is left, and play nothing.")]
 Minutes = Annotated[float, typer.Option(help="Begin nothing after so many; 0: no end.")]
 

@@ -33,19 +33,23 @@ def load_belief(
     head, *words = name.split(":")
     if head == PARTICLES:
         _require_explain(explain, "particles")
-        known = [one.name for one in fields(Particles) if one.name != "epsilon"]
-        chosen: dict[str, Any] = plugins.read_options(f"belief {PARTICLES}", words, known)
-        return Particles(**chosen, epsilon=epsilon)
+        return Particles(**_options(Particles, head, words), epsilon=epsilon)
     if head == REDEALT:
         _require_explain(explain, "redealt")
         kind = resolve(_REDEALT)
-        known = [one.name for one in fields(kind)]
-        redealt: MakeBelief = kind(**plugins.read_options(f"belief {REDEALT}", words, known))
+        redealt: MakeBelief = kind(**_options(kind, head, words))
         return redealt
     if name == EXACT:
         _require_explain(explain, "an exact one")
         return None
     return Learned(resolve(_MODEL)(name, game, words=NAMED), explain=explain)
+
+
+def _options(kind: Any, name: str, words: list[str]) -> dict[str, Any]:
+    """What the words after a belief's name set; epsilon is an option of its own."""
+    known = [one.name for one in fields(kind) if one.name != "epsilon"]
+    chosen: dict[str, Any] = plugins.read_options(f"belief {name}", words, known)
+    return chosen
 
 
 def _require_explain(explain: bool, got: str) -> None:

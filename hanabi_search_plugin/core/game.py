@@ -70,6 +70,11 @@ class View(ABC):
     def __repr__(self) -> str:
         return f"<view of P{self.player} on {counted(len(self), 'world')} of {self.game!r}>"
 
+    def require_player(self, seat: int) -> None:
+        """Raise ContractError for the view of another seat."""
+        if self.player != seat:
+            raise ContractError(f"expected a view of seat {seat}, got one of {self.player}")
+
     @abstractmethod
     def __len__(self) -> int: ...
 
@@ -164,8 +169,7 @@ class History:
 
         Raises ContractError for the view of another seat.
         """
-        if view.player != self.seat:
-            raise ContractError(f"expected a view of seat {self.seat}, got one of {view.player}")
+        view.require_player(self.seat)
         return History(self.seat, (*self.views, view), (*self.events, event))
 
 

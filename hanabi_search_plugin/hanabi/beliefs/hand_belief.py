@@ -9,7 +9,6 @@ import numpy as np
 
 from hanabi_search_plugin.beliefs.mixture import Mixture
 from hanabi_search_plugin.core.belief import ExplicitBelief
-from hanabi_search_plugin.core.errors import ContractError
 from hanabi_search_plugin.core.game import Event, FloatArray, IntArray, View
 from hanabi_search_plugin.core.policy import Blueprint, Memory, observed, take
 from hanabi_search_plugin.core.streams import Streams
@@ -50,8 +49,7 @@ class HandBelief(HandRange, ExplicitBelief):
         return self.own_memory
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> Self:
-        if view.player != self.seat:
-            raise ContractError(f"expected a view of seat {self.seat}, got one of {view.player}")
+        view.require_player(self.seat)
         new = super().update(event, view, by_blueprint=by_blueprint)
         own = observed(self.blueprint[self.seat], view, event, self.own_memory)
         return replace(new, own_memory=own)

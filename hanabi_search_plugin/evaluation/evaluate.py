@@ -213,7 +213,7 @@ class Evaluation:
             searched = int(np.sum(column(self.games, "searched_moves")))
             out["searched_share"] = searched / moves if moves else None
             fallbacks = column(self.games, "fallback_moves")
-            out["fallback_share"] = sum(fallbacks) / searched if searched else None
+            out["fallback_share"] = int(np.sum(fallbacks)) / searched if searched else None
             out["fallback_games"] = _mean(np.array(fallbacks) > 0)
             out["depth"] = _mean(
                 [depth for depth in column(self.games, "depth") if depth is not None]

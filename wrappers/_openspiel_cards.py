@@ -252,5 +252,3 @@ def _require_known_moves(game: OpenSpielGame) -> None:
             f"moves of {game.name} do not have the numbers of the cards that they play, so they do "
             "not tell who held what"
         )
-
-

@@ -48,7 +48,7 @@ from hanabi_search_plugin.core.streams import Stream, Streams
 from hanabi_search_plugin.core.walk import Walk, Walkable
 from hanabi_search_plugin.core.watching import tell
 
-MOVES_AHEAD = 16  # moves of a walk whose chance is drawn together with that of other walks
+MOVES_AHEAD = 32  # moves of a walk whose chance is drawn with that of others, in a long game
 LOCKSTEP = 1_000  # worlds stepped together; more where the worlds of one action are more
 
 
@@ -302,7 +302,8 @@ def _walked(worlds: Walkable, rng: Streams, actions: IntArray | None = None) -> 
     """[B, P] the returns after ``actions`` [B], if any, and then ``UniformPolicy`` at all seats."""
     returns = []
     tried = repeat(None, len(worlds)) if actions is None else actions.tolist()
-    for walk, action, stream in zip(worlds.walks(), tried, rng.singles(MOVES_AHEAD), strict=True):
+    streams = rng.singles(min(MOVES_AHEAD, worlds.game.max_length))
+    for walk, action, stream in zip(worlds.walks(), tried, streams, strict=True):
         tell(0)
         if action is not None:
             walk.step(action)

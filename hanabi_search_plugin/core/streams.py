@@ -86,20 +86,21 @@ class Streams:
 class Stream:
     """The stream of one world, which gives its numbers one by one, without arrays.
 
-    ``Streams.singles`` makes them.
+    ``Streams.singles`` makes them. Who draws very often takes from ``ahead``, where the next number
+    is the last, and calls ``draw`` once it is empty.
     """
 
-    __slots__ = ("_after", "_ahead")
+    __slots__ = ("_after", "ahead")
 
     def __init__(self, after: int, ahead: list[float]) -> None:
         """``ahead`` are the next numbers, the last one first; ``after`` the state behind them."""
         self._after = after
-        self._ahead = ahead
+        self.ahead = ahead
 
     def draw(self) -> float:
         """A number in [0, 1), that which ``Streams.uniform`` gives; the stream advances by one."""
-        if self._ahead:
-            return self._ahead.pop()
+        if self.ahead:
+            return self.ahead.pop()
         self._after = z = (self._after + _GAMMA) & _ALL
         z = ((z ^ (z >> 30)) * _FIRST) & _ALL
         z = ((z ^ (z >> 27)) * _SECOND) & _ALL
@@ -108,10 +109,10 @@ class Stream:
     @contextmanager
     def batch(self) -> Iterator[Streams]:
         """The stream as a batch of one: what is drawn from that within is drawn from this."""
-        state = (self._after - len(self._ahead) * _GAMMA) & _ALL
+        state = (self._after - len(self.ahead) * _GAMMA) & _ALL
         streams = Streams(np.array([state], dtype=np.uint64))
         yield streams
-        self._after, self._ahead = int(streams.state[0]), []
+        self._after, self.ahead = int(streams.state[0]), []
 
 
 def _mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -35,14 +35,14 @@ from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_integers, require_positive_or_0, require_share
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.rollout import action_values
-from hanabi_search_plugin.core.settings import THREADS, setting
+from hanabi_search_plugin.core.settings import THREADS, NamedOptions, setting
 from hanabi_search_plugin.core.streams import Streams
 
 SOFTENING = 0.05  # of a bot that plays one move alone
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mds(CutsRollouts, SmallSteps):
+class Mds(CutsRollouts, SmallSteps, NamedOptions):
     """Mirror-descent search: ``Mds(rollouts=10_000, eta=5.0)(rng, belief)`` is one decision.
 
     All moves are tried in the same worlds with the same future chance, ``rollouts`` shared equally.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 
 import numpy as np
@@ -25,14 +25,16 @@ from hanabi_search_plugin.core.blame import require_search_call
 from hanabi_search_plugin.core.capabilities import Enumerable, HasBeliefs
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import Event, Game, View, require_game
+from hanabi_search_plugin.core.near_names import near_names
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.reprs import agent_repr
 from hanabi_search_plugin.core.require import class_given, require_share
 from hanabi_search_plugin.core.result import SearchResult, require_result
 from hanabi_search_plugin.core.rollout import can_cut, without_values
+from hanabi_search_plugin.core.settings import named_arguments
 from hanabi_search_plugin.named_beliefs import load_belief
-from hanabi_search_plugin.named_searches import load_search
+from hanabi_search_plugin.named_searches import SEARCHES, load_search
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of, load_policy
 
 
@@ -134,6 +136,17 @@ class BeliefAgent(SearchAgent):
         return require_result(self.search, self.search(rng, memory), memory.view.legal[0])
 
 
+def _option_of_a_search(name: str) -> str:
+    """How a message ends about an argument of ``upgrade`` that is an option of a search."""
+    for entry in SEARCHES.values():
+        near = near_names(name, [one.name for one in fields(entry.make)])
+        if near:
+            kind = entry.make.__name__
+            return f": options of a search are given to it, as in {kind}({near[0]}=...)"
+    return ""
+
+
+@named_arguments(_option_of_a_search)
 def upgrade(
     policy: AnyBlueprint,
     game: Game | None = None,
@@ -171,7 +184,7 @@ def upgrade(
             "game must be given, the one that is played, as in "
             f"upgrade({policy!r}, HanabiGame(players=2)), got none"
         )
-    require_game(game)
+    require_game(game, policy, "upgrade(policy, game, search)")
     blueprint = blueprint_of(policy, game)
     for part in blueprint:
         if isinstance(part, SearchAgent):
@@ -240,6 +253,7 @@ def private_belief(
     ``worlds.view(seat)`` gives it. ``beliefs.exact.private_belief`` documents the rest. No
     randomness.
     """
+    require_game(game, policy, "private_belief(game, policy, view)")
     blueprint = blueprint_of(policy, game)
     return exact.private_belief(game, blueprint, view, epsilon=epsilon, uncertainty=uncertainty)
 
@@ -251,4 +265,5 @@ def public_belief(
 
     Parameters and errors are as in ``private_belief``.
     """
+    require_game(game, policy, "public_belief(game, policy, view)")
     return exact.public_belief(game, blueprint_of(policy, game), view, epsilon=epsilon)

@@ -21,6 +21,7 @@ from hanabi_search_plugin.beliefs.tracked_worlds import (
     showing,
     track_event,
 )
+from hanabi_search_plugin.core.belief import require_update
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import (
@@ -126,6 +127,7 @@ class ParticleBelief(TrackedBelief):
         )  # fmt: skip
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> ParticleBelief:
+        require_update(event, view)
         event, view = event.seen_by(self.seat, self.game), one_view(view)
         history, recovered = self.history.append(event, view), self.recovered
         rng = np.random.default_rng([self._seed, len(history.events)])

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.belief import Belief, require_one_view
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import (
@@ -231,12 +231,8 @@ def showing(worlds: Worlds, view: View) -> BoolArray:
 
 
 def one_view(view: View) -> View:
-    """A copy of a view that outlives its worlds' next step.
-
-    Raises ContractError unless it is a batch of one.
-    """
-    if len(view) != 1:
-        raise ContractError(f"a belief follows one game: expected one view, got {len(view)}")
+    """A copy of a view that outlives its worlds' next step. Raises as ``require_one_view``."""
+    require_one_view(view)
     return view.select(np.array([0]))
 
 

@@ -155,13 +155,19 @@ class SearchAgent(Policy):
             for p, policy in enumerate(self.blueprint)
             if p != seat and type(policy).probabilities is Policy.probabilities
         }
+        remedy = (
+            "it takes all seats to search jointly, so seat it everywhere, as evaluate(game, agent) "
+            "does, or let one seat search alone, by upgrade(policy, game, Sparta())"
+            if self.searches_jointly
+            else "give the policies that the others really play, an epsilon or uncertainty of "
+            "0.05, say, or, where they search, agent.for_all_seats()"
+        )
         _logger.warning(
             "a partner of seat %d made a move that %r rules out, so the belief fell back to what "
-            "the seat has seen (said once; notes of results count it): give the policies that the "
-            "others really play, an epsilon or uncertainty of 0.05, say, or, where they search, "
-            "agent.for_all_seats()%s",
+            "the seat has seen (said once; notes of results count it): %s%s",
             seat,
             self,
+            remedy,
             "".join(
                 f"; if {name} ever moves in another way in the same position, it lacks "
                 "probabilities(view, legal, memory), and must set deterministic = False"

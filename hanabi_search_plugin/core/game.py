@@ -248,7 +248,10 @@ def as_actions(actions: object, worlds: int) -> IntArray:
     """A copy of ``actions``, [worlds] int64. Raises IllegalActionError for other things."""
     given = np.array(actions)
     if given.shape != (worlds,):
-        raise IllegalActionError(f"expected {counted(worlds, 'action')}, got shape {given.shape}")
+        came = f"shape {given.shape}"
+        if given.ndim == 0:
+            came = f"{actions!r}: write np.array([{actions!r}])"
+        raise IllegalActionError(f"expected {counted(worlds, 'action')} in an array, got {came}")
     if worlds and given.dtype.kind not in "iu":
         raise IllegalActionError(f"expected actions in integers, got {given.dtype}")
     return given.astype(np.int64)
@@ -293,13 +296,27 @@ def same_game(a: Game, b: Game) -> bool:
     return all(getattr(a, name) == getattr(b, name) for name in SETTINGS)
 
 
-def require_game(game: object) -> None:
-    """Raises UnsupportedError for what is no Game, ContractError for one that lacks a setting."""
+def require_game(game: object, instead: object = None, call: str = "") -> None:
+    """Raises UnsupportedError for what is no Game, ContractError for one that lacks a setting.
+
+    Where ``instead``, another argument, is a Game, the error says how the function is called.
+    """
     if isinstance(game, type):
         raise UnsupportedError(f"expected a Game of this package, got {class_given(game)}")
     if not isinstance(game, Game):
+        if isinstance(instead, Game):
+            raise UnsupportedError(
+                f"arguments must come as in {call}, got a {type(game).__name__} in the place of "
+                "the game"
+            )
+        kind = type(game)
+        if kind.__module__.startswith("pyspiel"):
+            raise UnsupportedError(
+                f"expected a Game of this package, got a pyspiel.{kind.__name__}: load_game(game) "
+                "or OpenSpielGame(game) of hanabi_search_plugin.wrappers.openspiel wraps it"
+            )
         raise UnsupportedError(
-            f"expected a Game of this package, got a {type(game).__name__}: HanabiGame(players=2) "
+            f"expected a Game of this package, got a {kind.__name__}: HanabiGame(players=2) "
             "is one, and wrappers.openspiel.load_game makes one of OpenSpiel's"
         )
     missing = [f"{name} ({about})" for name, about in SETTINGS.items() if not hasattr(game, name)]

@@ -86,6 +86,16 @@ def require_share(name: str, value: float) -> None:
         raise ConfigError(f"{name} must be from 0 to 1, got {value!r}")
 
 
+NETWORK_FILES = (".safetensors", ".pt", ".pth", ".pthw", ".npz")
+"""How names of files end that are surely meant for a network's."""
+
+
+def is_no_file(name: str) -> bool:
+    """True for what is surely meant as a network's file, by a folder or its ending, and is none."""
+    path = Path(name)
+    return ("/" in name or path.suffix in NETWORK_FILES) and not path.is_file()
+
+
 def require_writable(name: str, path: str | Path) -> None:
     """Raises ConfigError unless a file can be written at ``path``, before work is lost on it."""
     path = Path(path)

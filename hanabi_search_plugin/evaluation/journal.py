@@ -90,7 +90,8 @@ def _read(content: bytes, path: Path, header: dict[str, Any]) -> list[dict[str, 
         name, there, here = other
         raise ConfigError(
             f"resume must go on with the parameters of {path}: "
-            f"{name} is {json.dumps(there)} there, {json.dumps(here)} here"
+            f"{name} is {json.dumps(there)} there, {json.dumps(here)} here: give these, "
+            "or another file"
         )
     return lines[1:]
 

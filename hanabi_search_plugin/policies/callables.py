@@ -62,6 +62,8 @@ from hanabi_search_plugin.policies.tensor_leaves import (
 Returns = Literal["actions", "logits", "probabilities"]
 Sees = Literal["all", "own turns"]
 
+SUM_TOLERANCE = 0.01  # that probabilities may miss a sum of 1 by: half precision misses by less
+
 LIBRARIES = (  # a library, a class of it, and the wrapper that takes its kind
     ("stable_baselines3", "BaseAlgorithm", "stable_baselines3"),
     ("stable_baselines3", "BasePolicy", "stable_baselines3"),
@@ -95,8 +97,8 @@ def from_callable(
     * ``"actions"`` [B]: the policy is deterministic;
     * ``"logits"`` [B, A]: it is stochastic, by the softmax over the legal moves of the logits
       divided by ``temperature``;
-    * ``"probabilities"`` [B, A]: it is stochastic; those of illegal moves are ignored, and the rest
-      is scaled to sum to 1.
+    * ``"probabilities"`` [B, A]: it is stochastic; each row sums to 1, over all moves or the legal
+      ones. Those of illegal moves are ignored, and the rest is scaled.
 
     With ``greedy`` the likeliest legal move is played, for logits and probabilities.
 
@@ -366,6 +368,8 @@ class _Output:
             self._require(
                 right, "finite, not negative, and positive for some legal move", output, legal
             )
+            sums = np.stack([output.sum(axis=1), weight.sum(axis=1)])  # [2, B] of all, of the legal
+            self._require_sum((abs(sums - 1.0) <= SUM_TOLERANCE).any(axis=0), sums[0])
             weight /= weight.max(axis=1, keepdims=True)  # the smallest ones have no sum
         return np.asarray(weight / weight.sum(axis=1, keepdims=True), dtype=np.float64)
 
@@ -375,7 +379,16 @@ class _Output:
             allowed = np.flatnonzero(legal[b]).tolist()
             raise ContractError(
                 f"{self.name} must return {self.returns} that are {what}, got "
-                f"{output[b].tolist()} where the legal actions are {allowed}"
+                f"{output[b].tolist()} where the legal actions are {allowed}, a sum of "
+                f"{output[b].sum():g}"
+            )
+
+    def _require_sum(self, right: Any, sums: FloatArray) -> None:
+        if not right.all():
+            raise ContractError(
+                f"{self.name} must return probabilities that sum to 1 in each row, got a row that "
+                f"sums to {sums[int(right.argmin())]:g}: divide by the sum, or give "
+                'returns="logits"'
             )
 
 

@@ -139,8 +139,8 @@ class HanabiRules(Branches, PrivateTokens, Redeterminizes, Replays):
 
     def deal(self, rng: np.random.Generator, n: int) -> HanabiWorlds:
         """n worlds with shuffled decks. Takes one 64-bit draw a world from ``rng``."""
-        rows = np.empty((n, len(self.template)), dtype=np.int32)
         seeds = Streams.spawn(rng, n).state
+        rows = np.empty((n, len(self.template)), dtype=np.int32)
         row_kernels.deal_rows(
             self.dims, self.template, seeds, self.config.random_start_player, rows
         )

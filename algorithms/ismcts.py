@@ -45,6 +45,7 @@ from hanabi_search_plugin.core.policy import (
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import (
     require_choice,
+    require_flag,
     require_integers,
     require_positive,
     require_positive_or_0,
@@ -138,6 +139,8 @@ class TreeSearch(WrapsBelief, _Guided):
         if self.iterations is None and self.seconds is None:
             raise ConfigError("a decision must end by iterations or seconds, got neither")
         require_positive_or_0("exploration", self.exploration)
+        require_flag("evidence", self.evidence)
+        require_flag("by_convention", self.by_convention)
         require_objective(self.objective, cut=not self._rolls_out)
         for name, kind in (("nodes", Nodes), ("final", Final), ("leaves", Leaves)):
             require_choice(name, getattr(self, name), get_args(kind))

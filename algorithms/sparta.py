@@ -35,6 +35,7 @@ from hanabi_search_plugin.core.policy import Policy, moves_of, preferences_of
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import (
     require_choice,
+    require_flag,
     require_integers,
     require_positive,
     require_positive_or_0,
@@ -177,6 +178,7 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
                 )
         if self.seconds is not None:
             require_positive("seconds", self.seconds)
+        require_flag("reallocate", self.reallocate)
         require_choice("pruning", self.pruning, get_args(Pruning))
         listed_continuations(self.continuation)
         require_objective(self.objective, cut=self.depth is not None)

@@ -19,11 +19,13 @@ from hanabi_search_plugin.core.agent import (
     SmallSteps,
     TeamSearch,
     WrapsBelief,
+    require_no_search,
+    require_to_move,
 )
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.blame import require_search_call
 from hanabi_search_plugin.core.capabilities import Enumerable, HasBeliefs
-from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
+from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import Event, Game, View, require_game
 from hanabi_search_plugin.core.near_names import near_names
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
@@ -131,19 +133,18 @@ class BeliefAgent(SearchAgent):
             raise UnsupportedError(
                 f"expected one belief, an entry of the agent's memory, got {type(memory).__name__}"
             )
-        if not memory.view.legal.any():
-            raise IllegalActionError(f"seat {memory.seat} is not to move, so there is no decision")
+        require_to_move(memory)
         return require_result(self.search, self.search(rng, memory), memory.view.legal[0])
 
 
 def _option_of_a_search(name: str) -> str:
     """How a message ends about an argument of ``upgrade`` that is an option of a search."""
+    of: dict[str, str] = {}  # each option's first search
     for entry in SEARCHES.values():
-        near = near_names(name, [one.name for one in fields(entry.make)])
-        if near:
-            kind = entry.make.__name__
-            return f": options of a search are given to it, as in {kind}({near[0]}=...)"
-    return ""
+        for one in fields(entry.make):
+            of.setdefault(one.name, entry.make.__name__)
+    near = near_names(name, of)[:1]
+    return "".join(f": a search has options, as in {of[one]}({one}=...)" for one in near)
 
 
 @named_arguments(_option_of_a_search)
@@ -182,16 +183,12 @@ def upgrade(
     if game is None:
         raise ConfigError(
             "game must be given, the one that is played, as in "
-            f"upgrade({policy!r}, HanabiGame(players=2)), got none"
+            f"upgrade({'smartbot' if isinstance(policy, Game) else policy!r}, "
+            "HanabiGame(players=2)), got none"
         )
-    require_game(game, policy, "upgrade(policy, game, search)")
+    require_game(game, policy, search, call="upgrade(policy, game, search)")
     blueprint = blueprint_of(policy, game)
-    for part in blueprint:
-        if isinstance(part, SearchAgent):
-            raise ConfigError(
-                f"policy must be one that does not search, got {part!r}: beliefs and rollouts ask "
-                "a blueprint for thousands of moves, and for their probabilities"
-            )
+    require_no_search(blueprint)
     if isinstance(belief, str):
         belief = load_belief(belief, game, epsilon=epsilon)
         epsilon = 0.0 if isinstance(belief, Particles) else epsilon
@@ -238,6 +235,7 @@ def upgrade(
     return BeliefAgent(game, blueprint, search, epsilon, belief, uncertainty)
 
 
+@named_arguments()
 def private_belief(
     game: Game,
     policy: AnyBlueprint,
@@ -253,11 +251,12 @@ def private_belief(
     ``worlds.view(seat)`` gives it. ``beliefs.exact.private_belief`` documents the rest. No
     randomness.
     """
-    require_game(game, policy, "private_belief(game, policy, view)")
+    require_game(game, policy, call="private_belief(game, policy, view)")
     blueprint = blueprint_of(policy, game)
     return exact.private_belief(game, blueprint, view, epsilon=epsilon, uncertainty=uncertainty)
 
 
+@named_arguments()
 def public_belief(
     game: Game, policy: AnyBlueprint, view: View, *, epsilon: float = 0.0
 ) -> PublicBelief:
@@ -265,5 +264,5 @@ def public_belief(
 
     Parameters and errors are as in ``private_belief``.
     """
-    require_game(game, policy, "public_belief(game, policy, view)")
+    require_game(game, policy, call="public_belief(game, policy, view)")
     return exact.public_belief(game, blueprint_of(policy, game), view, epsilon=epsilon)

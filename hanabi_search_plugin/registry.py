@@ -110,7 +110,7 @@ def load_policy(
     policy does not play; UnsupportedError for what is no Game.
     """
     game = resolve(_HANABI_GAME)() if game is None else game
-    require_game(game, name, "load_policy(name, game)")
+    require_game(game, name, call="load_policy(name, game)")
     found, words = _find(name, what)
     if isinstance(found, plugins.Plugin):
         policy: Policy = found.make(game, **found.read(words))
@@ -140,7 +140,8 @@ def _find(
         raise ConfigError(f"{what} must be a name or a network's file, got {class_given(name)}")
     if isinstance(name, Policy):
         raise ConfigError(
-            f"{what} must be a name or a network's file, got {name!r}, which is a policy already"
+            f"{what} must be a name or a network's file, got {name!r}, a policy, which "
+            "needs no loading"
         )
     if not isinstance(name, str | os.PathLike):
         raise ConfigError(f"{what} must be a name or a network's file, got {name!r}")
@@ -156,7 +157,7 @@ def _find(
         head, words = "network", [f"file={name}"]
     head = "random" if head == "uniform" else head
     if head not in known:
-        if Path(name).is_dir():
+        if name and Path(name).is_dir():
             raise ConfigError(
                 f"policy must be a name or a network's file, got {name}, which is a folder: a run "
                 f"of `hanabi-search train` has {Path(name) / 'model.safetensors'}"
@@ -173,13 +174,17 @@ def _find(
 def require_known(policies: AnyBlueprint, *, what: str = "policy") -> None:
     """Refuse, before there is a game, what is no policy and no name of one.
 
-    Raises ConfigError for a name that nobody has, UnsupportedError for what is no policy. Nothing
-    is loaded.
+    Raises ConfigError for a name that nobody has and for options that it does not have,
+    UnsupportedError for what is no policy. Nothing is loaded.
     """
     parts = (policies,) if isinstance(policies, str | Policy) else policies
-    for part in parts if isinstance(parts, Sequence) else (parts,):
+    for part in _listed(parts):
         if isinstance(part, str):
-            _find(part, what)
+            found, words = _find(part, what)
+            if isinstance(found, plugins.Plugin):
+                found.read(words)
+            elif found is not None:
+                plugins.read_options(f"policy {found.name}", words, found.options)
         else:
             require_policy(part, "a Policy, its name, or one of these a seat")
 
@@ -198,21 +203,25 @@ def blueprint_of(policy: AnyBlueprint, game: Game, *, what: str = "policy") -> B
     search in place of an agent.
     """
     parts = (policy,) if isinstance(policy, str | Policy) else policy
-    if not isinstance(parts, Sequence):
-        return as_blueprint(parts, game.num_players)  # says what is wrong
-    names = dict.fromkeys(part for part in parts if isinstance(part, str))
-    for part in parts:
+    names = dict.fromkeys(part for part in _listed(parts) if isinstance(part, str))
+    for part in _listed(parts):
         if isinstance(part, TeamSearch | WrapsBelief | CutsRollouts):
             raise ConfigError(
                 f"a seat must have a policy, got the search {part!r}: upgrade(policy, game, "
                 f"{type(part).__name__}()) makes an agent of it"
             )
+    if not isinstance(parts, Sequence):
+        return as_blueprint(parts, game.num_players)  # says what is wrong
     loaded = {name: load_policy(name, game, what=what) for name in names}
     found = tuple(loaded[part] if isinstance(part, str) else part for part in parts)
     whole = not isinstance(policy, str | Policy)
     blueprint = as_blueprint(found if whole else found[0], game.num_players)
     require_same_game(blueprint, game)
     return blueprint
+
+
+def _listed(parts: Any) -> Sequence[Any]:
+    return parts if isinstance(parts, Sequence) else (parts,)
 
 
 def policy_of(policy: AnyPolicy, game: Game) -> Policy:

@@ -63,7 +63,7 @@ def public_belief(
     return EnumeratedPublicBelief.start(game, blueprint, view, epsilon=epsilon)
 
 
-def _blueprint(call: str, game: Game, blueprint: Policy | Blueprint, view: object) -> Blueprint:
-    require_game(game, blueprint, f"{call}(game, policy, view)")
-    require_one_view(view)
+def _blueprint(call: str, game: Game, blueprint: Policy | Blueprint, view: View) -> Blueprint:
+    require_game(game, blueprint, call=f"{call}(game, policy, view)")
+    require_one_view(view, game)
     return as_blueprint(blueprint, game.num_players)

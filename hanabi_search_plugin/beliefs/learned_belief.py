@@ -39,6 +39,7 @@ from hanabi_search_plugin.core.lazy import resolve
 from hanabi_search_plugin.core.policy import Blueprint, Memory, observed, started, take
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import class_given, is_no_file, require_integers
+from hanabi_search_plugin.core.settings import NamedOptions
 from hanabi_search_plugin.core.streams import Streams, require_draws
 
 MOST_DRAWS = 8  # draws per world asked for, after which the model has failed
@@ -46,7 +47,7 @@ LISTED = 100_000  # most sequences of tokens that are listed
 
 
 @dataclass(frozen=True)
-class Learned:
+class Learned(NamedOptions):
     """Beliefs by a model: ``upgrade(policy, game, Lbs(), belief=Learned(model))``.
 
     ``model`` may be a name or a file, which ``upgrade`` loads (``load_belief_model``).
@@ -215,7 +216,7 @@ class LearnedBelief(Belief):
         After a move of another seat with ``by_blueprint=False`` no worlds are listed any more: the
         listing would not be exact.
         """
-        require_update(event, view)
+        require_update(event, view, self.game)
         event, view = event.seen_by(self.seat, self.game), one_view(view)
         read = "state" in self.__dict__
         return replace(

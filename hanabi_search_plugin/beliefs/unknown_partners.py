@@ -62,6 +62,10 @@ class UnknownPartners(NamesPolicies):
             raise ConfigError(
                 f"uncertainty must be 0 where a belief is given, got {self.uncertainty}"
             )
+        if not isinstance(self.candidates, Sequence) or isinstance(self.candidates, str):
+            raise ConfigError(
+                f"candidates must be a list of policies or their names, got {self.candidates!r}"
+            )
         if not any(isinstance(each, str) for each in self.candidates):
             self.mixture()
 

@@ -23,6 +23,8 @@ def near_names(name: object, known: Iterable[object]) -> list[str]:
     """
     spelled = {_plain(str(one)): str(one) for one in known}
     given = _plain(str(name))
+    if given in spelled:
+        return [spelled[given]]
     near = get_close_matches(given, spelled, n=2, cutoff=0.7)
     if not near and len(given) > 2:
         near = sorted(one for one in spelled if one.startswith(given))[:2]

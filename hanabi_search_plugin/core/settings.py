@@ -133,13 +133,21 @@ def named_arguments(
     meant: Callable[[str], str] = lambda name: "",
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
     """Makes a function refuse an argument that it does not have by a ConfigError, which says what
-    was meant: one of its own, or else what ``meant(name)`` adds to the message."""
+    was meant: one of its own, or else what ``meant(name)`` adds to the message. The same for one
+    that has to be given by name and is not."""
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
-        known = tuple(inspect.signature(function).parameters)
+        parameters = inspect.signature(function).parameters
+        known = tuple(parameters)
+        placed = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters.values())
 
         @functools.wraps(function)
         def asked(*given: Arguments.args, **options: Arguments.kwargs) -> Result:
+            if len(given) > placed:
+                raise ConfigError(
+                    f"arguments of {function.__name__} after {known[placed - 1]} have names, as in "
+                    f"{known[placed]}=..., got {given[placed]!r}"
+                )
             for name in options:
                 if name not in known:
                     also = did_you_mean(name, known) or meant(name)

@@ -11,6 +11,11 @@ def counted(number: int, thing: str, things: str | None = None) -> str:
     return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
 
 
+def an(noun: str) -> str:
+    """ "a dict", "an int"."""
+    return f"{'an' if noun[:1].lower() in 'aeio' else 'a'} {noun}"
+
+
 def times(number: int) -> str:
     """ "once", "2 times"."""
     return "once" if number == 1 else f"{number:,} times"

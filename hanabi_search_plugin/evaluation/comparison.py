@@ -14,7 +14,7 @@ from hanabi_search_plugin.core.errors import ConfigError, RecordError, Unsupport
 from hanabi_search_plugin.core.plain_json import parse_json, typed
 from hanabi_search_plugin.core.text_tables import text_table
 from hanabi_search_plugin.core.whole_files import read_whole
-from hanabi_search_plugin.core.words import counted, with_error
+from hanabi_search_plugin.core.words import an, counted, with_error
 from hanabi_search_plugin.evaluation.evaluate import Evaluation
 from hanabi_search_plugin.evaluation.journal import FORMAT, RESULTS, difference
 from hanabi_search_plugin.evaluation.match import read_result
@@ -135,6 +135,8 @@ def read_results(path: str | Path) -> list[ResultGames]:
             lines = content[: content.rfind(b"\n")].splitlines()[1:]  # whole ones
             return [_journal(name, first["parameters"], [parse_json(line) for line in lines])]
         results = parse_json(content)
+        if not isinstance(results, dict):
+            raise ValueError(f"it holds {an(type(results).__name__)}")
         if results.get("command") == "reproduce":
             return _reproduced(name, results)
         return [_evaluated(name, results)]
@@ -244,8 +246,8 @@ def _games_of(given: Comparable, name: str) -> ResultGames:
         return _understood(name, lambda: [_evaluated(name, dict(given))])[0]
     if not isinstance(given, str | Path):
         raise UnsupportedError(
-            "expected a result of evaluate, its to_dict(), or a file of one, got a "
-            f"{type(given).__name__}"
+            "expected a result of evaluate, its to_dict(), or a file of one, got "
+            f"{an(type(given).__name__)}"
         )
     found = read_results(given)
     if len(found) != 1:

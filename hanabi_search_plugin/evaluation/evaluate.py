@@ -22,10 +22,10 @@ from hanabi_search_plugin.core.figures import blank_figure
 from hanabi_search_plugin.core.game import FloatArray, Game, require_game
 from hanabi_search_plugin.core.html_tables import html_table
 from hanabi_search_plugin.core.policy import Blueprint, Value
-from hanabi_search_plugin.core.require import require_integer, require_writable
+from hanabi_search_plugin.core.require import require_flag, require_integer, require_writable
 from hanabi_search_plugin.core.settings import named_arguments
 from hanabi_search_plugin.core.words import counted, with_error
-from hanabi_search_plugin.evaluation.executor import Executor
+from hanabi_search_plugin.evaluation.executor import Executor, require_executor
 from hanabi_search_plugin.evaluation.frame import frame_of
 from hanabi_search_plugin.evaluation.game_table import GameTable, column
 from hanabi_search_plugin.evaluation.interrupts import uninterrupted
@@ -286,9 +286,10 @@ def evaluate(
     for what is no Game, no Policy or a wrong number of them, ContractError for a game that lacks a
     setting and a policy that does not act in integers.
     """
-    require_game(game, policies, "evaluate(game, policies, games=100)")
+    require_game(game, policies, call="evaluate(game, policies, games=100)")
     games = require_integer("games", games, 1)
-    executor = executor or Threads(threads)
+    executor = Threads(threads) if executor is None else require_executor(executor)
+    require_flag("skip_failed", skip_failed)
     seed = require_integer("seed", seed, 0)
     _require_hearers(on_game, progress)
     played = blueprint_of(seated_everywhere(policies, game), game)
@@ -296,7 +297,7 @@ def evaluate(
     warn_of_independent_searches(played)
     reference: Blueprint | None
     if baseline is not None:
-        reference = blueprint_of(seated_everywhere(baseline, game), game)
+        reference = blueprint_of(seated_everywhere(baseline, game), game, what="baseline")
     else:
         reference = without_search(played) if searching else None
     seat = searching[0] if searching else 0

@@ -13,6 +13,7 @@ import numpy as np
 
 from hanabi_search_plugin.beliefs.mixture import Mixture
 from hanabi_search_plugin.beliefs.unknown_partners import MixtureBelief
+from hanabi_search_plugin.core.agent import require_no_search
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import (
     ConfigError,
@@ -30,7 +31,8 @@ from hanabi_search_plugin.core.require import (
     require_positive,
     require_share,
 )
-from hanabi_search_plugin.evaluation.executor import Executor, Place
+from hanabi_search_plugin.core.settings import NamedOptions
+from hanabi_search_plugin.evaluation.executor import Executor, Place, require_executor
 from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
 from hanabi_search_plugin.hanabi.engine.config import Bomb, HanabiConfig
@@ -66,7 +68,7 @@ BOMBS = ("zero", "keep", "minus_one")
 
 
 @dataclass(frozen=True)
-class Judge:
+class Judge(NamedOptions):
     """Values every legal move of a position, given what its player could know.
 
     ``policy`` is what everybody plays, or a tuple of one a seat; names, too. The player follows it
@@ -116,6 +118,8 @@ class Judge:
                 raise ConfigError("partners must be at least one policy, or None, got none")
             require_known(self.partners, what="partners")
         require_known(self.policy)
+        listed = [self.policy] if isinstance(self.policy, str | Policy) else [*self.policy]
+        require_no_search([*listed, *(self.partners or ())])
         if self.config is not None:
             self._table(self.config)
         elif not isinstance(self.policy, str | Policy) and len(self.policy) not in PLAYERS:
@@ -228,7 +232,9 @@ class Judge:
             )
         if not isinstance(positions, Iterable):
             raise ConfigError(f"positions must be a list of positions, got {positions!r}")
-        executor = executor or Threads(len(os.sched_getaffinity(0)) if threads is None else threads)
+        if executor is None:
+            executor = Threads(len(os.sched_getaffinity(0)) if threads is None else threads)
+        require_executor(executor)
         if errors == "raise":
             return list(self.each(positions, executor))
         found = list(executor.map(self._one_or_error, enumerate(positions)))

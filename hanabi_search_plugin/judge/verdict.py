@@ -22,7 +22,6 @@ import numpy as np
 
 from hanabi_search_plugin.core.errors import IllegalActionError, RecordError
 from hanabi_search_plugin.core.html_tables import html_table
-from hanabi_search_plugin.core.plain_json import short
 from hanabi_search_plugin.core.text_tables import text_table
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
@@ -79,14 +78,14 @@ class Verdict:
 
         Raises RecordError for what is no move, IllegalActionError for one that is not legal.
         """
-        legal = f"the legal moves are {', '.join(self.moves)}"
+        legal = f"the legal moves here are {', '.join(self.moves)}"
         try:
             action = read_move(self.config, self.seat, move)
         except RecordError as error:
-            raise RecordError(f"{short(move)} is no move here: {error}; {legal}") from None
+            raise RecordError(f"{error}: {legal}") from None
         if action not in self.actions:
             name = move_name(self.config, action)
-            raise IllegalActionError(f"{name} is not legal here: {legal}")
+            raise IllegalActionError(f"{name} is not legal in this position: {legal}")
         return action
 
     def value(self, move: int | str) -> float:

@@ -34,7 +34,8 @@ from hanabi_search_plugin.core.policy import (
     sample_actions,
     take,
 )
-from hanabi_search_plugin.core.require import class_given
+from hanabi_search_plugin.core.require import class_given, require_flag, require_integer
+from hanabi_search_plugin.core.settings import named_arguments
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.policies.recurrent import (
     Start,
@@ -73,6 +74,7 @@ LIBRARIES = (  # a library, a class of it, and the wrapper that takes its kind
 )
 
 
+@named_arguments()
 def from_callable(
     f: Callable[..., Any],
     *,
@@ -132,6 +134,11 @@ def from_callable(
     _require_option("returns", returns, get_args(Returns))
     _require_option("sees", sees, get_args(Sees))
     _require_function(f)
+    for name, flag in (("batched", batched), ("greedy", greedy)):
+        require_flag(name, flag)
+    require_integer("state_axis", state_axis, 0)
+    if encoding is not None and not isinstance(encoding, str):
+        raise ConfigError(f"encoding must be a name, or None, got {encoding!r}")
     if not (isinstance(temperature, (int, float)) and 0 < temperature < math.inf):
         raise ConfigError(f"temperature must be a positive number, got {temperature!r}")
     if temperature != 1.0 and returns != "logits":

@@ -100,7 +100,7 @@ class JointHands(PublicBelief):
     # ------------------------------------------------------------------------------- updates
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> JointHands:
-        require_update(event, view)
+        require_update(event, view, self.game)
         assert isinstance(view, HanabiView)
         step = next_step(self.game, self.history.now, event, view, by_blueprint)
         return self._with(PublicHistory(self.game, (*self.history.steps, step)))

@@ -92,7 +92,7 @@ class HandRanges(PublicBelief):
     # ------------------------------------------------------------------------------- updates
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> HandRanges:
-        require_update(event, view)
+        require_update(event, view, self.game)
         assert isinstance(view, HanabiView)
         first, second = (
             self.ranges[seat].update(

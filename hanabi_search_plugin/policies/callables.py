@@ -375,9 +375,10 @@ class _Output:
             self._require(
                 right, "finite, not negative, and positive for some legal move", output, legal
             )
-            sums = np.stack([output.sum(axis=1), weight.sum(axis=1)])  # [2, B] of all, of the legal
+            with np.errstate(over="ignore"):  # to inf, which is no sum of 1
+                sums = np.stack([output.sum(axis=1), weight.sum(axis=1)])  # [2, B] of all, of legal
             self._require_sum((abs(sums - 1.0) <= SUM_TOLERANCE).any(axis=0), sums[0])
-            weight /= weight.max(axis=1, keepdims=True)  # the smallest ones have no sum
+            weight /= weight.max(axis=1, keepdims=True)  # those of legal moves may be tiny
         return np.asarray(weight / weight.sum(axis=1, keepdims=True), dtype=np.float64)
 
     def _require(self, right: Any, what: str, output: FloatArray, legal: BoolArray) -> None:
@@ -386,8 +387,7 @@ class _Output:
             allowed = np.flatnonzero(legal[b]).tolist()
             raise ContractError(
                 f"{self.name} must return {self.returns} that are {what}, got "
-                f"{output[b].tolist()} where the legal actions are {allowed}, a sum of "
-                f"{output[b].sum():g}"
+                f"{output[b].tolist()} where the legal actions are {allowed}"
             )
 
     def _require_sum(self, right: Any, sums: FloatArray) -> None:

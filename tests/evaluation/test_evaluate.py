@@ -657,8 +657,8 @@ def test_an_agent_prints_in_one_line() -> None:
         "Sparta(rollouts=10000) over SmartBot on HanabiGame(players=2)"
     )
     assert repr(upgrade(bots, game, Lbs(depth=None), epsilon=0.1, uncertainty=0.2)) == (
-        "Lbs(rollouts=10000, depth=None) over (SmartBot, RuleAgent('rules', strict=True)) on "
-        "HanabiGame(players=2), epsilon=0.1, uncertainty=0.2"
+        "Lbs(rollouts=10000, depth=None) over (SmartBot, RuleAgent([DiscardOldest()], "
+        "strict=True)) on HanabiGame(players=2), epsilon=0.1, uncertainty=0.2"
     )
     assert repr(upgrade("random", tiny, SoIsmcts(), belief=Particles(50))) == (
         "SoIsmcts(iterations=1000) over UniformPolicy on OpenSpielGame('tiny_hanabi()'), "

@@ -110,16 +110,15 @@ class Judge(NamedOptions):
         if self.config is not None and not isinstance(self.config, HanabiConfig):
             raise ConfigError(f"config must be a HanabiConfig, or None, got {self.config!r}")
         if self.partners is not None:
-            if not isinstance(self.partners, Sequence) or isinstance(self.partners, str):
+            listed = isinstance(self.partners, Sequence) and not isinstance(self.partners, str)
+            if not (listed and self.partners):
                 raise ConfigError(
                     f"partners must be a list of policies, or None, got {self.partners!r}"
                 )
-            if not self.partners:
-                raise ConfigError("partners must be at least one policy, or None, got none")
             require_known(self.partners, what="partners")
         require_known(self.policy)
-        listed = [self.policy] if isinstance(self.policy, str | Policy) else [*self.policy]
-        require_no_search([*listed, *(self.partners or ())])
+        own = [self.policy] if isinstance(self.policy, str | Policy) else self.policy
+        require_no_search([*own, *(self.partners or ())])
         if self.config is not None:
             self._table(self.config)
         elif not isinstance(self.policy, str | Policy) and len(self.policy) not in PLAYERS:

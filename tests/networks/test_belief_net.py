@@ -278,7 +278,7 @@ def test_options_are_checked() -> None:
             SMALL, (UniformPolicy(),) * 2, BeliefSettings(), Path("nowhere"), options={"width": 3}
         )
     wrong: Any = {"games": 3}
-    with pytest.raises(ConfigError, match=r"settings must be those of a BeliefSettings, .*got \{'g"):
+    with pytest.raises(ConfigError, match=r"must be those of a BeliefSettings, .*got \{'games"):
         BeliefRun(SMALL, "smartbot", wrong, Path("nowhere"))
     other: Any = "hanabi"
     with pytest.raises(UnsupportedError, match="expected a Game of this package, got a str"):

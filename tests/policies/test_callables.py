@@ -490,6 +490,10 @@ def returning(value):
     return lambda obs, mask: value(np.zeros(mask.shape), mask)
 
 
+def even(mask):
+    return mask / mask.sum(axis=-1, keepdims=True)
+
+
 WRONG = {
     "too many actions": (
         "logits", lambda out, mask: np.zeros((len(out), 21)),
@@ -509,8 +513,8 @@ WRONG = {
     "no logits": ("logits", lambda out, mask: np.where(mask, -np.inf, 0.0), "some legal move"),
     "NaN": ("probabilities", lambda out, mask: out * np.nan, "finite, .*got .*nan.* legal"),
     "all zero": ("probabilities", lambda out, mask: out, "positive for some legal move"),
-    "a sum of 3": ("probabilities", lambda out, mask: 3 * mask / mask.sum(), "row that sums to 3:"),
-    "a sum of 1/2": ("probabilities", lambda out, mask: mask / mask.sum() / 2, "sums to 0.5:"),
+    "a sum of 3": ("probabilities", lambda out, mask: 3 * even(mask), "a row that sums to 3:"),
+    "a sum of 1/2": ("probabilities", lambda out, mask: even(mask) / 2, "sums to 0.5:"),
     "illegal alone": ("probabilities", lambda out, mask: (~mask).astype(float), "some legal move"),
     "negative": ("probabilities", lambda out, mask: out - 1 / 8, "not negative, .*got .*-0.125"),
     "infinite": ("probabilities", lambda out, mask: out + np.inf, "finite, .*got .*inf"),

@@ -43,8 +43,15 @@ from hanabi_search_plugin.core.errors import (
     UnsupportedError,
 )
 from hanabi_search_plugin.core.near_names import near_names
-from hanabi_search_plugin.hanabi import DiscardOldest, PlayProbablySafe, PlaySafe
-from hanabi_search_plugin.judge import Judge
+from hanabi_search_plugin.hanabi import (
+    DiscardOldest,
+    PlayProbablySafe,
+    PlaySafe,
+    read_games,
+    replay,
+    write_games,
+)
+from hanabi_search_plugin.judge import Judge, play_games
 from hanabi_search_plugin.named_searches import SEARCHES
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, load_game
 
@@ -54,6 +61,7 @@ WORLDS = GAME.deal(np.random.default_rng(0), 3)
 VIEW = WORLDS.view(0).select(np.array([0]))
 BELIEF = private_belief(GAME, "random", VIEW)
 EVENT = GAME.deal(np.random.default_rng(0), 1).step(np.array([4]))
+RECORD = next(play_games(GAME, "random", 1))
 KUHN = OpenSpielGame("kuhn_poker")
 PAST = BELIEF.update(
     (MOVED := GAME.deal(np.random.default_rng(0), 1)).step(np.array([4])), MOVED.view(0)
@@ -163,6 +171,15 @@ def times_mask(factor: float) -> Any:
          lambda: evaluate(GAME, "random", games=1, baseline="randon")),
         (ConfigError, r"got the search Sparta.*: upgrade\(policy, game, Sparta\(\)\)",
          lambda: evaluate(GAME, Sparta(), games=1)),  # type: ignore[arg-type]
+        # recorded games
+        (ConfigError, "list of RecordedGames, .*got '/x.jsonl'", lambda: replay("/x.jsonl")),  # type: ignore[arg-type]
+        (ConfigError, r"got one of them: write \[record\]", lambda: replay(RECORD)),  # type: ignore[arg-type]
+        (ConfigError, "must be RecordedGames, .*got 3", lambda: replay([3])),  # type: ignore[list-item]
+        (UnsupportedError, "expected a Policy, .*got an int", lambda: replay([RECORD], 3)),  # type: ignore[arg-type]
+        (ConfigError, "path must be a path, got None", lambda: write_games(None, [RECORD])),  # type: ignore[arg-type]
+        (ConfigError, "file of games must be a path, got 3", lambda: list(read_games(3))),  # type: ignore[arg-type]
+        (UnsupportedError, r"come as in play_games\(game, policies, games\)",
+         lambda: list(play_games("random", GAME, 1))),  # type: ignore[arg-type]
         # functions
         (ContractError, "sum to 1 in each row, got a row that sums to 3",
          lambda: evaluate(GAME, times_mask(3), games=1)),

@@ -259,7 +259,7 @@ def as_actions(actions: object, worlds: int) -> IntArray:
             came = repr(actions)
         if given.ndim == 0 and given.dtype.kind in "iu":
             came += f": write np.array([{actions!r}])"
-        raise IllegalActionError(f"expected {counted(worlds, 'action')} in an array, got {came}")
+        raise IllegalActionError(f"expected {counted(worlds, 'action')}, got {came}")
     if worlds and given.dtype.kind not in "iu":
         raise IllegalActionError(f"expected actions in integers, got {given.dtype}")
     return given.astype(np.int64)

@@ -118,7 +118,7 @@ def times_mask(factor: float) -> Any:
          lambda: upgrade("uniform", pyspiel.load_game("kuhn_poker"))),
         (ConfigError, "got SmartBot, a policy, which needs no loading",
          lambda: load_policy(SmartBot(), GAME)),  # type: ignore[arg-type]
-        (IllegalActionError, r"expected 1 action in an array, got 2: write np.array\(\[2\]\)",
+        (IllegalActionError, r"expected 1 action, got 2: write np.array\(\[2\]\)",
          lambda: GAME.deal(RNG, 1).step(2)),  # type: ignore[arg-type]
         (ConfigError, "player must be from 0 to 1, got -1", lambda: WORLDS.view(-1)),
         (ConfigError, "player must be from 0 to 1, got 5", lambda: KUHN.deal(RNG, 1).view(5)),

@@ -505,7 +505,9 @@ def test_what_is_left_out_is_named() -> None:
         upgrade("smartbot")
     with pytest.raises(ConfigError, match=r"got 2: parameters have names, as in HanabiGame\(pla"):
         HanabiGame(2)  # type: ignore[arg-type]
-    with pytest.raises(UnsupportedError, match=r"arguments must come as in evaluate\(game, policies, games=100\), got a str"):
+    with pytest.raises(
+        UnsupportedError, match=r"come as in evaluate\(game, policies, games=100\), got"
+    ):
         evaluate("smartbot", GAME, games=1)  # type: ignore[arg-type]
 
 
@@ -590,7 +592,7 @@ def test_results_are_compared_as_they_are_and_as_files(tmp_path: Path) -> None:
     for base in (few, file, str(file)):
         found = compare(base, more)
         assert (found.pairs, found.difference) == (3, 0.0)
-    with pytest.raises(UnsupportedError, match="expected a result of evaluate, its to_dict.., or a file of one"):
+    with pytest.raises(UnsupportedError, match="expected a result of evaluate, its to_dict"):
         compare(3, more)  # type: ignore[arg-type]
 
 

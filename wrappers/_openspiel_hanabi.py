@@ -43,7 +43,8 @@ _NAMES = {**HANABI_NAMES, "observation_type": "observation_type"}
 
 
 def load_game(game: Any) -> HanabiGame | OpenSpielGame:
-    """Make a game of a ``pyspiel.Game``, or of a string such as ``"hanabi(players=3)"``.
+    """Make a game of a ``pyspiel.Game``, or of a string such as ``"hanabi(players=3)"``, which may
+    begin as on the command line: ``"openspiel:leduc_poker"``.
 
     OpenSpiel's hanabi becomes a ``HanabiGame`` on the native engine, any other sequential game an
     ``OpenSpielGame``. A simultaneous game is turned into one of turns, in which nobody sees a move

@@ -15,7 +15,7 @@ import pyspiel
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import IllegalActionError, UnsupportedError
-from hanabi_search_plugin.core.game import NOBODY, BoolArray, IntArray, Worlds
+from hanabi_search_plugin.core.game import NOBODY, BoolArray, IntArray, Worlds, require_seat
 from hanabi_search_plugin.core.state_list import StateList, StateView, StateWorlds, rows_at
 from hanabi_search_plugin.core.streams import Stream, Streams
 from hanabi_search_plugin.core.walk import Walk, Walkable
@@ -97,6 +97,7 @@ class OpenSpielWorlds(StateWorlds, Walkable):
         )
 
     def view(self, player: int) -> OpenSpielView:
+        require_seat(player, self.game)
         return OpenSpielView(self.game, player, self.states)
 
     def walks(self) -> Iterator[OpenSpielWalk]:

@@ -11,7 +11,15 @@ import numpy as np
 
 from hanabi_search_plugin.core.capabilities import PrivateTokens
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
-from hanabi_search_plugin.core.game import PAD, Event, FloatArray, Game, IntArray, View
+from hanabi_search_plugin.core.game import (
+    PAD,
+    Event,
+    FloatArray,
+    Game,
+    IntArray,
+    View,
+    require_game,
+)
 from hanabi_search_plugin.core.policy import Memory
 
 
@@ -117,6 +125,7 @@ def draw(weights: FloatArray, u: FloatArray) -> IntArray:
 
 def require_tokens(game: Game) -> PrivateTokens:
     """The game itself. Raises UnsupportedError unless it has ``PrivateTokens``."""
+    require_game(game)
     if not isinstance(game, PrivateTokens):
         raise UnsupportedError(
             f"a learned belief needs a game that names its private tokens (PrivateTokens), which "

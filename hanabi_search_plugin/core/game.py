@@ -16,14 +16,20 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
+from hanabi_search_plugin.core.errors import (
+    ConfigError,
+    ContractError,
+    IllegalActionError,
+    UnsupportedError,
+)
 from hanabi_search_plugin.core.require import class_given
-from hanabi_search_plugin.core.words import counted
+from hanabi_search_plugin.core.words import an, counted
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -248,7 +254,12 @@ def as_actions(actions: object, worlds: int) -> IntArray:
     """A copy of ``actions``, [worlds] int64. Raises IllegalActionError for other things."""
     given = np.array(actions)
     if given.shape != (worlds,):
-        raise IllegalActionError(f"expected {counted(worlds, 'action')}, got shape {given.shape}")
+        came = f"shape {given.shape}"
+        if given.ndim == 0:
+            came = repr(actions)
+        if given.ndim == 0 and given.dtype.kind in "iu":
+            came += f": write np.array([{actions!r}])"
+        raise IllegalActionError(f"expected {counted(worlds, 'action')}, got {came}")
     if worlds and given.dtype.kind not in "iu":
         raise IllegalActionError(f"expected actions in integers, got {given.dtype}")
     return given.astype(np.int64)
@@ -293,13 +304,39 @@ def same_game(a: Game, b: Game) -> bool:
     return all(getattr(a, name) == getattr(b, name) for name in SETTINGS)
 
 
-def require_game(game: object) -> None:
-    """Raises UnsupportedError for what is no Game, ContractError for one that lacks a setting."""
+def require_seat(player: object, game: Game) -> None:
+    """Raises UnsupportedError for what is no integer, ConfigError for no player of the game."""
+    last = game.num_players - 1
+    if not isinstance(player, Integral):
+        raise UnsupportedError(
+            f"player must be an integer from 0 to {last}, got {player!r}; current_player has one "
+            "for each world"
+        )
+    if not 0 <= int(player) <= last:
+        raise ConfigError(f"player must be from 0 to {last}, got {player}")
+
+
+def require_game(game: object, *instead: object, call: str = "") -> None:
+    """Raises UnsupportedError for what is no Game, ContractError for one that lacks a setting.
+
+    Where one of ``instead``, other arguments, is a Game, the error says how the function is called.
+    """
     if isinstance(game, type):
         raise UnsupportedError(f"expected a Game of this package, got {class_given(game)}")
     if not isinstance(game, Game):
+        if any(isinstance(one, Game) for one in instead):
+            raise UnsupportedError(
+                f"arguments must come as in {call}, got {an(type(game).__name__)} in the place of "
+                "the game"
+            )
+        kind = type(game)
+        if kind.__module__.startswith("pyspiel"):
+            raise UnsupportedError(
+                f"expected a Game of this package, got a pyspiel.{kind.__name__}: load_game(game) "
+                "or OpenSpielGame(game) of hanabi_search_plugin.wrappers.openspiel wraps it"
+            )
         raise UnsupportedError(
-            f"expected a Game of this package, got a {type(game).__name__}: HanabiGame(players=2) "
+            f"expected a Game of this package, got {an(kind.__name__)}: HanabiGame(players=2) "
             "is one, and wrappers.openspiel.load_game makes one of OpenSpiel's"
         )
     missing = [f"{name} ({about})" for name, about in SETTINGS.items() if not hasattr(game, name)]

@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from hanabi_search_plugin.core.blame import answers
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
-from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray, Worlds, require_game
+from hanabi_search_plugin.core.game import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Worlds,
+    require_game,
+    require_seat,
+)
 from hanabi_search_plugin.core.state_list import (
     StateGame,
     StateList,
@@ -196,6 +203,7 @@ class PlainWorlds(StateWorlds):
         return PlainWorlds(self.game, self.states.take(rows), self.streams.select(rows))
 
     def view(self, player: int) -> PlainView:
+        require_seat(player, self.game)
         return PlainView(self.game, player, self.states)
 
 

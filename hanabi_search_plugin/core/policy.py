@@ -30,7 +30,7 @@ from hanabi_search_plugin.core.game import (
 )
 from hanabi_search_plugin.core.require import class_given
 from hanabi_search_plugin.core.streams import Streams, require_streams
-from hanabi_search_plugin.core.words import counted
+from hanabi_search_plugin.core.words import an, counted
 
 # None, an array with one row per world, a list with one entry per world, or a tuple or dict of
 # memories.
@@ -326,7 +326,7 @@ def require_policy(given: object, expected: str) -> None:
     if isinstance(given, type):
         raise UnsupportedError(f"expected {expected}, got {class_given(given)}")
     raise UnsupportedError(
-        f"expected {expected}, got a {type(given).__name__}: from_callable makes one of a "
+        f"expected {expected}, got {an(type(given).__name__)}: from_callable makes one of a "
         "function or a torch module, load_policy of a name, and as_policy of wrappers.openspiel, "
         ".stable_baselines3, .rllib or .tianshou of what these frameworks have"
     )

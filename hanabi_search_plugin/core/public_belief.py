@@ -23,6 +23,7 @@ from hanabi_search_plugin.core.game import (
 from hanabi_search_plugin.core.policy import Blueprint, Memory
 from hanabi_search_plugin.core.reprs import blueprint_repr
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.words import times
 
 
 class PublicBelief(ABC):
@@ -64,7 +65,7 @@ class PublicBelief(ABC):
         """Sentences that a decision made from this belief should be read with."""
         notes = [] if self.exact else ["the public belief may leave worlds out"]
         if self.recovered:
-            notes.append(f"the public belief had to recover {self.recovered} times")
+            notes.append(f"the public belief had to recover {times(self.recovered)}")
         return notes
 
     # ----------------------------------------------------------------- the public history goes on

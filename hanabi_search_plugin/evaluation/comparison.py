@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from hanabi_search_plugin.core.errors import ConfigError, RecordError, Unsupport
 from hanabi_search_plugin.core.plain_json import parse_json, typed
 from hanabi_search_plugin.core.text_tables import text_table
 from hanabi_search_plugin.core.whole_files import read_whole
-from hanabi_search_plugin.core.words import counted, with_error
+from hanabi_search_plugin.core.words import an, counted, with_error
 from hanabi_search_plugin.evaluation.evaluate import Evaluation
 from hanabi_search_plugin.evaluation.journal import FORMAT, RESULTS, difference
 from hanabi_search_plugin.evaluation.match import read_result
@@ -129,21 +129,33 @@ def read_results(path: str | Path) -> list[ResultGames]:
         first = parse_json(content.partition(b"\n")[0])
     except ValueError:
         first = None  # JSON of several lines
-    try:
+
+    def read() -> list[ResultGames]:
         if isinstance(first, dict) and first.get("format") == FORMAT:
             lines = content[: content.rfind(b"\n")].splitlines()[1:]  # whole ones
             return [_journal(name, first["parameters"], [parse_json(line) for line in lines])]
         results = parse_json(content)
+        if not isinstance(results, dict):
+            raise ValueError(f"it holds {an(type(results).__name__)}")
         if results.get("command") == "reproduce":
             return _reproduced(name, results)
         return [_evaluated(name, results)]
+
+    return _understood(name, read)
+
+
+def _understood(name: str, read: Callable[[], list[ResultGames]]) -> list[ResultGames]:
+    """What ``read`` gives. Raises RecordError where it is no result."""
+    try:
+        return read()
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = f"{error.args[0]} is missing" if isinstance(error, KeyError) else error
-        raise RecordError(f"{path}: {_EXPECTED}: {reason}") from None
+        raise RecordError(f"{name}: {_EXPECTED}: {reason}") from None
 
 
-Comparable = Evaluation | ResultGames | str | Path
-"""What ``evaluate`` gave, a result file with one line-up, or a line-up of ``read_results``."""
+Comparable = Evaluation | Mapping[str, Any] | ResultGames | str | Path
+"""What ``evaluate`` gave, its ``to_dict()``, a result file with one line-up, or a line-up of
+``read_results``."""
 
 
 def compare(base: Comparable, other: Comparable) -> Comparison:
@@ -230,9 +242,12 @@ def _games_of(given: Comparable, name: str) -> ResultGames:
         return given
     if isinstance(given, Evaluation):
         return _evaluated(name, given.to_dict())
+    if isinstance(given, Mapping):
+        return _understood(name, lambda: [_evaluated(name, dict(given))])[0]
     if not isinstance(given, str | Path):
         raise UnsupportedError(
-            f"expected a result of evaluate, or a file of one, got a {type(given).__name__}"
+            "expected a result of evaluate, its to_dict(), or a file of one, got "
+            f"{an(type(given).__name__)}"
         )
     found = read_results(given)
     if len(found) != 1:

@@ -31,7 +31,9 @@ from hanabi_search_plugin.core.errors import (
     RecordError,
 )
 from hanabi_search_plugin.core.extras import require_extra
+from hanabi_search_plugin.core.game import require_game
 from hanabi_search_plugin.core.plain_json import short
+from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.evaluation.executor import Executor, Place
 from hanabi_search_plugin.evaluation.interrupts import uninterrupted
 from hanabi_search_plugin.evaluation.journal import difference
@@ -59,7 +61,12 @@ Question = RecordedGame | dict[str, Any]
 def play_games(
     game: HanabiGame, policies: AnyBlueprint, games: int, seed: int = 0
 ) -> Iterator[RecordedGame]:
-    """``games`` games of ``policies``, those that ``evaluate`` of that seed plays."""
+    """``games`` games of ``policies``, those that ``evaluate`` of that seed plays.
+
+    Raises as ``evaluate``.
+    """
+    require_game(game, policies, call="play_games(game, policies, games)")
+    games, seed = require_integer("games", games, 0), require_integer("seed", seed, 0)
     blueprint = blueprint_of(policies, game)
     for number in range(games):
         worlds, stream = deal_game(game, seed, number)

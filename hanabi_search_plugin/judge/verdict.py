@@ -78,11 +78,14 @@ class Verdict:
 
         Raises RecordError for what is no move, IllegalActionError for one that is not legal.
         """
-        action = read_move(self.config, self.seat, move)
+        legal = f"the legal moves here are {', '.join(self.moves)}"
+        try:
+            action = read_move(self.config, self.seat, move)
+        except RecordError as error:
+            raise RecordError(f"{error}: {legal}") from None
         if action not in self.actions:
-            raise IllegalActionError(
-                f"move must be one of {', '.join(self.moves)}, got {move_name(self.config, action)}"
-            )
+            name = move_name(self.config, action)
+            raise IllegalActionError(f"{name} is not legal in this position: {legal}")
         return action
 
     def value(self, move: int | str) -> float:

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.require import require_choice
-from hanabi_search_plugin.core.settings import setting
+from hanabi_search_plugin.core.settings import NamedOptions, setting
 
 Bomb = Literal["zero", "keep", "minus_one"]
 ObservationType = Literal["minimal", "card_knowledge", "seer"]
@@ -24,7 +24,7 @@ _RANGES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class HanabiConfig:
+class HanabiConfig(NamedOptions):
     """Parameters of the game, named as OpenSpiel's, and how losing the last life counts.
 
     ``bomb``: the return of a game that lost its last life: ``"zero"`` (OpenSpiel), ``"keep"`` the

@@ -26,6 +26,7 @@ from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.html_tables import html_table
 from hanabi_search_plugin.core.plain_json import parse_object, short
+from hanabi_search_plugin.core.require import require_writable
 from hanabi_search_plugin.hanabi.engine.config import Bomb, HanabiConfig
 from hanabi_search_plugin.hanabi.engine.layout import INFO, LIVES, PLAYED
 from hanabi_search_plugin.hanabi.engine.text import action_from_dict, action_to_dict, last_move
@@ -94,10 +95,30 @@ def write_games(
     *,
     actions: Literal["objects", "integers"] = "objects",
 ) -> None:
-    """Write a file of games (compressed where ``path`` ends in ``.gz``), whole or not at all."""
+    """Write a file of games (compressed where ``path`` ends in ``.gz``), whole or not at all.
+
+    Raises ConfigError for a path that cannot be written, and as ``recorded``.
+    """
+    require_writable("path", path)
     with atomic_write(path) as file:
-        for game in games:
+        for game in recorded(games):
             file.write(line_of_record(game, actions).encode() + b"\n")
+
+
+def recorded(games: Iterable[RecordedGame]) -> Iterator[RecordedGame]:
+    """The games, one by one. Raises ConfigError for what is none."""
+    if isinstance(games, RecordedGame | str) or not isinstance(games, Iterable):
+        one = isinstance(games, RecordedGame)
+        raise ConfigError(
+            "games must be a list of RecordedGames, as read_games(path) gives it, got "
+            f"{'one of them: write [record]' if one else repr(games)}"
+        )
+    for game in games:
+        if not isinstance(game, RecordedGame):
+            raise ConfigError(
+                f"games must be RecordedGames, as read_games(path) gives them, got {game!r}"
+            )
+        yield game
 
 
 # ------------------------------------------------------------------------------------- reading

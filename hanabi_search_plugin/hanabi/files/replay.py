@@ -20,7 +20,7 @@ from hanabi_search_plugin.core.rollout import choose, observe_all, start_memorie
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.engine.config import Bomb, HanabiConfig
 from hanabi_search_plugin.hanabi.files.played_out import nothing_scores
-from hanabi_search_plugin.hanabi.files.records import RecordedGame
+from hanabi_search_plugin.hanabi.files.records import RecordedGame, recorded
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
 
@@ -134,7 +134,7 @@ def replay(
 def _blueprint(
     policies: AnyBlueprint | Callable[[HanabiConfig], Blueprint], config: HanabiConfig
 ) -> Blueprint:
-    if isinstance(policies, Policy | str | Sequence):
+    if isinstance(policies, Policy | str | Sequence) or not callable(policies):
         return blueprint_of(policies, HanabiGame(config))
     return policies(config)
 
@@ -142,7 +142,7 @@ def _blueprint(
 def _batches(games: Iterable[RecordedGame]) -> Iterator[tuple[list[int], list[RecordedGame]]]:
     """Games of one configuration, with their places in the file."""
     groups: dict[HanabiConfig, tuple[list[int], list[RecordedGame]]] = {}
-    for place, game in enumerate(games):
+    for place, game in enumerate(recorded(games)):
         places, batch = groups.setdefault(game.config, ([], []))
         places.append(place)
         batch.append(game)

@@ -441,7 +441,7 @@ class RisMcts(TreeSearch):
     If the hidden parts cannot be restored, the iteration ends in the world it has come to.
     """
 
-    redeterminizes = True
+    redeterminizes = True  #: hidden parts are redrawn before others' moves
 
     def tree(self, game: Game, seat: int) -> Tree:
         if not isinstance(game, Redeterminizes):

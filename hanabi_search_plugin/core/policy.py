@@ -41,7 +41,7 @@ Memory = Any
 class Shared:
     """A memory that is the same in every world of the batch: one row, which ``take`` keeps."""
 
-    row: Any
+    row: Any  #: the memory of one world
 
 
 def take(memory: Memory, index: NDArray[np.integer | np.bool_]) -> Memory:
@@ -90,7 +90,7 @@ class Policy(ABC):
     beliefs keep it once and ask the policy about many worlds in one batch.
     """
 
-    deterministic: bool = True
+    deterministic: bool = True  #: False if it draws its moves from the stream it is given
     public_memory: bool = False  # True if the memory depends on the public history alone
 
     def __repr__(self) -> str:
@@ -157,7 +157,7 @@ class Policy(ABC):
         return self.probabilities(view, legal, memory)
 
 
-Blueprint = tuple[Policy, ...]  # one policy per seat
+Blueprint = tuple[Policy, ...]  #: one policy a seat
 TOLERANCE = 1e-5  # that probabilities may miss a sum of 1 by: those of float32 networks do
 
 
@@ -357,7 +357,7 @@ values, that of the seat itself, or that of the player to move, in games of iden
 class Value(ABC):
     """A policy that also estimates returns, so that rollouts can be cut short."""
 
-    combine: Combination  # how the values of the seats make one estimate
+    combine: Combination  #: how the values of the seats make one estimate
 
     @abstractmethod
     def value(self, view: View, memory: Memory) -> FloatArray:

@@ -21,7 +21,7 @@ _ONLY = np.zeros(1, dtype=np.int64)  # the row of a batch of one
 class Walk(ABC):
     """One world, which ``step`` plays on. Chance is that of the world's own stream."""
 
-    player: int  # whose turn it is, NOBODY where the game is over
+    player: int  #: whose turn it is, NOBODY where the game is over
 
     @abstractmethod
     def legal(self) -> Sequence[int]:

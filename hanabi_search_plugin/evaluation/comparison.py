@@ -76,15 +76,15 @@ class ResultGames:
 class Comparison:
     """How much more ``other`` scores than ``base``; ``print`` shows it as a table."""
 
-    base: ResultGames
-    other: ResultGames
-    difference: float | None  # score points a game
-    sem: float | None  # standard error of the difference; of paired games where there are pairs
-    pairs: int  # games on the same deck, which the difference is of; 0: it is of all, unpaired
-    better: float | None  # share of the pairs
-    worse: float | None
-    unpaired_because: str | None  # None: the games are paired
-    note: str | None = None  # what else tells the two apart
+    base: ResultGames  #: what it is compared with
+    other: ResultGames  #: what is compared
+    difference: float | None  #: score points a game
+    sem: float | None  #: standard error of the difference; of paired games where there are pairs
+    pairs: int  #: games on the same deck, which the difference is of; 0: it is of all, unpaired
+    better: float | None  #: share of the pairs in which ``other`` scores more; None: no pairs
+    worse: float | None  #: share in which it scores less; None: no pairs
+    unpaired_because: str | None  #: None: the games are paired
+    note: str | None = None  #: what else tells the two apart
 
     @property
     def row(self) -> tuple[str, ...]:

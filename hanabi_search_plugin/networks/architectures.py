@@ -25,6 +25,7 @@ ARCHITECTURES: dict[str, Callable[..., Network]] = {
     "advised-lstm": AdvisedLSTM,
     "advised-masks": AdvisedMasks,
 }
+"""The architectures by name: what makes a network of a configuration and options."""
 
 
 def make_network(name: str, config: HanabiConfig, options: Mapping[str, Any]) -> Network:

@@ -55,8 +55,8 @@ class Replies:
     legal move.
     """
 
-    states: InformationStates
-    tree: GameTree | None  # None: too large
+    states: InformationStates  #: the information states met so far
+    tree: GameTree | None  #: None: too large
 
     @classmethod
     def of(cls, game: Game, *, complete: int = COMPLETE) -> Replies:

@@ -50,8 +50,8 @@ class Learned:
 
     ``model`` may be a name or a file, which ``upgrade`` loads (``load_belief_model``). With
     ``explain`` draws count only where the others could have moved as they did. At most ``listed``
-    consistent worlds are listed in place of draws; None: none are. Raises ConfigError for what is no
-    model, and a ``listed`` below 1; called with a model that is not loaded, too.
+    consistent worlds are listed in place of draws; None: none are. Raises ConfigError for what is
+    no model, and a ``listed`` below 1; called with a model that is not loaded, too.
     """
 
     model: BeliefModel | str

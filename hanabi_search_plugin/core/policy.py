@@ -47,7 +47,9 @@ class Shared:
 def take(memory: Memory, index: NDArray[np.integer | np.bool_]) -> Memory:
     """The rows of a memory at ``index`` (int [N] or bool [B]).
 
-    Understands arrays, tensors, lists, ``Shared``, None, and tuples and dicts of these.
+    Understands arrays and tensors [B, ...], lists [B], ``Shared``, None, and tuples and dicts of
+    these. ``Shared`` and None have no rows, and stay as they are. Raises IndexError for rows that
+    are not there.
     """
     if memory is None or isinstance(memory, Shared):
         return memory
@@ -64,7 +66,8 @@ def take(memory: Memory, index: NDArray[np.integer | np.bool_]) -> Memory:
 def join(parts: Sequence[Memory]) -> Memory:
     """One memory with the rows of all ``parts`` (at least one), in their order.
 
-    Understands what ``take`` does. ``Shared`` memories must be equal in all parts; one row stays.
+    Understands what ``take`` does. Parts must have the same structure. ``Shared`` memories must be
+    equal in all of them, which is not checked: that of the first stays.
     """
     first = parts[0]
     if first is None or isinstance(first, Shared):

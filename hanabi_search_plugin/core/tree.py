@@ -83,9 +83,7 @@ class TreeSettings:
     guide: Guide | None  #: says which moves are worth trying; None: all
     guide_memory: Memory  #: the guide's memory at the root, one row
     prior_visits: int  #: visits that the guide's estimate of a move counts as
-    rollouts: (
-        bool  #: the blueprint plays on from a leaf; else it has the best move's estimate
-    )
+    rollouts: bool  #: the blueprint plays on from a leaf; else it has the best move's estimate
 
 
 class GrowsTrees(Game):

@@ -63,7 +63,10 @@ class Walkable(Worlds):
 
 
 def walks(worlds: Worlds) -> Iterator[Walk]:
-    """[B] a walk that begins in each world; the worlds stay as they are."""
+    """[B] a walk that begins in each world; the worlds stay as they are.
+
+    Each walk meets the chance of its world's stream, and takes no other randomness.
+    """
     if isinstance(worlds, Walkable):
         return worlds.walks()
     return (_BatchOfOne(worlds.select(np.array([b]))) for b in range(len(worlds)))

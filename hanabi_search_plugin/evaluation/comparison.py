@@ -149,6 +149,9 @@ Comparable = Evaluation | ResultGames | str | Path
 def compare(base: Comparable, other: Comparable) -> Comparison:
     """``other`` beside ``base``: by the games that both have, if they are of the same decks.
 
+    Each is what ``evaluate`` gave, a result file or a journal of ``resume``, or a line-up of
+    ``read_results``. The difference is ``other`` less ``base``, in score points a game, with the
+    standard error of paired games; without common decks of all games, unpaired. No randomness.
     Raises UnsupportedError for what is none of these, RecordError and OSError as ``read_results``,
     and ConfigError for a file of several line-ups.
     """

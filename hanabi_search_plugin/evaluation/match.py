@@ -56,9 +56,7 @@ class GameResult:
     changed_moves: int = 0  #: decisions in which a search left the blueprint
     fallback_moves: int = 0  #: decisions in which a search had too few worlds to search in
     depth: float | None = None  #: of the trees it was decided by, the mean; None: no trees
-    decisions: tuple[
-        tuple[int, int, SearchResult], ...
-    ] = ()  #: turn, seat, result (``on_game``)
+    decisions: tuple[tuple[int, int, SearchResult], ...] = ()  #: turn, seat, result (``on_game``)
 
     def __str__(self) -> str:
         lives = "" if self.lives_left is None else f", {counted(self.lives_left, 'life', 'lives')}"

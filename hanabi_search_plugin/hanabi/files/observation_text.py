@@ -59,7 +59,8 @@ class ShownPosition:
 def observation_text(config: HanabiConfig, row: Row, seat: int) -> str:
     """What OpenSpiel's ``observation_string`` says to ``seat`` of a world or a view [W].
 
-    Discards are in order of identity; OpenSpiel's are as they were made.
+    ``row`` is one of ``rows`` [B, W] of native worlds or views; a world's hidden cards are left out
+    of the text. Discards are in order of identity; OpenSpiel's are as they were made.
     """
     p, h = config.players, config.hand_size
     heights = _heights(config, int(row[PLAYED]))

@@ -94,7 +94,11 @@ def write_games(
     *,
     actions: Literal["objects", "integers"] = "objects",
 ) -> None:
-    """Write a file of games (compressed where ``path`` ends in ``.gz``), whole or not at all."""
+    """Write a file of games (compressed where ``path`` ends in ``.gz``), whole or not at all.
+
+    ``actions`` says how moves are written: as objects with words, or as OpenSpiel's ids. Raises
+    OSError where the file cannot be written.
+    """
     with atomic_write(path) as file:
         for game in games:
             file.write(line_of_record(game, actions).encode() + b"\n")

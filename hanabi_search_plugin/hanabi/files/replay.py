@@ -106,11 +106,14 @@ def replay(
 ) -> ReplayReport:
     """Replay recorded games, and compare their moves with those of ``policies``.
 
-    These are one policy or one a seat, names among them, or a function of the configuration.
-    Each policy keeps its own memory and observes every move of the record. A stochastic one draws
-    from ``seed``. A bombed game's score must follow ``bomb``; with "auto" it must follow the
-    record's own convention, or any one where the record names none. ``on_games`` hears how many
-    games have been replayed.
+    These are one policy or one a seat, names among them, or a function of the configuration; None:
+    the rules alone are checked. Each policy keeps its own memory and observes every move of the
+    record. A stochastic one draws from ``seed``, and there is no other randomness. A bombed game's
+    score must follow ``bomb``; with "auto" it must follow the record's own convention, or any one
+    where the record names none. ``on_games`` hears how many games have been replayed.
+
+    What a record has wrong is in the report, not raised. Raises ConfigError for a bad ``bomb``,
+    ``seed`` or name of a policy, and UnsupportedError for what is no policy.
     """
     require_choice("bomb", bomb, ("auto", *get_args(Bomb)))
     seed = require_integer("seed", seed, 0)

@@ -162,8 +162,8 @@ class TreeSearch(WrapsBelief, _Guided):
 
     # ----------------------------------------------------------------- what the searches differ in
 
-    redeterminizes: ClassVar[bool] = False
-    predicts: ClassVar[bool] = False  # True if others move by the blueprint, outside the tree
+    redeterminizes: ClassVar[bool] = False  #: True if hidden parts are redrawn before others' moves
+    predicts: ClassVar[bool] = False  #: True if others move by the blueprint, outside the tree
 
     @abstractmethod
     def tree(self, game: Game, seat: int) -> Tree:
@@ -441,7 +441,7 @@ class RisMcts(TreeSearch):
     If the hidden parts cannot be restored, the iteration ends in the world it has come to.
     """
 
-    redeterminizes = True  #: hidden parts are redrawn before others' moves
+    redeterminizes = True
 
     def tree(self, game: Game, seat: int) -> Tree:
         if not isinstance(game, Redeterminizes):

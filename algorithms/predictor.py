@@ -37,7 +37,6 @@ class Predictor(TreeSearch):
 
     evidence: bool = setting(True, "Take the others' moves as evidence of what they see.")
 
-    #: the others' moves are predicted, so a tree has the seat's own moves alone
     predicts: ClassVar[bool] = True
 
     def tree(self, game: Game, seat: int) -> Tree:

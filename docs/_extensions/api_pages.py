@@ -41,6 +41,14 @@ def faces() -> tuple[str, ...]:
     return tuple(sorted(named, key=lambda face: (-face.count("."), face)))
 
 
+def returned() -> tuple[str, ...]:
+    """The classes that the pages of the API describe beside the names that a module lists."""
+    texts = [page.read_text(encoding="utf-8") for page in sorted(API.glob("*.md"))]
+    return tuple(
+        name for text in texts for name in re.findall(rf"^   ({PACKAGE}\.\S+)$", text, re.M)
+    )
+
+
 def public_names(module: ModuleType) -> list[str]:
     """``__all__`` without dunders; where there is none, what the module defines itself."""
     listed = getattr(module, "__all__", None)

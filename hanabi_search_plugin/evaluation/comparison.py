@@ -42,14 +42,14 @@ _EXPECTED = "expected results of `evaluate --json`, of `reproduce`, or games tha
 class ResultGames:
     """Games of one line-up in a result file. Raises ValueError for values of other types."""
 
-    path: str
-    label: str  # of a row or curve of ``reproduce``; else ""
-    games: int
-    mean: float | None
-    sem: float | None  # standard error of the mean
-    seed: int | None = None
-    game: Mapping[str, Any] | None = None  # its settings
-    scores: Mapping[int, float] | None = None  # by the number of a game; None: not in the file
+    path: str  #: of the file
+    label: str  #: of a row or curve of ``reproduce``; else ""
+    games: int  #: that are finished
+    mean: float | None  #: score points a game; None: no games, or not in the file
+    sem: float | None  #: standard error of the mean
+    seed: int | None = None  #: None: not in the file
+    game: Mapping[str, Any] | None = None  #: its settings
+    scores: Mapping[int, float] | None = None  #: by the number of a game; None: not in the file
 
     def __post_init__(self) -> None:
         for name, kind in _KINDS.items():
@@ -60,6 +60,7 @@ class ResultGames:
 
     @property
     def name(self) -> str:
+        """The path, and the label where there is one."""
         return f"{self.path}: {self.label}" if self.label else self.path
 
     @property

@@ -153,11 +153,11 @@ def deal_game(game: Game, seed: int, index: int) -> tuple[Worlds, Streams]:
 class FailedGame:
     """Games that brought an error in place of a result: one, or all that went with a worker."""
 
-    side: Side
-    games: tuple[int, ...]
-    seed: int
-    error: BaseException
-    told: str = ""  # where it was raised in another process
+    side: Side  #: who played: the policies, or the baseline
+    games: tuple[int, ...]  #: their numbers
+    seed: int  #: of the evaluation
+    error: BaseException  #: what was raised
+    told: str = ""  #: where it was raised in another process
 
     @property
     def where(self) -> str:

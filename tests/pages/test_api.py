@@ -53,10 +53,15 @@ COMPILED = {"CompiledBot.kind", "SmartBot.kind"}
 
 
 def test_every_public_member_of_a_class_has_a_text(pages: Any) -> None:
+    things = [
+        getattr(module, name) for module in faces(pages) for name in pages.public_names(module)
+    ]
+    for full in pages.returned():
+        module, _, name = full.rpartition(".")
+        things.append(getattr(importlib.import_module(module), name))
     silent = {
         f"{thing.__qualname__}.{name}"
-        for module in faces(pages)
-        for thing in (getattr(module, name) for name in pages.public_names(module))
+        for thing in things
         if inspect.isclass(thing) and thing.__module__.startswith(pages.PACKAGE)
         for name in pages.undescribed(thing)
     }

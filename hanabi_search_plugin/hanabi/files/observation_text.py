@@ -50,10 +50,10 @@ Row = NDArray[np.int32]  # [W]
 class ShownPosition:
     """A position as a text shows it to one seat."""
 
-    config: HanabiConfig
-    seat: int  # the reader
-    row: Row  # of its view; LAST_PLAYER is -1
-    told: bool  # True if the text says what was named outright (TOLD_COLOR, TOLD_RANK)
+    config: HanabiConfig  #: the rules of the game
+    seat: int  #: the reader
+    row: Row  #: [W] of its view; LAST_PLAYER is -1
+    told: bool  #: True if the text says what was named outright (TOLD_COLOR, TOLD_RANK)
 
 
 def observation_text(config: HanabiConfig, row: Row, seat: int) -> str:

@@ -52,18 +52,18 @@ class ReplayReport:
 
     SHOWN = 20
 
-    games: int = 0
-    moves: int = 0
-    unfinished: int = 0  # games whose record stops before their end, while a card can still score
-    illegal: int = 0  # games with an illegal move; what follows it is not replayed
-    score_mismatches: int = 0
-    lives_mismatches: int = 0
-    bombed: int = 0
-    bomb_scores: Counter[Bomb] = field(default_factory=Counter)  # bombed games a convention fits
-    decisions: int = 0  # moves compared with a policy's
-    agreed: int = 0
-    first_disagreement: Disagreement | None = None
-    problems: list[str] = field(default_factory=list)
+    games: int = 0  #: replayed
+    moves: int = 0  #: in all of them
+    unfinished: int = 0  #: games whose record stops before their end, while a card can still score
+    illegal: int = 0  #: games with an illegal move; what follows it is not replayed
+    score_mismatches: int = 0  #: games whose score is not that of their moves
+    lives_mismatches: int = 0  #: games whose lives are not those of their moves
+    bombed: int = 0  #: games that lost their last life
+    bomb_scores: Counter[Bomb] = field(default_factory=Counter)  #: bombed games a convention fits
+    decisions: int = 0  #: moves compared with a policy's
+    agreed: int = 0  #: of these, those that the policy makes, too
+    first_disagreement: Disagreement | None = None  #: in the order of the file
+    problems: list[str] = field(default_factory=list)  #: what is wrong in the file
 
     @property
     def agreement(self) -> float | None:

@@ -25,17 +25,17 @@ from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, 
 from hanabi_search_plugin.core.require import class_given
 from hanabi_search_plugin.core.words import counted
 
-IntArray = NDArray[np.int64]  #: arrays of ids and counts
-FloatArray = NDArray[np.float64]  #: arrays of scores and probabilities
-BoolArray = NDArray[np.bool_]  #: masks
+IntArray = NDArray[np.int64]  #: Arrays of ids and counts.
+FloatArray = NDArray[np.float64]  #: Arrays of scores and probabilities.
+BoolArray = NDArray[np.bool_]  #: Masks.
 
 Rewards = Literal["identical", "zero_sum", "general_sum"]
 """How the returns of the players go together."""
 
-UNSEEN = -1  #: an action that the observer does not see
-NOBODY = -1  #: the player to move where the game is over
-PAD = -1  #: fills arrays beyond the end of a shorter row: tokens of a factor, moves of a game
-SKIP = -1  #: an action that is not to be tried
+UNSEEN = -1  #: An action that the observer does not see.
+NOBODY = -1  #: The player to move where the game is over.
+PAD = -1  #: Fills arrays past the end of a shorter row: tokens of a factor, moves of a game.
+SKIP = -1  #: An action that is not to be tried.
 
 
 @dataclass(frozen=True)

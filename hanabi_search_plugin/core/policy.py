@@ -160,7 +160,7 @@ class Policy(ABC):
         return self.probabilities(view, legal, memory)
 
 
-Blueprint = tuple[Policy, ...]  #: one policy a seat
+Blueprint = tuple[Policy, ...]  #: One policy a seat.
 TOLERANCE = 1e-5  # that probabilities may miss a sum of 1 by: those of float32 networks do
 
 

@@ -165,8 +165,8 @@ class TreeSearch(WrapsBelief, _Guided):
 
     # ----------------------------------------------------------------- what the searches differ in
 
-    redeterminizes: ClassVar[bool] = False
-    predicts: ClassVar[bool] = False  # True if others move by the blueprint, outside the tree
+    redeterminizes: ClassVar[bool] = False  #: True if hidden parts are redrawn before others' moves
+    predicts: ClassVar[bool] = False  #: True if others move by the blueprint, outside the tree
 
     @abstractmethod
     def tree(self, game: Game, seat: int) -> Tree:

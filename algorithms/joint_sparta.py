@@ -136,8 +136,8 @@ class JointAgent(SearchAgent):
 
     game: Game
     blueprint: Blueprint
-    search: JointSparta
-    epsilon: float = 0.0  # probability that a player moves at random
+    search: JointSparta  #: what it decides by
+    epsilon: float = 0.0  #: probability that a player moves at random
 
     _computed: WeakValueDictionary[bytes, CommonKnowledge] = field(
         default_factory=WeakValueDictionary, init=False, repr=False, compare=False

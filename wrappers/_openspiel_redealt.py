@@ -192,7 +192,8 @@ def other_deals(
 ) -> list[State]:
     """``n`` states that ``player`` cannot tell from ``state``, all such deals equally likely.
 
-    What the others did is no evidence but for the cards that it shows. Raises UnsupportedError for
+    What the others did is no evidence but for the cards that it shows. ``rng`` is all the
+    randomness. Raises UnsupportedError for
     a game that cannot be dealt anew, TooFewWorldsError where such deals are too rare.
     """
     return Holdings(game, state, player).draw(rng, n)

@@ -30,10 +30,10 @@ class BeliefModel(ABC):
     the seat's first view, ``observe`` after every event with the view after it.
     """
 
-    game: PrivateTokens
-    policy: str = ""  # whose games it has learned, by name; "": nobody's, or it is not said
+    game: PrivateTokens  #: the game it was learned for
+    policy: str = ""  #: whose games it has learned, by name; "": nobody's, or it is not said
 
-    loaded_as: str = ""  # the name or the file that it was loaded by, if any
+    loaded_as: str = ""  #: the name or the file that it was loaded by, if any
 
     def __repr__(self) -> str:
         name = repr(self.loaded_as) if self.loaded_as else ""

@@ -50,9 +50,11 @@ LISTED = 100_000  # most sequences of tokens that are listed
 class Learned(NamedOptions):
     """Beliefs by a model: ``upgrade(policy, game, Lbs(), belief=Learned(model))``.
 
-    ``model`` may be a name or a file, which ``upgrade`` loads (``load_belief_model``).
-    ``LearnedBelief`` documents the options. Raises ConfigError for what is no model, a file that
-    is not there, and a ``listed`` below 1; called with a model that is not loaded, too.
+    ``model`` may be a name or a file, which ``upgrade`` loads (``load_belief_model``). With
+    ``explain`` draws count only where the others could have moved as they did. At most ``listed``
+    consistent worlds are listed in place of draws; None: none are. Raises ConfigError for what is
+    no model, a file that is not there, and a ``listed`` below 1; called with a model that is not
+    loaded, too.
     """
 
     model: BeliefModel | str | os.PathLike[str]

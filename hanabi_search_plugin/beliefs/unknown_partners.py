@@ -149,7 +149,11 @@ class MixtureBelief(PartnersBelief):
 
 
 def favouring(favourite: int, candidates: int) -> tuple[float, ...]:
-    """The prior of the RIS-MCTS paper (section VII): a log likelihood of -40 for all but one."""
+    """The prior of the RIS-MCTS paper (section VII): a log likelihood of -40 for all but one.
+
+    ``favourite`` is the number of that one among so many ``candidates``, from 0. Gives a
+    probability for each, which sum to 1.
+    """
     rest = math.exp(-40.0)
     best = 1.0 - (candidates - 1) * rest
     return tuple(best if k == favourite else rest for k in range(candidates))

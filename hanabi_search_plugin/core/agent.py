@@ -89,7 +89,7 @@ class WrapsBelief(ABC):
 class CutsRollouts(ABC):
     """A search that can truncate its rollouts and take the blueprint's values for the rest."""
 
-    depth: int | None  # moves of a rollout before it is cut; None: to the end of the game
+    depth: int | None  #: moves of a rollout before it is cut; None: to the end of the game
 
 
 class SmallSteps(ABC):
@@ -134,12 +134,12 @@ class SearchAgent(Policy):
     latest one as ``last_result``.
     """
 
-    game: Game
-    blueprint: Blueprint
+    game: Game  #: the game it plays
+    blueprint: Blueprint  #: what each seat is taken to play, one policy a seat
 
-    deterministic = False  # the search takes its randomness from the stream that ``act`` is given
+    deterministic = False  #: the search takes its randomness from the stream that ``act`` is given
 
-    searches_jointly = False  # True if the seats take each other's search into account
+    searches_jointly = False  #: True if the seats take each other's search into account
 
     @property
     def assumes_blueprint(self) -> bool:

@@ -53,13 +53,13 @@ def require_update(event: object, view: object, game: Game) -> None:
 class Belief(ABC):
     """P(world | the history of ``seat``, the blueprint of the others)."""
 
-    game: Game
-    seat: int
-    blueprint: Blueprint
-    view: View  # what the seat sees now, a batch of one
-    likelihoods: int  # policy evaluations since the game began
-    exact: bool = True  # False if a part of the support stands for all of it
-    recovered: int  # times that no world was left and the evidence of moves had to be dropped
+    game: Game  #: the game that is played
+    seat: int  #: whose belief it is
+    blueprint: Blueprint  #: what each seat is taken to play, one policy a seat
+    view: View  #: what the seat sees now, a batch of one
+    likelihoods: int  #: policy evaluations since the game began
+    exact: bool = True  #: False if a part of the support stands for all of it
+    recovered: int  #: times that no world was left and the evidence of moves had to be dropped
 
     def __repr__(self) -> str:
         notes = "".join(f", {note}" for note in self.caveats())

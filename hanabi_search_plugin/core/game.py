@@ -31,24 +31,25 @@ from hanabi_search_plugin.core.errors import (
 from hanabi_search_plugin.core.require import class_given
 from hanabi_search_plugin.core.words import an, counted
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]  #: Arrays of ids and counts.
+FloatArray = NDArray[np.float64]  #: Arrays of scores and probabilities.
+BoolArray = NDArray[np.bool_]  #: Masks.
 
 Rewards = Literal["identical", "zero_sum", "general_sum"]
+"""How the returns of the players go together."""
 
-UNSEEN = -1  # an action that the observer does not see
-NOBODY = -1  # the player to move where the game is over
-PAD = -1  # fills arrays beyond the end of a shorter row: tokens of a factor, moves of a game
-SKIP = -1  # an action that is not to be tried
+UNSEEN = -1  #: An action that the observer does not see.
+NOBODY = -1  #: The player to move where the game is over.
+PAD = -1  #: Fills arrays past the end of a shorter row: tokens of a factor, moves of a game.
+SKIP = -1  #: An action that is not to be tried.
 
 
 @dataclass(frozen=True)
 class Event:
     """One move in each world of a batch, as one observer sees it."""
 
-    player: IntArray  # [B] who moved
-    action: IntArray  # [B] the action's id, UNSEEN where the observer does not see it
+    player: IntArray  #: [B] who moved
+    action: IntArray  #: [B] the action's id, UNSEEN where the observer does not see it
 
     def __len__(self) -> int:
         return len(self.player)
@@ -70,8 +71,8 @@ class View(ABC):
     A view may share memory with its worlds. Views made by ``select`` outlive their next step.
     """
 
-    game: Game
-    player: int
+    game: Game  #: the game that is played
+    player: int  #: the seat whose view it is, 0 .. P - 1
 
     def __repr__(self) -> str:
         return f"<view of P{self.player} on {counted(len(self), 'world')} of {self.game!r}>"
@@ -117,7 +118,7 @@ class Worlds(ABC):
     copies: copies of a world meet the same chance whatever is played (common random numbers).
     """
 
-    game: Game
+    game: Game  #: the game that is played
 
     def __repr__(self) -> str:
         return f"<{counted(len(self), 'world')} of {self.game!r}>"
@@ -166,9 +167,9 @@ class Worlds(ABC):
 class History:
     """One seat's action-observation history in one game: T events between T + 1 views."""
 
-    seat: int
-    views: tuple[View, ...]  # each a batch of one
-    events: tuple[Event, ...] = field(default=())  # as this seat sees them
+    seat: int  #: whose history it is
+    views: tuple[View, ...]  #: each a batch of one
+    events: tuple[Event, ...] = field(default=())  #: as this seat sees them
 
     def append(self, event: Event, view: View) -> History:
         """The history after one more event and the view that followed it.
@@ -182,16 +183,16 @@ class History:
 class Game(ABC):
     """The immutable rules of one configuration."""
 
-    name: str
-    num_players: int
-    num_actions: int
-    return_range: tuple[float, float]  # lowest and highest return, in score points
-    max_length: int  # moves of all players in the longest game
-    rewards: Rewards
-    public_actions: bool  # True if every seat sees the actions of all others
-    encodings: tuple[str, ...]  # names that ``View.observation`` accepts
-    unit: str = ""  # what returns are counted in, in words ("IMPs"); "": points of no special kind
-    remembers: bool = False  # True if a view's key tells all that its seat has ever seen and done
+    name: str  #: a short name, for tables and errors
+    num_players: int  #: P
+    num_actions: int  #: A; action ids are 0 .. A - 1
+    return_range: tuple[float, float]  #: lowest and highest return, in score points
+    max_length: int  #: moves of all players in the longest game
+    rewards: Rewards  #: how the returns of the players go together
+    public_actions: bool  #: True if every seat sees the actions of all others
+    encodings: tuple[str, ...]  #: names that ``View.observation`` accepts
+    unit: str = ""  #: what returns are counted in, in words ("IMPs"); "": points of no special kind
+    remembers: bool = False  #: True if a view's key tells all that its seat has ever seen and done
 
     def __init_subclass__(cls, **options: Any) -> None:
         """A class with a ``deal`` of its own deals some by it, whatever its base class does."""

@@ -49,13 +49,13 @@ class PlainGame(StateGame, Enumerable):
     is what ``observation`` gives.
     """
 
-    name: str
-    num_players: int
-    num_actions: int
-    return_range: tuple[float, float]  # the lowest and the highest return
-    max_length: int  # moves in the longest game
-    # True where every player sees the others' actions. Then ``observation`` must show each right
-    # after it is played. False is right wherever somebody does not, or hears of it through noise.
+    name: str  #: a short name, for tables and errors
+    num_players: int  #: P; players are 0 .. P - 1
+    num_actions: int  #: A; actions are 0 .. A - 1
+    return_range: tuple[float, float]  #: the lowest and the highest return
+    max_length: int  #: moves in the longest game
+    #: True where every player sees the others' actions. Then ``observation`` must show each right
+    #: after it is played. False is right wherever somebody does not, or hears of it through noise.
     public_actions: bool
 
     rewards: Literal["identical", "zero_sum", "general_sum"] = "identical"

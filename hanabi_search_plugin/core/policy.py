@@ -41,13 +41,15 @@ Memory = Any
 class Shared:
     """A memory that is the same in every world of the batch: one row, which ``take`` keeps."""
 
-    row: Any
+    row: Any  #: the memory of one world
 
 
 def take(memory: Memory, index: NDArray[np.integer | np.bool_]) -> Memory:
     """The rows of a memory at ``index`` (int [N] or bool [B]).
 
-    Understands arrays, tensors, lists, ``Shared``, None, and tuples and dicts of these.
+    Understands arrays and tensors [B, ...], lists [B], ``Shared``, None, and tuples and dicts of
+    these. ``Shared`` and None have no rows, and stay as they are. Raises IndexError for rows that
+    are not there.
     """
     if memory is None or isinstance(memory, Shared):
         return memory
@@ -64,7 +66,8 @@ def take(memory: Memory, index: NDArray[np.integer | np.bool_]) -> Memory:
 def join(parts: Sequence[Memory]) -> Memory:
     """One memory with the rows of all ``parts`` (at least one), in their order.
 
-    Understands what ``take`` does. ``Shared`` memories must be equal in all parts; one row stays.
+    Understands what ``take`` does. Parts must have the same structure. ``Shared`` memories must be
+    equal in all of them, which is not checked: that of the first stays.
     """
     first = parts[0]
     if first is None or isinstance(first, Shared):
@@ -90,7 +93,7 @@ class Policy(ABC):
     beliefs keep it once and ask the policy about many worlds in one batch.
     """
 
-    deterministic: bool = True
+    deterministic: bool = True  #: False if it draws its moves from the stream it is given
     public_memory: bool = False  # True if the memory depends on the public history alone
 
     def __repr__(self) -> str:
@@ -157,7 +160,7 @@ class Policy(ABC):
         return self.probabilities(view, legal, memory)
 
 
-Blueprint = tuple[Policy, ...]  # one policy per seat
+Blueprint = tuple[Policy, ...]  #: One policy a seat.
 TOLERANCE = 1e-5  # that probabilities may miss a sum of 1 by: those of float32 networks do
 
 
@@ -357,7 +360,7 @@ values, that of the seat itself, or that of the player to move, in games of iden
 class Value(ABC):
     """A policy that also estimates returns, so that rollouts can be cut short."""
 
-    combine: Combination  # how the values of the seats make one estimate
+    combine: Combination  #: how the values of the seats make one estimate
 
     @abstractmethod
     def value(self, view: View, memory: Memory) -> FloatArray:

@@ -34,10 +34,10 @@ class PublicBelief(ABC):
     only what is public in them is used.
     """
 
-    game: Game
-    blueprint: Blueprint
-    turn: int  # events since the first decision
-    keeps_ids: bool = True  # False if ids of earlier turns mean other infostates once it recovers
+    game: Game  #: the game that is played
+    blueprint: Blueprint  #: what each seat is taken to play, one policy a seat
+    turn: int  #: events since the first decision
+    keeps_ids: bool = True  #: False if ids of earlier turns mean other infostates once it recovers
 
     def __repr__(self) -> str:
         notes = "".join(f", {note}" for note in self.caveats())

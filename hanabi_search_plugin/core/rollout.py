@@ -63,7 +63,8 @@ def action_values(
     depth: int | None = None,
     threads: int = 1,
 ) -> FloatArray:
-    """[M, B] the return of ``seat`` if it plays actions[m] in world b and then all the blueprint.
+    """[M, B] the return of ``seat``, in score points, if it plays actions[m] in world b and then
+    all play the blueprint to the end.
 
     ``actions`` are [M], or [M, B] where they differ by world; SKIP is not tried, its value nan.
     ``memories[p]`` are those of seat p before the action. All actions meet the same chance and the
@@ -87,9 +88,11 @@ def action_values(
 def play_out(
     worlds: Worlds, blueprint: Blueprint, memories: tuple[Memory, ...], rng: Streams
 ) -> FloatArray:
-    """[B, P] each seat's return after the blueprint has played the worlds to their end.
+    """[B, P] each seat's return, in score points, after the blueprint has played to the end.
 
-    ``worlds`` and ``rng`` (one stream per world) are left unchanged.
+    ``memories[p]`` [B] are those of seat p now. Policies draw from ``rng``, one stream a world,
+    and chance is the worlds' own; both, and the worlds, are left unchanged. Raises ContractError
+    or IllegalActionError where a policy or the game breaks its contract.
     """
     game = worlds.game
     if isinstance(game, CompilesRollouts):

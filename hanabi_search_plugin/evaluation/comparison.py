@@ -42,14 +42,14 @@ _EXPECTED = "expected results of `evaluate --json`, of `reproduce`, or games tha
 class ResultGames:
     """Games of one line-up in a result file. Raises ValueError for values of other types."""
 
-    path: str
-    label: str  # of a row or curve of ``reproduce``; else ""
-    games: int
-    mean: float | None
-    sem: float | None  # standard error of the mean
-    seed: int | None = None
-    game: Mapping[str, Any] | None = None  # its settings
-    scores: Mapping[int, float] | None = None  # by the number of a game; None: not in the file
+    path: str  #: of the file
+    label: str  #: of a row or curve of ``reproduce``; else ""
+    games: int  #: that are finished
+    mean: float | None  #: score points a game; None: no games, or not in the file
+    sem: float | None  #: standard error of the mean
+    seed: int | None = None  #: None: not in the file
+    game: Mapping[str, Any] | None = None  #: its settings
+    scores: Mapping[int, float] | None = None  #: by the number of a game; None: not in the file
 
     def __post_init__(self) -> None:
         for name, kind in _KINDS.items():
@@ -60,6 +60,7 @@ class ResultGames:
 
     @property
     def name(self) -> str:
+        """The path, and the label where there is one."""
         return f"{self.path}: {self.label}" if self.label else self.path
 
     @property
@@ -76,15 +77,15 @@ class ResultGames:
 class Comparison:
     """How much more ``other`` scores than ``base``; ``print`` shows it as a table."""
 
-    base: ResultGames
-    other: ResultGames
-    difference: float | None  # score points a game
-    sem: float | None  # standard error of the difference; of paired games where there are pairs
-    pairs: int  # games on the same deck, which the difference is of; 0: it is of all, unpaired
-    better: float | None  # share of the pairs
-    worse: float | None
-    unpaired_because: str | None  # None: the games are paired
-    note: str | None = None  # what else tells the two apart
+    base: ResultGames  #: what it is compared with
+    other: ResultGames  #: what is compared
+    difference: float | None  #: score points a game
+    sem: float | None  #: standard error of the difference; of paired games where there are pairs
+    pairs: int  #: games on the same deck, which the difference is of; 0: it is of all, unpaired
+    better: float | None  #: share of the pairs in which ``other`` scores more; None: no pairs
+    worse: float | None  #: share in which it scores less; None: no pairs
+    unpaired_because: str | None  #: None: the games are paired
+    note: str | None = None  #: what else tells the two apart
 
     @property
     def row(self) -> tuple[str, ...]:
@@ -161,6 +162,9 @@ Comparable = Evaluation | Mapping[str, Any] | ResultGames | str | Path
 def compare(base: Comparable, other: Comparable) -> Comparison:
     """``other`` beside ``base``: by the games that both have, if they are of the same decks.
 
+    Each is what ``evaluate`` gave, a result file or a journal of ``resume``, or a line-up of
+    ``read_results``. The difference is ``other`` less ``base``, in score points a game, with the
+    standard error of paired games; without common decks of all games, unpaired. No randomness.
     Raises UnsupportedError for what is none of these, RecordError and OSError as ``read_results``,
     and ConfigError for a file of several line-ups.
     """

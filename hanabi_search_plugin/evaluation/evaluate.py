@@ -59,23 +59,24 @@ class Evaluation:
     where there is none are None. ``print`` shows the table of ``hanabi-search evaluate``.
     """
 
-    names: tuple[str, ...]  # of the policies, one a seat, or one where all seats play the same
-    baseline_names: tuple[str, ...] = ()  # alike, where ``baseline`` was given
-    parameters: dict[str, Any]  # what decides on the results: game, policies, seed and so on
-    games: Sequence[GameResult]
-    baseline: Sequence[GameResult] | None  # the same games, in the same order
-    best: float  # the highest possible return
-    return_of: int | None  # the seat whose returns the scores are; None: all are paid the same
-    unit: str  # what returns are counted in, as the game says
-    searched: bool
-    threads: int
-    requested: int  # games asked for; more than len(games) where interrupted or skipped
-    skipped: tuple[FailedGame, ...] = ()  # what failed, with ``skip_failed``
-    peak_rss_mb: float  # of the process so far
-    compile_seconds: float  # CPU seconds the process has spent on compiling so far
+    names: tuple[str, ...]  #: of the policies, one a seat, or one where all seats play the same
+    baseline_names: tuple[str, ...] = ()  #: alike, where ``baseline`` was given
+    parameters: dict[str, Any]  #: what decides on the results: game, policies, seed and so on
+    games: Sequence[GameResult]  #: N finished games, in the order of their numbers
+    baseline: Sequence[GameResult] | None  #: the same games, in the same order
+    best: float  #: the highest possible return
+    return_of: int | None  #: the seat whose returns the scores are; None: all are paid the same
+    unit: str  #: what returns are counted in, as the game says
+    searched: bool  #: True if a seat searched
+    threads: int  #: that played; figures of time depend on them
+    requested: int  #: games asked for; more than len(games) where interrupted or skipped
+    skipped: tuple[FailedGame, ...] = ()  #: what failed, with ``skip_failed``
+    peak_rss_mb: float  #: of the process so far
+    compile_seconds: float  #: CPU seconds the process has spent on compiling so far
 
     @property
     def interrupted(self) -> bool:
+        """True if games are missing that were asked for, and did not fail."""
         skipped = {number for one in self.skipped for number in one.games}
         return len(self.games) + len(skipped) < self.requested
 

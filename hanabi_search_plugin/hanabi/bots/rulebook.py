@@ -77,20 +77,21 @@ class Rule:
     Raises ConfigError for a number out of its range.
     """
 
-    if_lives_above: int = 0
-    if_lives_at_most: int | None = None
-    if_hints_below: int | None = None
-    if_hints_full: bool = False
+    if_lives_above: int = 0  #: fires only with more life tokens
+    if_lives_at_most: int | None = None  #: fires only with at most so many life tokens; None: any
+    if_hints_below: int | None = None  #: fires only with fewer hint tokens; None: any
+    if_hints_full: bool = False  #: fires only with all hint tokens there
+    #: fires only with at most so many cards in the deck; None: any
     if_deck_at_most: int | None = None
-    if_two_players: bool = False
-    literal: bool = False
+    if_two_players: bool = False  #: fires only in games of two
+    literal: bool = False  #: hints mean what they say, whatever the convention
 
-    operation: ClassVar[int]
-    options: ClassVar[int] = 0
-    only_coded: ClassVar[int] = 0  # options of one reading alone
-    only_strict: ClassVar[int] = 0
-    obeys: ClassVar[tuple[str, ...]] = ()  # the conventions whose bans it obeys
-    random: ClassVar[bool] = False
+    operation: ClassVar[int]  #: its number among the compiled rules
+    options: ClassVar[int] = 0  #: its flags, in both readings
+    only_coded: ClassVar[int] = 0  #: flags of its original's reading, faults included, alone
+    only_strict: ClassVar[int] = 0  #: flags of the strict reading alone
+    obeys: ClassVar[tuple[str, ...]] = ()  #: the conventions whose bans it obeys
+    random: ClassVar[bool] = False  #: True if it draws among several moves
 
     def __post_init__(self) -> None:
         for name in ("if_lives_above", "if_lives_at_most", "if_hints_below", "if_deck_at_most"):
@@ -127,6 +128,7 @@ class Rule:
         return word
 
     def all_options(self) -> int:
+        """Its flags, those of its settings included."""
         return self.options
 
 
@@ -197,7 +199,7 @@ class OsawaDiscard(Rule):
 class DiscardProbablyUseless(_Threshold):
     """Discards the card most likely to be useless, from ``threshold`` up; ties go to the last."""
 
-    falls_back: bool = False
+    falls_back: bool = False  #: below the threshold it discards all the same, where not strict
     operation = ops.DISCARD_PROBABLE
 
     def word(self, convention: Convention = "off", strict: bool = False) -> int:
@@ -230,7 +232,7 @@ class DiscardUnidentified(Rule):
 class DiscardOldestNoInfo(Rule):
     """Discards the oldest card of which neither colour nor rank is known; see the table above."""
 
-    operation = ops.DISCARD_UNIDENTIFIED  # ages against positions: no later card ever wins
+    operation = ops.DISCARD_UNIDENTIFIED  #: ages against positions: no later card ever wins
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -85,10 +85,12 @@ class HanabiConfig(NamedOptions):
 
     @property
     def deck_size(self) -> int:
+        """Cards in the full deck."""
         return self.colors * sum(self.copies)
 
     @property
     def max_score(self) -> int:
+        """Points of a perfect game."""
         return self.colors * self.ranks
 
     @property
@@ -97,4 +99,5 @@ class HanabiConfig(NamedOptions):
         return 2 * self.hand_size + (self.players - 1) * (self.colors + self.ranks)
 
     def to_dict(self) -> dict[str, Any]:
+        """The settings by name, as JSON has them."""
         return {f.name: getattr(self, f.name) for f in fields(self)}

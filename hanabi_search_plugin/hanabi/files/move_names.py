@@ -29,7 +29,11 @@ _WAYS = (  # whom: a player's number, or an offset from the mover after "+"
 
 
 def move_name(config: HanabiConfig, action: int) -> str:
-    """OpenSpiel's name of an action: "(Play 2)", "(Reveal player +1 rank 3)"."""
+    """OpenSpiel's name of an action: "(Play 2)", "(Reveal player +1 rank 3)".
+
+    Slots count from 0, the oldest card first; ranks from 1; "+1" is the next player. Raises
+    RecordError where the configuration has no such action.
+    """
     move = action_to_dict(config, action)
     if "slot" in move:
         return f"({move['type'].capitalize()} {move['slot']})"

@@ -40,17 +40,17 @@ _SIZES = ("colors", "ranks", "hand_size", "information_tokens", "life_tokens")
 class RecordedGame:
     """One game. ``config.bomb`` is not read: the record has its own ``bomb``."""
 
-    config: HanabiConfig
-    game: int
-    deck: tuple[int, ...]  # [deck size] card identities, first dealt first
-    actions: tuple[int, ...]  # [T] OpenSpiel's action ids
-    first_player: int = 0
-    score: int | None = None  # None: not recorded
-    lives_left: int | None = None
+    config: HanabiConfig  #: the rules it was played by
+    game: int  #: its number in the file or the evaluation
+    deck: tuple[int, ...]  #: [deck size] card identities, first dealt first
+    actions: tuple[int, ...]  #: [T] OpenSpiel's action ids
+    first_player: int = 0  #: the seat that moved first
+    score: int | None = None  #: None: not recorded
+    lives_left: int | None = None  #: at the end; None: not recorded
     bomb: Bomb | None = None  # the convention of ``score``; None: not recorded
-    seed: int | None = None
-    policies: tuple[str, ...] | None = None  # a name a seat
-    source: str = ""  # "file:line" it was read from
+    seed: int | None = None  #: of the evaluation it is of; None: not recorded
+    policies: tuple[str, ...] | None = None  #: a name a seat
+    source: str = ""  #: "file:line" it was read from
 
     def _repr_html_(self) -> str:
         """For notebooks: its moves, one a row. ``rendering.game_page.GamePage`` shows the table."""
@@ -97,7 +97,8 @@ def write_games(
 ) -> None:
     """Write a file of games (compressed where ``path`` ends in ``.gz``), whole or not at all.
 
-    Raises ConfigError for a path that cannot be written, and as ``recorded``.
+    ``actions`` says how moves are written: as objects with words, or as OpenSpiel's ids. Raises
+    ConfigError for a path that cannot be written, and as ``recorded``.
     """
     require_writable("path", path)
     with atomic_write(path) as file:

@@ -52,18 +52,18 @@ class ReplayReport:
 
     SHOWN = 20
 
-    games: int = 0
-    moves: int = 0
-    unfinished: int = 0  # games whose record stops before their end, while a card can still score
-    illegal: int = 0  # games with an illegal move; what follows it is not replayed
-    score_mismatches: int = 0
-    lives_mismatches: int = 0
-    bombed: int = 0
-    bomb_scores: Counter[Bomb] = field(default_factory=Counter)  # bombed games a convention fits
-    decisions: int = 0  # moves compared with a policy's
-    agreed: int = 0
-    first_disagreement: Disagreement | None = None
-    problems: list[str] = field(default_factory=list)
+    games: int = 0  #: replayed
+    moves: int = 0  #: in all of them
+    unfinished: int = 0  #: games whose record stops before their end, while a card can still score
+    illegal: int = 0  #: games with an illegal move; what follows it is not replayed
+    score_mismatches: int = 0  #: games whose score is not that of their moves
+    lives_mismatches: int = 0  #: games whose lives are not those of their moves
+    bombed: int = 0  #: games that lost their last life
+    bomb_scores: Counter[Bomb] = field(default_factory=Counter)  #: bombed games a convention fits
+    decisions: int = 0  #: moves compared with a policy's
+    agreed: int = 0  #: of these, those that the policy makes, too
+    first_disagreement: Disagreement | None = None  #: in the order of the file
+    problems: list[str] = field(default_factory=list)  #: what is wrong in the file
 
     @property
     def agreement(self) -> float | None:
@@ -106,11 +106,14 @@ def replay(
 ) -> ReplayReport:
     """Replay recorded games, and compare their moves with those of ``policies``.
 
-    These are one policy or one a seat, names among them, or a function of the configuration.
-    Each policy keeps its own memory and observes every move of the record. A stochastic one draws
-    from ``seed``. A bombed game's score must follow ``bomb``; with "auto" it must follow the
-    record's own convention, or any one where the record names none. ``on_games`` hears how many
-    games have been replayed.
+    These are one policy or one a seat, names among them, or a function of the configuration; None:
+    the rules alone are checked. Each policy keeps its own memory and observes every move of the
+    record. A stochastic one draws from ``seed``, and there is no other randomness. A bombed game's
+    score must follow ``bomb``; with "auto" it must follow the record's own convention, or any one
+    where the record names none. ``on_games`` hears how many games have been replayed.
+
+    What a record has wrong is in the report, not raised. Raises ConfigError for a bad ``bomb``,
+    ``seed`` or name of a policy, and UnsupportedError for what is no policy.
     """
     require_choice("bomb", bomb, ("auto", *get_args(Bomb)))
     seed = require_integer("seed", seed, 0)

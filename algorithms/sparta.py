@@ -352,21 +352,20 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies):
         leader = _leader(tally.mean + credit, alive, base)
         settled = False
         if self.pruning == "expected":
-            lead = tally.difference(leader)[0] + credit[leader] - credit
-            error = tally.cautious_errors(leader)
-            worlds = int(tally.count[leader])
-            left = self._worlds_left(tally, alive, share)
+            worlds, left = int(tally.count[leader]), self._worlds_left(tally, alive, share)
             if left < 1:
                 return behind, True
+            lead = tally.difference(leader)[0] + credit[leader] - credit
+            error = tally.cautious_errors(leader)
             enough = self.indifference * max(1.0, worlds / PATIENCE)
             # By how much the mean of all worlds will differ from that of those played.
             changes = error * math.sqrt(left / (worlds + left))
-            behind = expected_excess(lead, changes) < enough
+            behind[alive] = expected_excess(lead[alive], changes[alive]) < enough
             behind[leader] = True
             settled = bool(behind[alive].all())
             # The blueprint's move is spared: unless it has lost for good, ``errors`` decide.
-            sure = expected_excess(lead, error) < enough
-            behind[base::moves] &= sure[base::moves]
+            own = slice(base, None, moves)
+            behind[own] &= expected_excess(lead[own], error[own]) < enough
         elif self.pruning == "paired":
             lead, error = tally.difference(leader)
             behind = lead + credit[leader] - credit > self.deviations * error

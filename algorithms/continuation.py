@@ -22,6 +22,7 @@ from hanabi_search_plugin.core.belief import Belief, WrappedBelief
 from hanabi_search_plugin.core.errors import ConfigError, ContractError
 from hanabi_search_plugin.core.game import Event, FloatArray, IntArray, View, Worlds
 from hanabi_search_plugin.core.policy import Memory, Policy, observed, started, take
+from hanabi_search_plugin.core.require import class_given
 from hanabi_search_plugin.core.rollout import action_values
 from hanabi_search_plugin.core.streams import Streams
 
@@ -35,7 +36,8 @@ def listed_continuations(given: Continuation | None) -> tuple[Policy | str, ...]
         return ()
     parts = (given,) if isinstance(given, Policy | str) else given
     if not isinstance(parts, Sequence) or not parts:
-        raise ConfigError(f"continuation must be a policy, its name, or several, got {given!r}")
+        came = class_given(given) if isinstance(given, type) else repr(given)
+        raise ConfigError(f"continuation must be a policy, its name, or several, got {came}")
     found: list[Policy | str] = []
     for part in parts:
         if not isinstance(part, Policy | str):

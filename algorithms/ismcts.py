@@ -45,13 +45,14 @@ from hanabi_search_plugin.core.policy import (
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import (
     require_choice,
+    require_flag,
     require_integers,
     require_positive,
     require_positive_or_0,
 )
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.rollout import observe_all, play_on
-from hanabi_search_plugin.core.settings import setting
+from hanabi_search_plugin.core.settings import NamedOptions, setting
 from hanabi_search_plugin.core.streams import Stream, Streams
 from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, MoveStats, TreeSettings
 from hanabi_search_plugin.core.walk import Walk, walks
@@ -65,10 +66,10 @@ AHEAD = 8  # numbers of an iteration that are drawn with those of others
 FEW = 5  # iterations between two looks at the clock
 
 
-class _Guided:
+class _Guided(NamedOptions):
     """Knows the options of the command line that are a guide in Python."""
 
-    def __new__(cls, **given: Any) -> Self:
+    def __new__(cls, *unnamed: Any, **given: Any) -> Self:
         for name in ("rules", "convention", "evaluation"):
             if name in given:
                 raise ConfigError(
@@ -76,7 +77,7 @@ class _Guided:
                     f"{cls.__name__}(guide=RuleAgent([PlaySafe(), TellRandomly()])) or "
                     'guide=load_policy("evalfn", game)'
                 )
-        return super().__new__(cls)
+        return super().__new__(cls, *unnamed, **given)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -138,6 +139,8 @@ class TreeSearch(WrapsBelief, _Guided):
         if self.iterations is None and self.seconds is None:
             raise ConfigError("a decision must end by iterations or seconds, got neither")
         require_positive_or_0("exploration", self.exploration)
+        require_flag("evidence", self.evidence)
+        require_flag("by_convention", self.by_convention)
         require_objective(self.objective, cut=not self._rolls_out)
         for name, kind in (("nodes", Nodes), ("final", Final), ("leaves", Leaves)):
             require_choice(name, getattr(self, name), get_args(kind))
@@ -162,8 +165,8 @@ class TreeSearch(WrapsBelief, _Guided):
 
     # ----------------------------------------------------------------- what the searches differ in
 
-    redeterminizes: ClassVar[bool] = False
-    predicts: ClassVar[bool] = False  # True if others move by the blueprint, outside the tree
+    redeterminizes: ClassVar[bool] = False  #: True if hidden parts are redrawn before others' moves
+    predicts: ClassVar[bool] = False  #: True if others move by the blueprint, outside the tree
 
     @abstractmethod
     def tree(self, game: Game, seat: int) -> Tree:

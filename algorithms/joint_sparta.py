@@ -31,12 +31,12 @@ from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.reprs import agent_repr, settings_repr
 from hanabi_search_plugin.core.require import require_integers, require_positive_or_0
 from hanabi_search_plugin.core.result import Reason, SearchResult
-from hanabi_search_plugin.core.settings import THREADS, setting
+from hanabi_search_plugin.core.settings import THREADS, NamedOptions, setting
 from hanabi_search_plugin.core.streams import Streams
 
 
 @dataclass(frozen=True, kw_only=True)
-class JointSparta(TeamSearch):
+class JointSparta(TeamSearch, NamedOptions):
     """Multi-agent SPARTA: ``upgrade(policy, game, search=JointSparta())`` plays every seat.
 
     A decision tries every legal move in worlds of the mover's belief, as ``Sparta`` does. A move is
@@ -136,8 +136,8 @@ class JointAgent(SearchAgent):
 
     game: Game
     blueprint: Blueprint
-    search: JointSparta
-    epsilon: float = 0.0  # probability that a player moves at random
+    search: JointSparta  #: what it decides by
+    epsilon: float = 0.0  #: probability that a player moves at random
 
     _computed: WeakValueDictionary[bytes, CommonKnowledge] = field(
         default_factory=WeakValueDictionary, init=False, repr=False, compare=False

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -32,17 +33,22 @@ from hanabi_search_plugin.core.game import FloatArray, IntArray
 from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective, worth
 from hanabi_search_plugin.core.policy import Policy, chances_of
 from hanabi_search_plugin.core.reprs import settings_repr
-from hanabi_search_plugin.core.require import require_integers, require_positive_or_0, require_share
+from hanabi_search_plugin.core.require import (
+    require_flag,
+    require_integers,
+    require_positive_or_0,
+    require_share,
+)
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.rollout import action_values
-from hanabi_search_plugin.core.settings import THREADS, setting
+from hanabi_search_plugin.core.settings import THREADS, NamedOptions, setting
 from hanabi_search_plugin.core.streams import Streams
 
 SOFTENING = 0.05  # of a bot that plays one move alone
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mds(CutsRollouts, SmallSteps):
+class Mds(CutsRollouts, SmallSteps, NamedOptions):
     """Mirror-descent search: ``Mds(rollouts=10_000, eta=5.0)(rng, belief)`` is one decision.
 
     All moves are tried in the same worlds with the same future chance, ``rollouts`` shared equally.
@@ -88,11 +94,12 @@ class Mds(CutsRollouts, SmallSteps):
         if self.depth is not None:
             require_integers(self, ("depth",), 1)
         require_objective(self.objective, cut=self.depth is not None)
-        if not self.eta >= 0:
+        if not (isinstance(self.eta, Real) and self.eta >= 0):
             raise ConfigError(f"eta must be a number of at least 0, or inf, got {self.eta!r}")
-        for name in ("kl", "magnet"):
-            if getattr(self, name) is not None:
-                require_positive_or_0(name, getattr(self, name))
+        if self.kl is not None:
+            require_positive_or_0("kl", self.kl)
+        require_positive_or_0("magnet", self.magnet)
+        require_flag("greedy", self.greedy)
         if self.softening is not None:
             require_share("softening", self.softening)
 

@@ -35,12 +35,13 @@ from hanabi_search_plugin.core.policy import Policy, moves_of, preferences_of
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import (
     require_choice,
+    require_flag,
     require_integers,
     require_positive,
     require_positive_or_0,
 )
 from hanabi_search_plugin.core.result import Reason, SearchResult
-from hanabi_search_plugin.core.settings import THREADS, setting
+from hanabi_search_plugin.core.settings import THREADS, NamedOptions, setting
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.words import counted
 
@@ -64,7 +65,7 @@ ROUND_SIZE = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sparta(CutsRollouts, WrapsBelief, NamesPolicies):
+class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
     """Single-agent SPARTA: ``Sparta(rollouts=10_000)(rng, belief)`` is one decision.
 
     All moves are tried in the same worlds with the same future chance (common random numbers) and
@@ -179,6 +180,7 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies):
                 )
         if self.seconds is not None:
             require_positive("seconds", self.seconds)
+        require_flag("reallocate", self.reallocate)
         require_choice("pruning", self.pruning, get_args(Pruning))
         listed_continuations(self.continuation)
         require_objective(self.objective, cut=self.depth is not None)

@@ -38,7 +38,7 @@ from hanabi_search_plugin.evaluation.threads import Threads
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "cluster-scale.json"
 KILLS = ROOT / "docs" / "results" / "cluster-kills.json"
-PAGE = ROOT / "docs" / "how_to" / "scale.md"
+PAGE = ROOT / "docs" / "results" / "cluster.md"
 MARK, END = "<!-- measured -->", "<!-- end -->"
 GAME = HanabiGame(players=2)
 SPREAD = 0.5  # standard deviation of a chunk's seconds, as a share of their mean
@@ -274,7 +274,7 @@ def model(workers: int, seconds: float, cost: float) -> float:
 
 
 def page(text: str) -> str:
-    """docs/how_to/scale.md with the tables of what was measured."""
+    """docs/results/cluster.md with the tables of what was measured."""
     if not RESULTS.exists():
         return text
     results = json.loads(RESULTS.read_text())
@@ -322,7 +322,7 @@ def page(text: str) -> str:
 
 @app.command(name="page")
 def write_page() -> None:
-    """Put what was measured into docs/how_to/scale.md."""
+    """Put what was measured into docs/results/cluster.md."""
     with atomic_write(PAGE) as file:
         file.write(page(PAGE.read_text(encoding="utf-8")).encode())
 

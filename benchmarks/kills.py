@@ -6,7 +6,7 @@ Each kill is one of SIGKILL, SIGTERM and SIGINT, at a random time or at one of t
 write or a rename. The same command then goes on to the end, one in four times after a second kill.
 Its files must be those of a run that nobody disturbed, byte for byte but for times, memory and
 TensorBoard's files (which carry the time in their names), and nothing else may be left
-(docs/development/reliability.md).
+(docs/results/robustness.md).
 
 Commands run in processes forked from this one, which has imported everything and run each command
 once: a start then takes milliseconds.
@@ -45,7 +45,7 @@ from hanabi_search_plugin.evaluation.provenance import versions
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 INTERRUPTED = 130
-PAGE = Path("docs/development/reliability.md")
+PAGE = Path("docs/results/robustness.md")
 LONGEST = 120.0  # seconds of one command
 app = typer.Typer(add_completion=False, help=__doc__)
 

@@ -1,4 +1,4 @@
-"""Count steps a second of Hanabi as one Gymnasium vector environment (docs/how_to/ecosystems.md).
+"""Count steps a second of Hanabi as one Gymnasium vector environment (docs/results/speed.md).
 
     python -m benchmarks.vector_steps --seconds 3
 

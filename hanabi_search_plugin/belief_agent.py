@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 
 import numpy as np
@@ -19,20 +19,24 @@ from hanabi_search_plugin.core.agent import (
     SmallSteps,
     TeamSearch,
     WrapsBelief,
+    require_no_search,
+    require_to_move,
 )
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.blame import require_search_call
 from hanabi_search_plugin.core.capabilities import Enumerable, HasBeliefs
-from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
+from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import Event, Game, View, require_game
+from hanabi_search_plugin.core.near_names import near_names
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.reprs import agent_repr
 from hanabi_search_plugin.core.require import class_given, require_share
 from hanabi_search_plugin.core.result import SearchResult, require_result
 from hanabi_search_plugin.core.rollout import can_cut, without_values
+from hanabi_search_plugin.core.settings import named_arguments
 from hanabi_search_plugin.named_beliefs import load_belief
-from hanabi_search_plugin.named_searches import load_search
+from hanabi_search_plugin.named_searches import SEARCHES, load_search
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of, load_policy
 
 
@@ -129,11 +133,21 @@ class BeliefAgent(SearchAgent):
             raise UnsupportedError(
                 f"expected one belief, an entry of the agent's memory, got {type(memory).__name__}"
             )
-        if not memory.view.legal.any():
-            raise IllegalActionError(f"seat {memory.seat} is not to move, so there is no decision")
+        require_to_move(memory)
         return require_result(self.search, self.search(rng, memory), memory.view.legal[0])
 
 
+def _option_of_a_search(name: str) -> str:
+    """How a message ends about an argument of ``upgrade`` that is an option of a search."""
+    of: dict[str, str] = {}  # each option's first search
+    for entry in SEARCHES.values():
+        for one in fields(entry.make):
+            of.setdefault(one.name, entry.make.__name__)
+    near = near_names(name, of)[:1]
+    return "".join(f": a search has options, as in {of[one]}({one}=...)" for one in near)
+
+
+@named_arguments(_option_of_a_search)
 def upgrade(
     policy: AnyBlueprint,
     game: Game | None = None,
@@ -169,16 +183,12 @@ def upgrade(
     if game is None:
         raise ConfigError(
             "game must be given, the one that is played, as in "
-            f"upgrade({policy!r}, HanabiGame(players=2)), got none"
+            f"upgrade({'smartbot' if isinstance(policy, Game) else policy!r}, "
+            "HanabiGame(players=2)), got none"
         )
-    require_game(game)
+    require_game(game, policy, search, call="upgrade(policy, game, search)")
     blueprint = blueprint_of(policy, game)
-    for part in blueprint:
-        if isinstance(part, SearchAgent):
-            raise ConfigError(
-                f"policy must be one that does not search, got {part!r}: beliefs and rollouts ask "
-                "a blueprint for thousands of moves, and for their probabilities"
-            )
+    require_no_search(blueprint)
     if isinstance(belief, str):
         belief = load_belief(belief, game, epsilon=epsilon)
         epsilon = 0.0 if isinstance(belief, Particles) else epsilon
@@ -225,6 +235,7 @@ def upgrade(
     return BeliefAgent(game, blueprint, search, epsilon, belief, uncertainty)
 
 
+@named_arguments()
 def private_belief(
     game: Game,
     policy: AnyBlueprint,
@@ -240,10 +251,12 @@ def private_belief(
     ``worlds.view(seat)`` gives it. ``beliefs.exact.private_belief`` documents the rest. No
     randomness.
     """
+    require_game(game, policy, call="private_belief(game, policy, view)")
     blueprint = blueprint_of(policy, game)
     return exact.private_belief(game, blueprint, view, epsilon=epsilon, uncertainty=uncertainty)
 
 
+@named_arguments()
 def public_belief(
     game: Game, policy: AnyBlueprint, view: View, *, epsilon: float = 0.0
 ) -> PublicBelief:
@@ -251,4 +264,5 @@ def public_belief(
 
     Parameters and errors are as in ``private_belief``.
     """
+    require_game(game, policy, call="public_belief(game, policy, view)")
     return exact.public_belief(game, blueprint_of(policy, game), view, epsilon=epsilon)

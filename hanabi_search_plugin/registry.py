@@ -20,7 +20,7 @@ from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.game import Game, require_game
 from hanabi_search_plugin.core.lazy import resolve
 from hanabi_search_plugin.core.policy import Blueprint, Policy, as_blueprint, require_policy
-from hanabi_search_plugin.core.require import unknown
+from hanabi_search_plugin.core.require import class_given, is_no_file, unknown
 
 
 @dataclass(frozen=True)
@@ -110,35 +110,15 @@ def load_policy(
     policy does not play; UnsupportedError for what is no Game.
     """
     game = resolve(_HANABI_GAME)() if game is None else game
-    require_game(game)
-    if not isinstance(name, str | os.PathLike):
-        raise ConfigError(f"{what} must be a name or a network's file, got {name!r}")
-    name = os.fspath(name)
-    head, *words = name.split(":")
-    known = _entries | {entry.name: entry for entry in (*networks(), *bidders())}
-    plugin = plugins.find("policy", head, known)
-    if plugin is not None:
-        policy: Policy = plugin.make(game, **plugin.read(words))
+    require_game(game, name, call="load_policy(name, game)")
+    found, words = _find(name, what)
+    if isinstance(found, plugins.Plugin):
+        policy: Policy = found.make(game, **found.read(words))
         return policy
-    if head == OPENSPIEL:
+    if found is None:
         bot: Policy = resolve(_OPENSPIEL_BOT)(":".join(words), game)
         return bot
-    if head not in known and Path(name).is_file():
-        head, words = "network", [f"file={name}"]
-    head = "random" if head == "uniform" else head
-    if head not in known:
-        if Path(name).is_dir():
-            raise ConfigError(
-                f"policy must be a name or a network's file, got {name}, which is a folder: a run "
-                f"of `hanabi-search train` has {Path(name) / 'model.safetensors'}"
-            )
-        if "/" in name or Path(name).suffix in NETWORK_FILES:
-            raise ConfigError(
-                f"{what} must be a name or a network's file, got {name}, which is no file"
-            )
-        names = (*plugins.all_names("policy", known), "uniform", f"{OPENSPIEL}:NAME")
-        raise unknown(what, head, names, "or a network's file")
-    entry = known[head]
+    entry, head = found, found.name
     options = plugins.read_options(f"policy {head}", words, entry.options)
     if not (entry.any_game or isinstance(game, resolve(_HANABI_GAME))):
         raise ConfigError(
@@ -149,8 +129,65 @@ def load_policy(
     return policy
 
 
-NETWORK_FILES = (".safetensors", ".pt", ".pth", ".pthw", ".npz")
-"""How names of files end that are surely meant for a network's."""
+def _find(
+    name: str | os.PathLike[str], what: str
+) -> tuple[Entry | plugins.Plugin | None, list[str]]:
+    """Who has that name, None for a bot of OpenSpiel, and the words after it; nothing is loaded.
+
+    Raises ConfigError where nobody has it.
+    """
+    if isinstance(name, type):
+        raise ConfigError(f"{what} must be a name or a network's file, got {class_given(name)}")
+    if isinstance(name, Policy):
+        raise ConfigError(
+            f"{what} must be a name or a network's file, got {name!r}, a policy, which "
+            "needs no loading"
+        )
+    if not isinstance(name, str | os.PathLike):
+        raise ConfigError(f"{what} must be a name or a network's file, got {name!r}")
+    name = os.fspath(name)
+    head, *words = name.split(":")
+    known = _entries | {entry.name: entry for entry in (*networks(), *bidders())}
+    plugin = plugins.find("policy", head, known)
+    if plugin is not None:
+        return plugin, words
+    if head == OPENSPIEL:
+        return None, words
+    if head not in known and Path(name).is_file():
+        head, words = "network", [f"file={name}"]
+    head = "random" if head == "uniform" else head
+    if head not in known:
+        if name and Path(name).is_dir():
+            raise ConfigError(
+                f"policy must be a name or a network's file, got {name}, which is a folder: a run "
+                f"of `hanabi-search train` has {Path(name) / 'model.safetensors'}"
+            )
+        if is_no_file(name):
+            raise ConfigError(
+                f"{what} must be a name or a network's file, got {name}, which is no file"
+            )
+        names = (*plugins.all_names("policy", known), "uniform", f"{OPENSPIEL}:NAME")
+        raise unknown(what, head, names, "or a network's file")
+    return known[head], words
+
+
+def require_known(policies: AnyBlueprint, *, what: str = "policy") -> None:
+    """Refuse, before there is a game, what is no policy and no name of one.
+
+    Raises ConfigError for a name that nobody has and for options that it does not have,
+    UnsupportedError for what is no policy. Nothing is loaded.
+    """
+    parts = (policies,) if isinstance(policies, str | Policy) else policies
+    for part in _listed(parts):
+        if isinstance(part, str):
+            found, words = _find(part, what)
+            if isinstance(found, plugins.Plugin):
+                found.read(words)
+            elif found is not None:
+                plugins.read_options(f"policy {found.name}", words, found.options)
+        else:
+            require_policy(part, "a Policy, its name, or one of these a seat")
+
 
 AnyPolicy = Policy | str
 """A policy, or the name of one."""
@@ -166,21 +203,25 @@ def blueprint_of(policy: AnyBlueprint, game: Game, *, what: str = "policy") -> B
     search in place of an agent.
     """
     parts = (policy,) if isinstance(policy, str | Policy) else policy
-    if not isinstance(parts, Sequence):
-        return as_blueprint(parts, game.num_players)  # says what is wrong
-    names = dict.fromkeys(part for part in parts if isinstance(part, str))
-    for part in parts:
+    names = dict.fromkeys(part for part in _listed(parts) if isinstance(part, str))
+    for part in _listed(parts):
         if isinstance(part, TeamSearch | WrapsBelief | CutsRollouts):
             raise ConfigError(
                 f"a seat must have a policy, got the search {part!r}: upgrade(policy, game, "
                 f"{type(part).__name__}()) makes an agent of it"
             )
+    if not isinstance(parts, Sequence):
+        return as_blueprint(parts, game.num_players)  # says what is wrong
     loaded = {name: load_policy(name, game, what=what) for name in names}
     found = tuple(loaded[part] if isinstance(part, str) else part for part in parts)
     whole = not isinstance(policy, str | Policy)
     blueprint = as_blueprint(found if whole else found[0], game.num_players)
     require_same_game(blueprint, game)
     return blueprint
+
+
+def _listed(parts: Any) -> Sequence[Any]:
+    return parts if isinstance(parts, Sequence) else (parts,)
 
 
 def policy_of(policy: AnyPolicy, game: Game) -> Policy:

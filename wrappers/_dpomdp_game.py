@@ -33,6 +33,7 @@ from hanabi_search_plugin.core.game import (
     Worlds,
     as_actions,
     require_legal,
+    require_seat,
 )
 from hanabi_search_plugin.core.require import require_integer, require_share
 from hanabi_search_plugin.core.state_list import rows_at
@@ -350,6 +351,7 @@ class DecPomdpWorlds(Worlds):
         )  # fmt: skip
 
     def view(self, player: int) -> DecPomdpView:
+        require_seat(player, self.game)
         return DecPomdpView(self.game, player, self.stage, self.turn, self.seen[:, player])
 
 

@@ -40,14 +40,14 @@ _ENTRIES = ("T", "O", "R")
 class DecPomdp:
     """A decentralised partially observable Markov decision process with one shared reward."""
 
-    discount: float
-    states: tuple[str, ...]
-    actions: tuple[tuple[str, ...], ...]  # of each agent
-    observations: tuple[tuple[str, ...], ...]  # of each agent
-    start: FloatArray  # [S]
-    transitions: FloatArray  # [J, S, S] P(next state | joint action, state)
-    emissions: FloatArray  # [J, S, Z] P(joint observation | joint action, next state)
-    # [J, S] the expected reward of a joint action in a state, over what follows it
+    discount: float  #: of the next reward beside this one, in [0, 1]
+    states: tuple[str, ...]  #: names, S of them
+    actions: tuple[tuple[str, ...], ...]  #: of each agent
+    observations: tuple[tuple[str, ...], ...]  #: of each agent
+    start: FloatArray  #: [S]
+    transitions: FloatArray  #: [J, S, S] P(next state | joint action, state)
+    emissions: FloatArray  #: [J, S, Z] P(joint observation | joint action, next state)
+    #: [J, S] the expected reward of a joint action in a state, over what follows it
     rewards: FloatArray
 
 

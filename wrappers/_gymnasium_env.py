@@ -29,7 +29,7 @@ from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.registry import AnyPolicy, policy_of
 from hanabi_search_plugin.wrappers._render import RENDER_MODES, check_render_mode, rendered
 
-ILLEGAL_REWARD = -1.0  # as in PettingZoo's Hanabi
+ILLEGAL_REWARD = -1.0  #: Of an illegal action, which ends a game; as in PettingZoo's Hanabi.
 
 
 class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):

@@ -2,7 +2,7 @@
 
 import gymnasium
 
-ID = "HanabiSearch/Hanabi-v0"
+ID = "HanabiSearch/Hanabi-v0"  #: The id of the environments, for ``make`` and ``make_vec``.
 _MODULE = "hanabi_search_plugin.wrappers.gymnasium"
 
 if ID not in gymnasium.registry:

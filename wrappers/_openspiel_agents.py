@@ -80,6 +80,7 @@ class SpielBot(pyspiel.Bot):  # type: ignore[misc]
         return self._decider.last_result
 
     def player_id(self) -> int:
+        """The seat that it plays."""
         return self._player_id
 
     def step(self, state: State) -> int:

@@ -43,7 +43,8 @@ _NAMES = {**HANABI_NAMES, "observation_type": "observation_type"}
 
 
 def load_game(game: Any) -> HanabiGame | OpenSpielGame:
-    """Make a game of a ``pyspiel.Game``, or of a string such as ``"hanabi(players=3)"``.
+    """Make a game of a ``pyspiel.Game``, or of a string such as ``"hanabi(players=3)"``, which may
+    begin as on the command line: ``"openspiel:leduc_poker"``.
 
     OpenSpiel's hanabi becomes a ``HanabiGame`` on the native engine, any other sequential game an
     ``OpenSpielGame``. A simultaneous game is turned into one of turns, in which nobody sees a move
@@ -96,7 +97,11 @@ def from_state(
 
 
 def history_of(state: State, player: int, *, game: HanabiGame | None = None) -> History:
-    """What ``player`` has seen up to ``state``, in native views. Raises as ``from_state``."""
+    """What ``player`` has seen up to ``state``: T events between T + 1 native views, each of one.
+
+    Where a game has another ``bomb`` than OpenSpiel's give ``game``. No randomness. Raises as
+    ``from_state``.
+    """
     native = _native(state, game)
     deck, actions, first = _played(state)
     worlds = _dealt(native, deck, first, None)
@@ -135,7 +140,8 @@ def hypothetical_state(history: History, seed: int = 0) -> State:
     """Make a state of OpenSpiel that a seat cannot tell from the true one, from its native history.
 
     The seat's own cards are drawn among those it does not see, by what hints have told it; the
-    history and ``seed`` are the only randomness. The seat knows all the rest.
+    history and ``seed`` are the only randomness. The seat knows all the rest. ``history`` is that
+    of a game of native Hanabi, as ``history_of`` gives it.
     """
     record = HistoryRecord.start(history.views[0])
     for event, view in zip(history.events, history.views[1:], strict=True):
@@ -144,7 +150,7 @@ def hypothetical_state(history: History, seed: int = 0) -> State:
 
 
 def sorted_deck(game: HanabiGame) -> list[int]:
-    """Every card of the game, in order."""
+    """Every card of the game, by color * ranks + rank, lowest first: what is dealt from."""
     return [int(card) for card in game.template[-game.config.deck_size :]]
 
 

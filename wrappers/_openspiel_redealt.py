@@ -8,14 +8,14 @@ from functools import cached_property
 import numpy as np
 
 from hanabi_search_plugin.beliefs.tracked_worlds import one_view
-from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.belief import Belief, require_update
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import Event, FloatArray, IntArray, View
 from hanabi_search_plugin.core.policy import Blueprint, Memory, observed, started, take
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_integers, require_share
 from hanabi_search_plugin.core.rollout import likelihood, observe_all, start_memories
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.streams import Streams, require_draws
 from hanabi_search_plugin.wrappers._openspiel_cards import Holdings
 from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
 from hanabi_search_plugin.wrappers._openspiel_rules import State
@@ -103,6 +103,7 @@ class RedealtBelief(Belief):
         return notes
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> RedealtBelief:
+        require_update(event, view, self.game)
         view = one_view(view)
         assert isinstance(view, OpenSpielView)
         event = event.seen_by(self.seat, self.game)
@@ -122,6 +123,7 @@ class RedealtBelief(Belief):
         """See ``Belief.sample``. Takes what the deals take, one double to draw among them where
         moves are evidence, then n 64-bit draws. Raises TooFewWorldsError where deals that agree
         with what the seat has seen are too rare."""
+        require_draws(rng, n)
         many = n if not self._evidence else max(n, self.settings.proposals)
         states = self._holdings.draw(rng, many)
         logs, memories = self._followed(states)
@@ -190,7 +192,8 @@ def other_deals(
 ) -> list[State]:
     """``n`` states that ``player`` cannot tell from ``state``, all such deals equally likely.
 
-    What the others did is no evidence but for the cards that it shows. Raises UnsupportedError for
+    What the others did is no evidence but for the cards that it shows. ``rng`` is all the
+    randomness. Raises UnsupportedError for
     a game that cannot be dealt anew, TooFewWorldsError where such deals are too rare.
     """
     return Holdings(game, state, player).draw(rng, n)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from hanabi_search_plugin.core.game import Rewards
 from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.state_list import StateGame
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.registry import OPENSPIEL
 
 State = Any  # pyspiel.State
 
@@ -106,13 +108,15 @@ class OpenSpielRules(StateGame):
 def load_spiel(game: Any) -> Any:
     """OpenSpiel's game of a string; a ``pyspiel.Game`` is returned as it is.
 
+    The string may begin as on the command line, "openspiel:leduc_poker".
+
     Raises ConfigError where it cannot be loaded, UnsupportedError for anything else.
     """
     if isinstance(game, pyspiel.Game):
         return game
     if not isinstance(game, str):
         raise UnsupportedError(f"expected a pyspiel.Game or a string, got {type(game).__name__}")
-    return _loaded(game)
+    return _loaded(game.removeprefix(f"{OPENSPIEL}:"))
 
 
 def _loaded(text: str) -> Any:
@@ -135,7 +139,9 @@ def _check_parameters(parameters: Mapping[str, Any]) -> None:
     kinds = {kind.short_name: kind for kind in pyspiel.registered_games()}
     name = parameters.get("name", "")
     if name not in kinds:
-        raise ConfigError(f"OpenSpiel has no game {name!r}{did_you_mean(name, kinds)}")
+        bare = re.split("[:/]", name)[-1]  # without what was taken for a prefix
+        meant = did_you_mean(name, kinds) or did_you_mean(bare, kinds)
+        raise ConfigError(f"OpenSpiel has no game {name!r}{meant}")
     kind, given = kinds[name], [key for key in parameters if key != "name"]
     known = list(kind.parameter_specification)
     for key in given:

@@ -15,7 +15,7 @@ import pyspiel
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import IllegalActionError, UnsupportedError
-from hanabi_search_plugin.core.game import NOBODY, BoolArray, IntArray, Worlds
+from hanabi_search_plugin.core.game import NOBODY, BoolArray, IntArray, Worlds, require_seat
 from hanabi_search_plugin.core.state_list import StateList, StateView, StateWorlds, rows_at
 from hanabi_search_plugin.core.streams import Stream, Streams
 from hanabi_search_plugin.core.walk import Walk, Walkable
@@ -23,7 +23,7 @@ from hanabi_search_plugin.wrappers._openspiel_rules import OpenSpielRules, State
 
 Script = tuple[int, ...]  # chance actions still to come, in order
 
-CHANCE_AHEAD = 4  # numbers of a walk's chance that are hashed with those of the other walks
+CHANCE_AHEAD = 16  # numbers of a walk's chance hashed with those of others, in a long game
 
 _CHANCE = int(pyspiel.PlayerId.CHANCE)
 
@@ -97,11 +97,12 @@ class OpenSpielWorlds(StateWorlds, Walkable):
         )
 
     def view(self, player: int) -> OpenSpielView:
+        require_seat(player, self.game)
         return OpenSpielView(self.game, player, self.states)
 
     def walks(self) -> Iterator[OpenSpielWalk]:
         copies = (state.clone() for state in self.states)
-        chance = self.streams.singles(CHANCE_AHEAD)
+        chance = self.streams.singles(min(CHANCE_AHEAD, self.game.max_length))
         scripts = repeat(None) if self.scripts is None else self.scripts
         return map(OpenSpielWalk, repeat(self.game), copies, chance, scripts)
 
@@ -171,21 +172,23 @@ class OpenSpielWalk(Walk):
     def play_uniformly(self, rng: Stream) -> Sequence[float]:
         if self._script is not None:
             return super().play_uniformly(rng)
-        state, draw, chance = self._state, rng.draw, self._chance.draw
+        state, draw, ahead = self._state, rng.draw, rng.ahead
+        draw_chance, chance_ahead = self._chance.draw, self._chance.ahead
         mover, play = state.current_player, state.apply_action
         legal_actions, chance_outcomes = state.legal_actions, state.chance_outcomes
         while True:
             player = mover()
             if player >= 0:
                 legal = legal_actions()
-                play(legal[int(draw() * len(legal))])
+                u = ahead.pop() if ahead else draw()
+                play(legal[int(u * len(legal))])
             elif player == _CHANCE:
-                u = chance()
-                for outcome in chance_outcomes():  # as ``outcome_at``
-                    u -= outcome[1]
-                    if u < 0:
+                u = chance_ahead.pop() if chance_ahead else draw_chance()
+                for outcome, probability in chance_outcomes():  # noqa: B007  # as ``outcome_at``
+                    if u < probability:
                         break
-                play(outcome[0])
+                    u -= probability
+                play(outcome)
             else:
                 returns: list[float] = state.returns()
                 return returns
@@ -200,10 +203,10 @@ class OpenSpielWalk(Walk):
 
 def outcome_at(outcomes: list[tuple[int, float]], u: float) -> int:
     """The outcome of chance at ``u`` of the cumulative probabilities."""
-    for action, chance in outcomes:
-        u -= chance
-        if u < 0:
+    for action, probability in outcomes:
+        if u < probability:
             return action
+        u -= probability
     return outcomes[-1][0]
 
 

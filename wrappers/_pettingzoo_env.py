@@ -59,6 +59,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # untyped; the name is PettingZoo'
       Pillow, the extra ``render``)
     """
 
+    #: what PettingZoo reads: how it can be rendered, its name, that it has no parallel form
     metadata = {  # noqa: RUF012  # as PettingZoo declares it
         "render_modes": list(RENDER_MODES),
         "name": "hanabi_v5",
@@ -124,15 +125,18 @@ class raw_env(AECEnv):  # type: ignore[misc]  # untyped; the name is PettingZoo'
 
     @property
     def observation_vector_dim(self) -> tuple[int, ...]:
+        """The shape of an observation, (N,)."""
         return (self._size,)
 
     @property
     def legal_moves(self) -> list[int]:
+        """The ids of the moves that the agent to move may make."""
         mask = self.infos[self.agent_selection]["action_mask"]
         return [int(action) for action in np.flatnonzero(mask)]
 
     @property
     def all_moves(self) -> list[int]:
+        """The ids of all moves, 0 .. A - 1."""
         return list(range(self._num_actions))
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:

@@ -30,6 +30,7 @@ from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 API = Path(__file__).resolve().parents[1] / "api"
+PACKAGE = "hanabi_search_plugin"
 
 
 @cache
@@ -38,6 +39,14 @@ def faces() -> tuple[str, ...]:
     texts = [page.read_text(encoding="utf-8") for page in sorted(API.glob("*.md"))]
     named = {face for text in texts for face in re.findall(r"^\.\. api:: (\S+)", text, re.M)}
     return tuple(sorted(named, key=lambda face: (-face.count("."), face)))
+
+
+def returned() -> tuple[str, ...]:
+    """The classes that the pages of the API describe beside the names that a module lists."""
+    texts = [page.read_text(encoding="utf-8") for page in sorted(API.glob("*.md"))]
+    return tuple(
+        name for text in texts for name in re.findall(rf"^   ({PACKAGE}\.\S+)$", text, re.M)
+    )
 
 
 def public_names(module: ModuleType) -> list[str]:
@@ -80,6 +89,40 @@ def text_of(module: ModuleType, name: str) -> str:
             source = str(node.module)
     found = ModuleAnalyzer.for_module(source).find_attr_docs()
     return "\n".join(found.get(("", name), [])).strip()
+
+
+def undescribed(thing: Any) -> list[str]:
+    """The public members that a class defines and neither it nor a base of it describes."""
+    described: set[str] = set()
+    for base in inspect.getmro(thing):
+        if base.__module__.startswith(PACKAGE):
+            described |= documented(base)
+        elif base is not object:  # another library's, which describes it there
+            described |= set(vars(base))
+    own = {*vars(thing), *inspect.get_annotations(thing)}
+    return sorted(name for name in own - described if not name.startswith("_"))
+
+
+@cache
+def documented(cls: Any) -> set[str]:
+    """What a class describes: by a docstring, ``#:``, a help text, or ``name`` in its own text."""
+    named = set(re.findall(r"(?<=``)\w+", cls.__doc__ or ""))
+    commented = {
+        name
+        for (owner, name) in ModuleAnalyzer.for_module(cls.__module__).find_attr_docs()
+        if owner == cls.__qualname__
+    }
+    fields = dataclasses.fields(cls) if dataclasses.is_dataclass(cls) else ()
+    helped = {field.name for field in fields if field.metadata.get("text")}
+    functions = {name for name, member in vars(cls).items() if docstring_of(member)}
+    return named | commented | helped | functions
+
+
+def docstring_of(member: Any) -> str | None:
+    """That of a function, a property or a descriptor of one; data have none of their own."""
+    member = getattr(member, "__func__", None) or getattr(member, "func", None) or member
+    plain = isinstance(member, property) or inspect.isroutine(member) or inspect.isclass(member)
+    return member.__doc__ if plain else None
 
 
 def first_sentence(text: str) -> str:

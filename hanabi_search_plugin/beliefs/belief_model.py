@@ -11,7 +11,15 @@ import numpy as np
 
 from hanabi_search_plugin.core.capabilities import PrivateTokens
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
-from hanabi_search_plugin.core.game import PAD, Event, FloatArray, Game, IntArray, View
+from hanabi_search_plugin.core.game import (
+    PAD,
+    Event,
+    FloatArray,
+    Game,
+    IntArray,
+    View,
+    require_game,
+)
 from hanabi_search_plugin.core.policy import Memory
 
 
@@ -22,10 +30,10 @@ class BeliefModel(ABC):
     the seat's first view, ``observe`` after every event with the view after it.
     """
 
-    game: PrivateTokens
-    policy: str = ""  # whose games it has learned, by name; "": nobody's, or it is not said
+    game: PrivateTokens  #: the game it was learned for
+    policy: str = ""  #: whose games it has learned, by name; "": nobody's, or it is not said
 
-    loaded_as: str = ""  # the name or the file that it was loaded by, if any
+    loaded_as: str = ""  #: the name or the file that it was loaded by, if any
 
     def __repr__(self) -> str:
         name = repr(self.loaded_as) if self.loaded_as else ""
@@ -117,6 +125,7 @@ def draw(weights: FloatArray, u: FloatArray) -> IntArray:
 
 def require_tokens(game: Game) -> PrivateTokens:
     """The game itself. Raises UnsupportedError unless it has ``PrivateTokens``."""
+    require_game(game)
     if not isinstance(game, PrivateTokens):
         raise UnsupportedError(
             f"a learned belief needs a game that names its private tokens (PrivateTokens), which "

@@ -19,7 +19,7 @@ from hanabi_search_plugin.beliefs.tracked_worlds import (
     track_event,
     track_observations,
 )
-from hanabi_search_plugin.core.belief import ExplicitBelief
+from hanabi_search_plugin.core.belief import ExplicitBelief, require_update
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.game import Event, FloatArray, Game, History, View, Worlds
 from hanabi_search_plugin.core.policy import Blueprint, Memory, observed, started
@@ -90,6 +90,7 @@ class EnumeratedBelief(TrackedBelief, ExplicitBelief):
         )  # fmt: skip
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> EnumeratedBelief:
+        require_update(event, view, self.game)
         event, view = event.seen_by(self.seat, self.game), one_view(view)
         history = self.history.append(event, view)
         step = track_event(

@@ -9,10 +9,10 @@ from __future__ import annotations
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.beliefs.public_enumerated import EnumeratedPublicBelief
 from hanabi_search_plugin.beliefs.seatwise import UNCERTAINTY, Seatwise
-from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.belief import Belief, require_one_view
 from hanabi_search_plugin.core.capabilities import DealsTokens, Enumerable, HasBeliefs
-from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
-from hanabi_search_plugin.core.game import Game, View
+from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.game import Game, View, require_game
 from hanabi_search_plugin.core.policy import Blueprint, Policy, as_blueprint
 from hanabi_search_plugin.core.public_belief import PublicBelief
 
@@ -38,7 +38,7 @@ def private_belief(
     and neither is ``Enumerable`` nor ``DealsTokens``, or has too many worlds to list; ConfigError
     for numbers outside 0 to 1, and for an epsilon where the belief is a sample seat by seat.
     """
-    blueprint = _blueprint(game, blueprint, view)
+    blueprint = _blueprint("private_belief", game, blueprint, view)
     if isinstance(game, HasBeliefs):
         return game.private_belief(blueprint, view, epsilon=epsilon, uncertainty=uncertainty)
     if isinstance(game, DealsTokens) and not isinstance(game, Enumerable):
@@ -57,15 +57,13 @@ def public_belief(
 
     Parameters and errors are as in ``private_belief``.
     """
-    blueprint = _blueprint(game, blueprint, view)
+    blueprint = _blueprint("public_belief", game, blueprint, view)
     if isinstance(game, HasBeliefs):
         return game.public_belief(blueprint, view, epsilon=epsilon)
     return EnumeratedPublicBelief.start(game, blueprint, view, epsilon=epsilon)
 
 
-def _blueprint(game: Game, blueprint: Policy | Blueprint, view: object) -> Blueprint:
-    if not isinstance(view, View):
-        raise UnsupportedError(
-            f"expected the view of a seat, as worlds.view(seat) gives it, got {view!r}"
-        )
+def _blueprint(call: str, game: Game, blueprint: Policy | Blueprint, view: View) -> Blueprint:
+    require_game(game, blueprint, call=f"{call}(game, policy, view)")
+    require_one_view(view, game)
     return as_blueprint(blueprint, game.num_players)

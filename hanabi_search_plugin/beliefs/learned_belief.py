@@ -7,6 +7,7 @@ K tokens hidden from the seat.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -15,7 +16,7 @@ import numpy as np
 from hanabi_search_plugin.beliefs.belief_model import BeliefModel, hidden_length
 from hanabi_search_plugin.beliefs.past_moves import PastMoves
 from hanabi_search_plugin.beliefs.tracked_worlds import one_view
-from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.belief import Belief, require_update
 from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.capabilities import PrivateTokens, Replays
 from hanabi_search_plugin.core.errors import (
@@ -37,30 +38,37 @@ from hanabi_search_plugin.core.game import (
 from hanabi_search_plugin.core.lazy import resolve
 from hanabi_search_plugin.core.policy import Blueprint, Memory, observed, started, take
 from hanabi_search_plugin.core.reprs import settings_repr
-from hanabi_search_plugin.core.require import class_given, require_integers
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.require import class_given, is_no_file, require_integers
+from hanabi_search_plugin.core.settings import NamedOptions
+from hanabi_search_plugin.core.streams import Streams, require_draws
 
 MOST_DRAWS = 8  # draws per world asked for, after which the model has failed
 LISTED = 100_000  # most sequences of tokens that are listed
 
 
 @dataclass(frozen=True)
-class Learned:
+class Learned(NamedOptions):
     """Beliefs by a model: ``upgrade(policy, game, Lbs(), belief=Learned(model))``.
 
-    ``model`` may be a name or a file, which ``upgrade`` loads (``load_belief_model``).
-    ``LearnedBelief`` documents the options. Raises ConfigError for what is no model, and a
-    ``listed`` below 1; called with a model that is not loaded, too.
+    ``model`` may be a name or a file, which ``upgrade`` loads (``load_belief_model``). With
+    ``explain`` draws count only where the others could have moved as they did. At most ``listed``
+    consistent worlds are listed in place of draws; None: none are. Raises ConfigError for what is
+    no model, a file that is not there, and a ``listed`` below 1; called with a model that is not
+    loaded, too.
     """
 
-    model: BeliefModel | str
+    model: BeliefModel | str | os.PathLike[str]
     explain: bool = True
     listed: int | None = LISTED
 
     def __post_init__(self) -> None:
+        if isinstance(self.model, os.PathLike):
+            object.__setattr__(self, "model", os.fspath(self.model))
         if not isinstance(self.model, BeliefModel | str):
             given = class_given(self.model) if isinstance(self.model, type) else repr(self.model)
             raise ConfigError(f"model must be a BeliefModel, or the name of one, got {given}")
+        if isinstance(self.model, str) and is_no_file(self.model):
+            raise ConfigError(f"model must be a name or a file, got {self.model}, which is no file")
         if self.listed is not None:
             require_integers(self, ("listed",), 1)
 
@@ -76,7 +84,7 @@ class Learned:
 
     def __call__(self, blueprint: Blueprint, view: View) -> LearnedBelief:
         """The belief of ``view.player`` at its first view."""
-        if isinstance(self.model, str):
+        if not isinstance(self.model, BeliefModel):
             raise ConfigError(
                 f"model must be loaded where upgrade does not do it, got {self.model!r}: "
                 f"Learned(load_belief_model({self.model!r}, game))"
@@ -210,6 +218,7 @@ class LearnedBelief(Belief):
         After a move of another seat with ``by_blueprint=False`` no worlds are listed any more: the
         listing would not be exact.
         """
+        require_update(event, view, self.game)
         event, view = event.seen_by(self.seat, self.game), one_view(view)
         read = "state" in self.__dict__
         return replace(
@@ -227,6 +236,7 @@ class LearnedBelief(Belief):
 
         Raises TooFewWorldsError if fewer than n of MOST_DRAWS n draws are consistent with the view.
         """
+        require_draws(rng, n)
         tokens = self._accepted(rng, n) if self.listing is None else self.listing.draw(rng, n)
         worlds = self.game.worlds_of(self.view, tokens, Streams.spawn(rng, n))
         own = take(self.own_memory, np.zeros(n, dtype=np.int64))

@@ -21,6 +21,7 @@ from hanabi_search_plugin.beliefs.tracked_worlds import (
     showing,
     track_event,
 )
+from hanabi_search_plugin.core.belief import require_update
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import (
@@ -44,6 +45,7 @@ from hanabi_search_plugin.core.policy import (
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_integers, require_share
 from hanabi_search_plugin.core.rollout import likelihood, observe_all, start_memories
+from hanabi_search_plugin.core.settings import NamedOptions
 from hanabi_search_plugin.core.streams import Streams
 
 TRIES = 50_000  # deals to find particles that show the seat's first view, before giving up
@@ -126,6 +128,7 @@ class ParticleBelief(TrackedBelief):
         )  # fmt: skip
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> ParticleBelief:
+        require_update(event, view, self.game)
         event, view = event.seen_by(self.seat, self.game), one_view(view)
         history, recovered = self.history.append(event, view), self.recovered
         rng = np.random.default_rng([self._seed, len(history.events)])
@@ -290,7 +293,7 @@ def _one_each(
 
 
 @dataclass(frozen=True)
-class Particles:
+class Particles(NamedOptions):
     """Beliefs by particle filters: ``upgrade(..., belief=Particles(1000, seed=0))``.
 
     For games with too many worlds to list. ``particles`` worlds are followed; they are found by

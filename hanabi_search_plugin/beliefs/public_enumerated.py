@@ -12,6 +12,7 @@ import numpy as np
 
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.beliefs.tracked_worlds import (
+    BEGINS,
     MAX_WORLDS,
     TrackedWorlds,
     track_deals,
@@ -116,7 +117,9 @@ class EnumeratedPublicBelief(PublicBelief):
         keys = [tracked.worlds.view(p).keys() for p in range(game.num_players)]
         truth = view.keys()[0]
         if truth not in keys[view.player]:
-            raise ContractError(f"no deal of {game.name} shows what player {view.player} sees")
+            raise ContractError(
+                f"no deal of {game.name} shows what player {view.player} sees: {BEGINS}"
+            )
         infostates = tuple(_number(of) for of in keys)
         own = int(infostates[view.player][list(keys[view.player]).index(truth)])
         return cls(

@@ -19,7 +19,7 @@ import numpy as np
 from hanabi_search_plugin.beliefs.belief_model import Grounded
 from hanabi_search_plugin.beliefs.past_moves import PastMoves
 from hanabi_search_plugin.beliefs.tracked_worlds import one_view
-from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.belief import Belief, require_update
 from hanabi_search_plugin.core.capabilities import DealsTokens
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import Event, FloatArray, IntArray, View, Worlds
@@ -34,7 +34,7 @@ from hanabi_search_plugin.core.policy import (
 )
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_integers, require_share
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.streams import Streams, require_draws
 
 PILOT = 256  # proposals by which the seat that is drawn first is found
 UNCERTAINTY = 0.001  # of a belief that nobody has chosen
@@ -151,6 +151,7 @@ class SeatwiseBelief(Belief):
         return notes
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> SeatwiseBelief:
+        require_update(event, view, self.game)
         event, view = event.seen_by(self.seat, self.game), one_view(view)
         turn = len(self.past.history.events)
         past = self.past.observe(event, view)
@@ -167,6 +168,7 @@ class SeatwiseBelief(Belief):
     def sample(self, rng: np.random.Generator, n: int) -> tuple[Worlds, tuple[Memory, ...]]:
         """See ``Belief.sample``. Takes some K doubles a proposal, then those of the exchanges, then
         n 64-bit draws."""
+        require_draws(rng, n)
         tokens = self._drawn(rng, n)
         worlds = self.game.worlds_of(self.view, tokens, Streams.spawn(rng, n))
         own = take(self.own_memory, np.zeros(n, dtype=np.int64))

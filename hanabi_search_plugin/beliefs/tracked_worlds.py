@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.belief import Belief, require_one_view
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import (
@@ -32,6 +32,7 @@ from hanabi_search_plugin.core.rollout import likelihood, observe_all, start_mem
 
 MAX_WORLDS = 50_000  # the most worlds followed at a time; some 3 kB each for OpenSpiel's states
 DRAWN = "belief=Particles(1_000), on the command line --belief particles, draws worlds instead"
+BEGINS = "a belief begins at the first view of a game, and update(event, view) follows it"
 CHUNK = 4_096  # worlds whose moves and chance are listed at a time
 
 
@@ -83,7 +84,9 @@ def track_deals(
         worlds, weights = worlds.select(rows), weights[rows]
     _check_size(game, len(worlds), max_worlds)
     if len(worlds) == 0:
-        raise ContractError(f"no deal of {game.name} shows what player {view and view.player} sees")
+        raise ContractError(
+            f"no deal of {game.name} shows what player {view and view.player} sees: {BEGINS}"
+        )
     return TrackedWorlds(worlds, weights, start_memories(worlds, blueprint))
 
 
@@ -231,12 +234,8 @@ def showing(worlds: Worlds, view: View) -> BoolArray:
 
 
 def one_view(view: View) -> View:
-    """A copy of a view that outlives its worlds' next step.
-
-    Raises ContractError unless it is a batch of one.
-    """
-    if len(view) != 1:
-        raise ContractError(f"a belief follows one game: expected one view, got {len(view)}")
+    """A copy of a view that outlives its worlds' next step. Raises as ``require_one_view``."""
+    require_one_view(view)
     return view.select(np.array([0]))
 
 

@@ -31,6 +31,7 @@ from hanabi_search_plugin.core.game import Event, FloatArray, View, Worlds
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_share
+from hanabi_search_plugin.core.streams import require_draws
 
 LISTED = 20_000  # most worlds over which a posterior is summed exactly
 SAMPLED = 4_000  # worlds that estimate it otherwise; its standard error is 0.008 at most
@@ -60,6 +61,10 @@ class UnknownPartners(NamesPolicies):
         if self.belief is not None and self.uncertainty != 0.0:
             raise ConfigError(
                 f"uncertainty must be 0 where a belief is given, got {self.uncertainty}"
+            )
+        if not isinstance(self.candidates, Sequence) or isinstance(self.candidates, str):
+            raise ConfigError(
+                f"candidates must be a list of policies or their names, got {self.candidates!r}"
             )
         if not any(isinstance(each, str) for each in self.candidates):
             self.mixture()
@@ -103,6 +108,7 @@ class PartnersBelief(WrappedBelief):
 
     def sample(self, rng: np.random.Generator, n: int) -> tuple[Worlds, tuple[Memory, ...]]:
         """See ``Belief.sample``. Takes what ``inner`` takes, then n doubles for each mixture."""
+        require_draws(rng, n)
         worlds, memories = self.inner.sample(rng, n)
         return worlds, tuple(
             policy.draw(self.with_posterior(p, memory), rng.random(n))
@@ -143,7 +149,11 @@ class MixtureBelief(PartnersBelief):
 
 
 def favouring(favourite: int, candidates: int) -> tuple[float, ...]:
-    """The prior of the RIS-MCTS paper (section VII): a log likelihood of -40 for all but one."""
+    """The prior of the RIS-MCTS paper (section VII): a log likelihood of -40 for all but one.
+
+    ``favourite`` is the number of that one among so many ``candidates``, from 0. Gives a
+    probability for each, which sum to 1.
+    """
     rest = math.exp(-40.0)
     best = 1.0 - (candidates - 1) * rest
     return tuple(best if k == favourite else rest for k in range(candidates))

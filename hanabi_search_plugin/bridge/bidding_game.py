@@ -46,9 +46,9 @@ class BridgeBidding(DealsTokens):
     ``vulnerable`` one of none, ns, ew, both. A finished auction scores duplicate points with the
     tricks of double-dummy play; E and W are paid the negative of N and S.
 
-    With an ``OtherTable`` a return is IMPs: the same board is bid there by its policies, and the
-    difference in points converted. The mean return of a side is then what it gains a board over
-    them.
+    With ``other_table``, an ``OtherTable``, a return is IMPs: the same board is bid there by its
+    policies, and the difference in points converted. The mean return of a side is then what it
+    gains a board over them.
 
     Raises ConfigError for settings out of range.
     """
@@ -56,7 +56,7 @@ class BridgeBidding(DealsTokens):
     dealer: int | None = None
     vulnerable: str | None = None
     other_table: OtherTable | None = None
-    tricks: DoubleDummy = field(default_factory=DoubleDummy)
+    tricks: DoubleDummy = field(default_factory=DoubleDummy)  #: who counts the tricks of a deal
 
     num_players = 4
     num_actions = CALLS

@@ -236,7 +236,7 @@ def evaluate(
 def evaluation_table(evaluation: Evaluation, names: tuple[str, ...]) -> FittedTable:
     """What ``print(evaluation)`` shows, with the names that the command line was given."""
     figures = evaluation.to_dict()
-    rows = summary.rows(figures)
+    rows = summary.rows(figures, evaluation.baseline_names)
     return FittedTable(
         summary.headings(figures),
         [(row.title, *row.cells) for row in rows],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import fields
 
@@ -46,7 +47,9 @@ def load_game(name: str, config: HanabiConfig) -> Game:
 
         known = plugins.all_names("game", own)
         theirs = pyspiel.registered_names()
-        meant = did_you_mean(head, known) or did_you_mean(head, theirs, before=OPENSPIEL)
+        bare = re.split("[:/]", name.partition("(")[0])[-1]  # without what was meant as a prefix
+        meant = did_you_mean(bare, theirs, before=OPENSPIEL) if bare != head else ""
+        meant = meant or did_you_mean(head, known) or did_you_mean(head, theirs, before=OPENSPIEL)
         raise ConfigError(f"game must be one of {', '.join(known)}, got {head!r}{meant}")
     return plugins.load_game(name, own)
 

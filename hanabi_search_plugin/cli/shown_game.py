@@ -10,6 +10,7 @@ from rich.console import Console
 
 from hanabi_search_plugin.cli.human import Asked, Left, Screen, TakenBack
 from hanabi_search_plugin.cli.line_ups import HUMAN, LineUp
+from hanabi_search_plugin.cli.typed_moves import spelled
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.words import counted
@@ -78,10 +79,14 @@ def show_game(
             try:
                 turn = _next_turn(game, asked)
             except TakenBack:
+                mover = game.mover
                 try:
-                    game.take_back(game.mover)
+                    action = game.take_back(mover)
                 except ConfigError as error:
                     console.print(str(error))
+                else:
+                    move = spelled(who.hanabi().config, mover, action)
+                    console.print(f"taken back: {move}, and all that followed", markup=False)
                 continue
             show_turn(console, who, turn)
             game.play(turn.action, turn.result)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
 
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import BoolArray, Game, IntArray, View, same_game
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
 from hanabi_search_plugin.core.result import SearchResult
@@ -32,12 +32,30 @@ class Search(Protocol):
 
 
 def require_asked(rng: object, belief: object) -> None:
-    """Raises UnsupportedError unless a search is given a generator and a belief, in this order."""
+    """Raises UnsupportedError unless a search is given a generator and a belief, in this order;
+    and as ``require_to_move``."""
     if not (isinstance(rng, np.random.Generator) and isinstance(belief, Belief)):
         raise UnsupportedError(
             "a search is called with (rng, belief), a np.random.Generator and a Belief, got "
             f"({type(rng).__name__}, {type(belief).__name__})"
         )
+    require_to_move(belief)
+
+
+def require_to_move(belief: Belief) -> None:
+    """Raises IllegalActionError where the seat of a belief has no decision to make."""
+    if not belief.view.legal.any():
+        raise IllegalActionError(f"seat {belief.seat} is not to move, so there is no decision")
+
+
+def require_no_search(policies: Sequence[Any]) -> None:
+    """Raises ConfigError for a policy that searches, where one is asked for thousands of moves."""
+    for policy in policies:
+        if isinstance(policy, SearchAgent):
+            raise ConfigError(
+                f"policy must be one that does not search, got {policy!r}: beliefs and rollouts "
+                "ask a blueprint for thousands of moves, and for their probabilities"
+            )
 
 
 class TeamSearch(ABC):
@@ -71,7 +89,7 @@ class WrapsBelief(ABC):
 class CutsRollouts(ABC):
     """A search that can truncate its rollouts and take the blueprint's values for the rest."""
 
-    depth: int | None  # moves of a rollout before it is cut; None: to the end of the game
+    depth: int | None  #: moves of a rollout before it is cut; None: to the end of the game
 
 
 class SmallSteps(ABC):
@@ -116,12 +134,12 @@ class SearchAgent(Policy):
     latest one as ``last_result``.
     """
 
-    game: Game
-    blueprint: Blueprint
+    game: Game  #: the game it plays
+    blueprint: Blueprint  #: what each seat is taken to play, one policy a seat
 
-    deterministic = False  # the search takes its randomness from the stream that ``act`` is given
+    deterministic = False  #: the search takes its randomness from the stream that ``act`` is given
 
-    searches_jointly = False  # True if the seats take each other's search into account
+    searches_jointly = False  #: True if the seats take each other's search into account
 
     @property
     def assumes_blueprint(self) -> bool:
@@ -155,13 +173,19 @@ class SearchAgent(Policy):
             for p, policy in enumerate(self.blueprint)
             if p != seat and type(policy).probabilities is Policy.probabilities
         }
+        remedy = (
+            "it takes all seats to search jointly, so seat it everywhere, as evaluate(game, agent) "
+            "does, or let one seat search alone, by upgrade(policy, game, Sparta())"
+            if self.searches_jointly
+            else "give the policies that the others really play, an epsilon or uncertainty of "
+            "0.05, say, or, where they search, agent.for_all_seats()"
+        )
         _logger.warning(
             "a partner of seat %d made a move that %r rules out, so the belief fell back to what "
-            "the seat has seen (said once; notes of results count it): give the policies that the "
-            "others really play, an epsilon or uncertainty of 0.05, say, or, where they search, "
-            "agent.for_all_seats()%s",
+            "the seat has seen (said once; notes of results count it): %s%s",
             seat,
             self,
+            remedy,
             "".join(
                 f"; if {name} ever moves in another way in the same position, it lacks "
                 "probabilities(view, legal, memory), and must set deterministic = False"

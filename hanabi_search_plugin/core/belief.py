@@ -11,21 +11,55 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import Event, FloatArray, Game, View, Worlds
 from hanabi_search_plugin.core.policy import Blueprint, Memory
 from hanabi_search_plugin.core.reprs import blueprint_repr
+from hanabi_search_plugin.core.words import counted, times
+
+
+def require_one_view(view: object, game: Game | None = None) -> None:
+    """Raises UnsupportedError for what is no view or one of another game than ``game``,
+    ContractError unless it is of one world."""
+    if not isinstance(view, View):
+        came = counted(len(view), "world") if isinstance(view, Worlds) else repr(view)
+        raise UnsupportedError(
+            f"expected the view of a seat, as worlds.view(seat) gives it, got {came}"
+        )
+    if len(view) != 1:
+        raise ContractError(
+            f"a belief follows one game: expected one view, got {len(view)}: "
+            "view.select(np.array([0])) is the first of them"
+        )
+    if game is not None and _table(view.game) != _table(game):
+        raise UnsupportedError(f"expected a view of {game!r}, got one of {view.game!r}")
+
+
+def _table(game: Game) -> tuple[str, int, int]:
+    """What tells games apart whose views do not fit each other."""
+    return game.name, game.num_players, game.num_actions
+
+
+def require_update(event: object, view: object, game: Game) -> None:
+    """Raises as ``require_one_view``, and UnsupportedError for what is no event."""
+    if not isinstance(event, Event):
+        raise UnsupportedError(
+            "a belief is updated by (event, view), an Event as worlds.step(actions) returns it and "
+            f"the seat's view after it, got ({type(event).__name__}, {type(view).__name__})"
+        )
+    require_one_view(view, game)
 
 
 class Belief(ABC):
     """P(world | the history of ``seat``, the blueprint of the others)."""
 
-    game: Game
-    seat: int
-    blueprint: Blueprint
-    view: View  # what the seat sees now, a batch of one
-    likelihoods: int  # policy evaluations since the game began
-    exact: bool = True  # False if a part of the support stands for all of it
-    recovered: int  # times that no world was left and the evidence of moves had to be dropped
+    game: Game  #: the game that is played
+    seat: int  #: whose belief it is
+    blueprint: Blueprint  #: what each seat is taken to play, one policy a seat
+    view: View  #: what the seat sees now, a batch of one
+    likelihoods: int  #: policy evaluations since the game began
+    exact: bool = True  #: False if a part of the support stands for all of it
+    recovered: int  #: times that no world was left and the evidence of moves had to be dropped
 
     def __repr__(self) -> str:
         notes = "".join(f", {note}" for note in self.caveats())
@@ -59,7 +93,7 @@ class Belief(ABC):
         """Sentences that a decision made from this belief should be read with."""
         notes = [] if self.exact else ["the belief is a sample of the worlds"]
         if self.recovered:
-            notes.append(f"the belief had to recover {self.recovered} times")
+            notes.append(f"the belief had to recover {times(self.recovered)}")
         return notes
 
     @abstractmethod

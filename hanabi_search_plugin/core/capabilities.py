@@ -109,12 +109,12 @@ class PrivateTokens(Game):
     order, each padded with PAD to L tokens. Learned beliefs draw it token by token.
     """
 
-    num_factors: int  # F
-    token_length: int  # L, the most tokens in a factor
-    vocabulary: int  # V; tokens are 0 .. vocabulary - 1, PAD past the end of a factor
-    visible: BoolArray  # [P, F] True if player p sees factor f
-    # True if the product of ``token_weights`` along a sequence is proportional to P(tokens | the
-    # player's own observations), ignoring evidence from others' actions.
+    num_factors: int  #: F
+    token_length: int  #: L, the most tokens in a factor
+    vocabulary: int  #: V; tokens are 0 .. vocabulary - 1, PAD past the end of a factor
+    visible: BoolArray  #: [P, F] True if player p sees factor f
+    #: True if the product of ``token_weights`` along a sequence is proportional to P(tokens | the
+    #: player's own observations), ignoring evidence from others' actions.
     weights_are_chance: bool = False
 
     @abstractmethod

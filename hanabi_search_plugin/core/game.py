@@ -16,33 +16,40 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
+from hanabi_search_plugin.core.errors import (
+    ConfigError,
+    ContractError,
+    IllegalActionError,
+    UnsupportedError,
+)
 from hanabi_search_plugin.core.require import class_given
-from hanabi_search_plugin.core.words import counted
+from hanabi_search_plugin.core.words import an, counted
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]  #: Arrays of ids and counts.
+FloatArray = NDArray[np.float64]  #: Arrays of scores and probabilities.
+BoolArray = NDArray[np.bool_]  #: Masks.
 
 Rewards = Literal["identical", "zero_sum", "general_sum"]
+"""How the returns of the players go together."""
 
-UNSEEN = -1  # an action that the observer does not see
-NOBODY = -1  # the player to move where the game is over
-PAD = -1  # fills arrays beyond the end of a shorter row: tokens of a factor, moves of a game
-SKIP = -1  # an action that is not to be tried
+UNSEEN = -1  #: An action that the observer does not see.
+NOBODY = -1  #: The player to move where the game is over.
+PAD = -1  #: Fills arrays past the end of a shorter row: tokens of a factor, moves of a game.
+SKIP = -1  #: An action that is not to be tried.
 
 
 @dataclass(frozen=True)
 class Event:
     """One move in each world of a batch, as one observer sees it."""
 
-    player: IntArray  # [B] who moved
-    action: IntArray  # [B] the action's id, UNSEEN where the observer does not see it
+    player: IntArray  #: [B] who moved
+    action: IntArray  #: [B] the action's id, UNSEEN where the observer does not see it
 
     def __len__(self) -> int:
         return len(self.player)
@@ -64,8 +71,8 @@ class View(ABC):
     A view may share memory with its worlds. Views made by ``select`` outlive their next step.
     """
 
-    game: Game
-    player: int
+    game: Game  #: the game that is played
+    player: int  #: the seat whose view it is, 0 .. P - 1
 
     def __repr__(self) -> str:
         return f"<view of P{self.player} on {counted(len(self), 'world')} of {self.game!r}>"
@@ -111,7 +118,7 @@ class Worlds(ABC):
     copies: copies of a world meet the same chance whatever is played (common random numbers).
     """
 
-    game: Game
+    game: Game  #: the game that is played
 
     def __repr__(self) -> str:
         return f"<{counted(len(self), 'world')} of {self.game!r}>"
@@ -160,9 +167,9 @@ class Worlds(ABC):
 class History:
     """One seat's action-observation history in one game: T events between T + 1 views."""
 
-    seat: int
-    views: tuple[View, ...]  # each a batch of one
-    events: tuple[Event, ...] = field(default=())  # as this seat sees them
+    seat: int  #: whose history it is
+    views: tuple[View, ...]  #: each a batch of one
+    events: tuple[Event, ...] = field(default=())  #: as this seat sees them
 
     def append(self, event: Event, view: View) -> History:
         """The history after one more event and the view that followed it.
@@ -176,16 +183,16 @@ class History:
 class Game(ABC):
     """The immutable rules of one configuration."""
 
-    name: str
-    num_players: int
-    num_actions: int
-    return_range: tuple[float, float]  # lowest and highest return, in score points
-    max_length: int  # moves of all players in the longest game
-    rewards: Rewards
-    public_actions: bool  # True if every seat sees the actions of all others
-    encodings: tuple[str, ...]  # names that ``View.observation`` accepts
-    unit: str = ""  # what returns are counted in, in words ("IMPs"); "": points of no special kind
-    remembers: bool = False  # True if a view's key tells all that its seat has ever seen and done
+    name: str  #: a short name, for tables and errors
+    num_players: int  #: P
+    num_actions: int  #: A; action ids are 0 .. A - 1
+    return_range: tuple[float, float]  #: lowest and highest return, in score points
+    max_length: int  #: moves of all players in the longest game
+    rewards: Rewards  #: how the returns of the players go together
+    public_actions: bool  #: True if every seat sees the actions of all others
+    encodings: tuple[str, ...]  #: names that ``View.observation`` accepts
+    unit: str = ""  #: what returns are counted in, in words ("IMPs"); "": points of no special kind
+    remembers: bool = False  #: True if a view's key tells all that its seat has ever seen and done
 
     def __init_subclass__(cls, **options: Any) -> None:
         """A class with a ``deal`` of its own deals some by it, whatever its base class does."""
@@ -248,7 +255,12 @@ def as_actions(actions: object, worlds: int) -> IntArray:
     """A copy of ``actions``, [worlds] int64. Raises IllegalActionError for other things."""
     given = np.array(actions)
     if given.shape != (worlds,):
-        raise IllegalActionError(f"expected {counted(worlds, 'action')}, got shape {given.shape}")
+        came = f"shape {given.shape}"
+        if given.ndim == 0:
+            came = repr(actions)
+        if given.ndim == 0 and given.dtype.kind in "iu":
+            came += f": write np.array([{actions!r}])"
+        raise IllegalActionError(f"expected {counted(worlds, 'action')}, got {came}")
     if worlds and given.dtype.kind not in "iu":
         raise IllegalActionError(f"expected actions in integers, got {given.dtype}")
     return given.astype(np.int64)
@@ -293,13 +305,39 @@ def same_game(a: Game, b: Game) -> bool:
     return all(getattr(a, name) == getattr(b, name) for name in SETTINGS)
 
 
-def require_game(game: object) -> None:
-    """Raises UnsupportedError for what is no Game, ContractError for one that lacks a setting."""
+def require_seat(player: object, game: Game) -> None:
+    """Raises UnsupportedError for what is no integer, ConfigError for no player of the game."""
+    last = game.num_players - 1
+    if not isinstance(player, Integral):
+        raise UnsupportedError(
+            f"player must be an integer from 0 to {last}, got {player!r}; current_player has one "
+            "for each world"
+        )
+    if not 0 <= int(player) <= last:
+        raise ConfigError(f"player must be from 0 to {last}, got {player}")
+
+
+def require_game(game: object, *instead: object, call: str = "") -> None:
+    """Raises UnsupportedError for what is no Game, ContractError for one that lacks a setting.
+
+    Where one of ``instead``, other arguments, is a Game, the error says how the function is called.
+    """
     if isinstance(game, type):
         raise UnsupportedError(f"expected a Game of this package, got {class_given(game)}")
     if not isinstance(game, Game):
+        if any(isinstance(one, Game) for one in instead):
+            raise UnsupportedError(
+                f"arguments must come as in {call}, got {an(type(game).__name__)} in the place of "
+                "the game"
+            )
+        kind = type(game)
+        if kind.__module__.startswith("pyspiel"):
+            raise UnsupportedError(
+                f"expected a Game of this package, got a pyspiel.{kind.__name__}: load_game(game) "
+                "or OpenSpielGame(game) of hanabi_search_plugin.wrappers.openspiel wraps it"
+            )
         raise UnsupportedError(
-            f"expected a Game of this package, got a {type(game).__name__}: HanabiGame(players=2) "
+            f"expected a Game of this package, got {an(kind.__name__)}: HanabiGame(players=2) "
             "is one, and wrappers.openspiel.load_game makes one of OpenSpiel's"
         )
     missing = [f"{name} ({about})" for name, about in SETTINGS.items() if not hasattr(game, name)]

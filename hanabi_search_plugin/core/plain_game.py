@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from hanabi_search_plugin.core.blame import answers
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
-from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray, Worlds, require_game
+from hanabi_search_plugin.core.game import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Worlds,
+    require_game,
+    require_seat,
+)
 from hanabi_search_plugin.core.state_list import (
     StateGame,
     StateList,
@@ -42,13 +49,13 @@ class PlainGame(StateGame, Enumerable):
     is what ``observation`` gives.
     """
 
-    name: str
-    num_players: int
-    num_actions: int
-    return_range: tuple[float, float]  # the lowest and the highest return
-    max_length: int  # moves in the longest game
-    # True where every player sees the others' actions. Then ``observation`` must show each right
-    # after it is played. False is right wherever somebody does not, or hears of it through noise.
+    name: str  #: a short name, for tables and errors
+    num_players: int  #: P; players are 0 .. P - 1
+    num_actions: int  #: A; actions are 0 .. A - 1
+    return_range: tuple[float, float]  #: the lowest and the highest return
+    max_length: int  #: moves in the longest game
+    #: True where every player sees the others' actions. Then ``observation`` must show each right
+    #: after it is played. False is right wherever somebody does not, or hears of it through noise.
     public_actions: bool
 
     rewards: Literal["identical", "zero_sum", "general_sum"] = "identical"
@@ -196,6 +203,7 @@ class PlainWorlds(StateWorlds):
         return PlainWorlds(self.game, self.states.take(rows), self.streams.select(rows))
 
     def view(self, player: int) -> PlainView:
+        require_seat(player, self.game)
         return PlainView(self.game, player, self.states)
 
 

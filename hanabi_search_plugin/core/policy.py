@@ -30,7 +30,7 @@ from hanabi_search_plugin.core.game import (
 )
 from hanabi_search_plugin.core.require import class_given
 from hanabi_search_plugin.core.streams import Streams, require_streams
-from hanabi_search_plugin.core.words import counted
+from hanabi_search_plugin.core.words import an, counted
 
 # None, an array with one row per world, a list with one entry per world, or a tuple or dict of
 # memories.
@@ -41,13 +41,15 @@ Memory = Any
 class Shared:
     """A memory that is the same in every world of the batch: one row, which ``take`` keeps."""
 
-    row: Any
+    row: Any  #: the memory of one world
 
 
 def take(memory: Memory, index: NDArray[np.integer | np.bool_]) -> Memory:
     """The rows of a memory at ``index`` (int [N] or bool [B]).
 
-    Understands arrays, tensors, lists, ``Shared``, None, and tuples and dicts of these.
+    Understands arrays and tensors [B, ...], lists [B], ``Shared``, None, and tuples and dicts of
+    these. ``Shared`` and None have no rows, and stay as they are. Raises IndexError for rows that
+    are not there.
     """
     if memory is None or isinstance(memory, Shared):
         return memory
@@ -64,7 +66,8 @@ def take(memory: Memory, index: NDArray[np.integer | np.bool_]) -> Memory:
 def join(parts: Sequence[Memory]) -> Memory:
     """One memory with the rows of all ``parts`` (at least one), in their order.
 
-    Understands what ``take`` does. ``Shared`` memories must be equal in all parts; one row stays.
+    Understands what ``take`` does. Parts must have the same structure. ``Shared`` memories must be
+    equal in all of them, which is not checked: that of the first stays.
     """
     first = parts[0]
     if first is None or isinstance(first, Shared):
@@ -90,7 +93,7 @@ class Policy(ABC):
     beliefs keep it once and ask the policy about many worlds in one batch.
     """
 
-    deterministic: bool = True
+    deterministic: bool = True  #: False if it draws its moves from the stream it is given
     public_memory: bool = False  # True if the memory depends on the public history alone
 
     def __repr__(self) -> str:
@@ -157,7 +160,7 @@ class Policy(ABC):
         return self.probabilities(view, legal, memory)
 
 
-Blueprint = tuple[Policy, ...]  # one policy per seat
+Blueprint = tuple[Policy, ...]  #: One policy a seat.
 TOLERANCE = 1e-5  # that probabilities may miss a sum of 1 by: those of float32 networks do
 
 
@@ -326,7 +329,7 @@ def require_policy(given: object, expected: str) -> None:
     if isinstance(given, type):
         raise UnsupportedError(f"expected {expected}, got {class_given(given)}")
     raise UnsupportedError(
-        f"expected {expected}, got a {type(given).__name__}: from_callable makes one of a "
+        f"expected {expected}, got {an(type(given).__name__)}: from_callable makes one of a "
         "function or a torch module, load_policy of a name, and as_policy of wrappers.openspiel, "
         ".stable_baselines3, .rllib or .tianshou of what these frameworks have"
     )
@@ -357,7 +360,7 @@ values, that of the seat itself, or that of the player to move, in games of iden
 class Value(ABC):
     """A policy that also estimates returns, so that rollouts can be cut short."""
 
-    combine: Combination  # how the values of the seats make one estimate
+    combine: Combination  #: how the values of the seats make one estimate
 
     @abstractmethod
     def value(self, view: View, memory: Memory) -> FloatArray:

@@ -23,6 +23,7 @@ from hanabi_search_plugin.core.game import (
 from hanabi_search_plugin.core.policy import Blueprint, Memory
 from hanabi_search_plugin.core.reprs import blueprint_repr
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.words import times
 
 
 class PublicBelief(ABC):
@@ -33,10 +34,10 @@ class PublicBelief(ABC):
     only what is public in them is used.
     """
 
-    game: Game
-    blueprint: Blueprint
-    turn: int  # events since the first decision
-    keeps_ids: bool = True  # False if ids of earlier turns mean other infostates once it recovers
+    game: Game  #: the game that is played
+    blueprint: Blueprint  #: what each seat is taken to play, one policy a seat
+    turn: int  #: events since the first decision
+    keeps_ids: bool = True  #: False if ids of earlier turns mean other infostates once it recovers
 
     def __repr__(self) -> str:
         notes = "".join(f", {note}" for note in self.caveats())
@@ -64,7 +65,7 @@ class PublicBelief(ABC):
         """Sentences that a decision made from this belief should be read with."""
         notes = [] if self.exact else ["the public belief may leave worlds out"]
         if self.recovered:
-            notes.append(f"the public belief had to recover {self.recovered} times")
+            notes.append(f"the public belief had to recover {times(self.recovered)}")
         return notes
 
     # ----------------------------------------------------------------- the public history goes on

@@ -9,6 +9,8 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.near_names import did_you_mean
 
@@ -63,6 +65,12 @@ def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
+def require_flag(name: str, value: object) -> None:
+    """Raises ConfigError unless ``value`` is True or False, NumPy's too."""
+    if not isinstance(value, bool | np.bool_):
+        raise ConfigError(f"{name} must be True or False, got {value!r}")
+
+
 def require_positive(name: str, value: float) -> None:
     """Raises ConfigError unless ``value`` is a number above 0, at most LARGEST_NUMBER."""
     if not (_is_number(value) and 0 < value <= LARGEST_NUMBER):
@@ -86,8 +94,25 @@ def require_share(name: str, value: float) -> None:
         raise ConfigError(f"{name} must be from 0 to 1, got {value!r}")
 
 
+NETWORK_FILES = (".safetensors", ".pt", ".pth", ".pthw", ".npz")
+"""How names of files end that are surely meant for a network's."""
+
+
+def is_no_file(name: str) -> bool:
+    """True for what is surely meant as a network's file, by a folder or its ending, and is none."""
+    path = Path(name)
+    return ("/" in name or path.suffix in NETWORK_FILES) and not path.is_file()
+
+
+def require_path(name: str, path: object) -> None:
+    """Raises ConfigError for what is no path of a file."""
+    if not isinstance(path, str | os.PathLike):
+        raise ConfigError(f"{name} must be a path, got {path!r}")
+
+
 def require_writable(name: str, path: str | Path) -> None:
     """Raises ConfigError unless a file can be written at ``path``, before work is lost on it."""
+    require_path(name, path)
     path = Path(path)
     if path.is_dir():
         raise ConfigError(f"{name} must name a file, got the folder {path}")

@@ -17,17 +17,28 @@ from hanabi_search_plugin.core.text_tables import text_table
 from hanabi_search_plugin.core.words import counted
 
 Reason = Literal[
-    "improved",  # the search's move beats the blueprint's by more than the threshold
-    "tree_choice",  # the tree's choice (most visits, or highest mean) is not the blueprint's move
-    "policy_step",  # the improved policy drew another move than the blueprint's
-    "blueprint_best",  # the blueprint's move has the highest estimate, or was chosen or drawn
-    "below_threshold",  # another move looks better, but not by more than the threshold
-    "single_move",  # there was nothing to choose
-    "budget_too_small",  # too few rollouts to compare moves: the blueprint's move is played
-    "belief_too_small",  # the belief found too few worlds: the blueprint's move is played
-    "search_not_allowed",  # the protocol forbids a search here: the blueprint's move is played
+    "improved",
+    "tree_choice",
+    "policy_step",
+    "blueprint_best",
+    "below_threshold",
+    "single_move",
+    "budget_too_small",
+    "belief_too_small",
+    "search_not_allowed",
 ]
+"""Why a move was played:
 
+* ``improved``: the search's move beats the blueprint's by more than the threshold
+* ``tree_choice``: the tree's choice (most visits, or highest mean) is not the blueprint's move
+* ``policy_step``: the improved policy drew another move than the blueprint's
+* ``blueprint_best``: the blueprint's move has the highest estimate, or was chosen or drawn
+* ``below_threshold``: another move looks better, but not by more than the threshold
+* ``single_move``: there was nothing to choose
+* ``budget_too_small``: too few rollouts to compare moves: the blueprint's move is played
+* ``belief_too_small``: the belief found too few worlds: the blueprint's move is played
+* ``search_not_allowed``: the protocol forbids a search here: the blueprint's move is played
+"""
 
 REASONS: tuple[str, ...] = get_args(Reason)
 

@@ -48,7 +48,7 @@ from hanabi_search_plugin.core.streams import Stream, Streams
 from hanabi_search_plugin.core.walk import Walk, Walkable
 from hanabi_search_plugin.core.watching import tell
 
-MOVES_AHEAD = 16  # moves of a walk whose chance is drawn together with that of other walks
+MOVES_AHEAD = 32  # moves of a walk whose chance is drawn with that of others, in a long game
 LOCKSTEP = 1_000  # worlds stepped together; more where the worlds of one action are more
 
 
@@ -63,7 +63,8 @@ def action_values(
     depth: int | None = None,
     threads: int = 1,
 ) -> FloatArray:
-    """[M, B] the return of ``seat`` if it plays actions[m] in world b and then all the blueprint.
+    """[M, B] the return of ``seat``, in score points, if it plays actions[m] in world b and then
+    all play the blueprint to the end.
 
     ``actions`` are [M], or [M, B] where they differ by world; SKIP is not tried, its value nan.
     ``memories[p]`` are those of seat p before the action. All actions meet the same chance and the
@@ -87,9 +88,11 @@ def action_values(
 def play_out(
     worlds: Worlds, blueprint: Blueprint, memories: tuple[Memory, ...], rng: Streams
 ) -> FloatArray:
-    """[B, P] each seat's return after the blueprint has played the worlds to their end.
+    """[B, P] each seat's return, in score points, after the blueprint has played to the end.
 
-    ``worlds`` and ``rng`` (one stream per world) are left unchanged.
+    ``memories[p]`` [B] are those of seat p now. Policies draw from ``rng``, one stream a world,
+    and chance is the worlds' own; both, and the worlds, are left unchanged. Raises ContractError
+    or IllegalActionError where a policy or the game breaks its contract.
     """
     game = worlds.game
     if isinstance(game, CompilesRollouts):
@@ -302,7 +305,8 @@ def _walked(worlds: Walkable, rng: Streams, actions: IntArray | None = None) -> 
     """[B, P] the returns after ``actions`` [B], if any, and then ``UniformPolicy`` at all seats."""
     returns = []
     tried = repeat(None, len(worlds)) if actions is None else actions.tolist()
-    for walk, action, stream in zip(worlds.walks(), tried, rng.singles(MOVES_AHEAD), strict=True):
+    streams = rng.singles(min(MOVES_AHEAD, worlds.game.max_length))
+    for walk, action, stream in zip(worlds.walks(), tried, streams, strict=True):
         tell(0)
         if action is not None:
             walk.step(action)

@@ -1,18 +1,32 @@
 """Settings: fields of frozen dataclasses that carry their help text, and their values from text.
 
 The text documents the Python class and the option of the command line that sets the field: there
-is one default and one text. What a plugin may be set to is read in the same way.
+is one default and one text. What a plugin may be set to is read in the same way. And what is given
+by a wrong name is refused, with what was meant.
 """
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Any,
+    Literal,
+    ParamSpec,
+    Self,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.near_names import did_you_mean
+from hanabi_search_plugin.core.require import unknown
 
 SEED = "Decides on all chance; the same seed gives the same results."
 THREADS = "Threads; results do not depend on them."
@@ -90,6 +104,62 @@ class Setting:
         words += [_READERS[kind][1] for kind in kinds if kind in _READERS]
         words += ["none"] if self.optional else []
         raise ConfigError(f"{self.name} must be {' or '.join(words)}, got {text!r}")
+
+
+class NamedOptions:
+    """Base of dataclasses whose options have names: a wrong one is refused with what was meant."""
+
+    def __new__(cls, *given: Any, **options: Any) -> Self:
+        """Raises ConfigError for an option that there is not, and for one without its name."""
+        known = list(inspect.signature(cls.__init__).parameters.values())[1:]
+        names = [one.name for one in known]
+        takes_any = any(one.kind is one.VAR_KEYWORD for one in known)  # a subclass of its own
+        for name in options:
+            if name not in names and not takes_any:
+                raise unknown(f"an option of {cls.__name__}", name, names)
+        if given and all(one.kind is one.KEYWORD_ONLY for one in known):
+            raise ConfigError(
+                f"options of {cls.__name__} have names, as in {cls.__name__}({names[0]}=...), got "
+                f"{given[0]!r}"
+            )
+        return super().__new__(cls)
+
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+def named_arguments(
+    meant: Callable[[str], str] = lambda name: "",
+) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
+    """Makes a function refuse an argument that it does not have by a ConfigError, which says what
+    was meant: one of its own, or else what ``meant(name)`` adds to the message. The same for one
+    that has to be given by name and is not."""
+
+    def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+        parameters = inspect.signature(function).parameters
+        known = tuple(parameters)
+        placed = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters.values())
+
+        @functools.wraps(function)
+        def asked(*given: Arguments.args, **options: Arguments.kwargs) -> Result:
+            if len(given) > placed:
+                raise ConfigError(
+                    f"arguments of {function.__name__} after {known[placed - 1]} have names, as in "
+                    f"{known[placed]}=..., got {given[placed]!r}"
+                )
+            for name in options:
+                if name not in known:
+                    also = did_you_mean(name, known) or meant(name)
+                    raise ConfigError(
+                        f"an argument of {function.__name__} must be one of {', '.join(known)}, "
+                        f"got {name!r}{also}"
+                    )
+            return function(*given, **options)
+
+        return asked
+
+    return decorate
 
 
 def settings_of(make: Callable[..., Any]) -> dict[str, Setting]:

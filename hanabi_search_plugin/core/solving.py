@@ -17,10 +17,10 @@ from hanabi_search_plugin.core.policy import Blueprint, Memory
 class Solution:
     """What was found out about a decision."""
 
-    # [M] exact return of each legal move, nan for one that cannot be better than the best of the
-    # others; None: over the budget
+    #: [M] exact return of each legal move, nan for one that cannot be better than the best of the
+    #: others; None: over the budget
     values: FloatArray | None
-    states: int  # worlds that moves were played into
+    states: int  #: worlds that moves were played into
 
 
 class SolvesEndgames(Branches):

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.require import require_integer
 
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -36,7 +37,8 @@ class Streams:
 
     @classmethod
     def spawn(cls, rng: np.random.Generator, n: int) -> Streams:
-        """Make n new streams; takes n 64-bit draws from ``rng``."""
+        """Make n new streams; takes n 64-bit draws from ``rng``. Raises as ``require_draws``."""
+        require_draws(rng, n)
         return cls(rng.integers(0, 2**64, size=n, dtype=np.uint64))
 
     def __getattr__(self, name: str) -> object:
@@ -86,20 +88,21 @@ class Streams:
 class Stream:
     """The stream of one world, which gives its numbers one by one, without arrays.
 
-    ``Streams.singles`` makes them.
+    ``Streams.singles`` makes them. Who draws very often takes from ``ahead``, where the next number
+    is the last, and calls ``draw`` once it is empty.
     """
 
-    __slots__ = ("_after", "_ahead")
+    __slots__ = ("_after", "ahead")
 
     def __init__(self, after: int, ahead: list[float]) -> None:
         """``ahead`` are the next numbers, the last one first; ``after`` the state behind them."""
         self._after = after
-        self._ahead = ahead
+        self.ahead = ahead
 
     def draw(self) -> float:
         """A number in [0, 1), that which ``Streams.uniform`` gives; the stream advances by one."""
-        if self._ahead:
-            return self._ahead.pop()
+        if self.ahead:
+            return self.ahead.pop()
         self._after = z = (self._after + _GAMMA) & _ALL
         z = ((z ^ (z >> 30)) * _FIRST) & _ALL
         z = ((z ^ (z >> 27)) * _SECOND) & _ALL
@@ -108,10 +111,10 @@ class Stream:
     @contextmanager
     def batch(self) -> Iterator[Streams]:
         """The stream as a batch of one: what is drawn from that within is drawn from this."""
-        state = (self._after - len(self._ahead) * _GAMMA) & _ALL
+        state = (self._after - len(self.ahead) * _GAMMA) & _ALL
         streams = Streams(np.array([state], dtype=np.uint64))
         yield streams
-        self._after, self._ahead = int(streams.state[0]), []
+        self._after, self.ahead = int(streams.state[0]), []
 
 
 def _mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -123,6 +126,16 @@ def _mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _numbers(bits: NDArray[np.uint64]) -> NDArray[np.float64]:
     """Numbers in [0, 1), of 53 bits."""
     return (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def require_draws(rng: object, n: object) -> None:
+    """Raises UnsupportedError for what is no generator, ConfigError for no number of worlds."""
+    if not isinstance(rng, np.random.Generator):
+        raise UnsupportedError(
+            "worlds are drawn by (rng, n), rng a np.random.Generator as np.random.default_rng(0) "
+            f"makes it, got ({type(rng).__name__}, {type(n).__name__})"
+        )
+    require_integer("the number of worlds", n, 0)
 
 
 def require_streams(rng: object, worlds: int) -> None:

@@ -15,7 +15,11 @@ from hanabi_search_plugin.core.streams import Streams
 
 
 class MoveStats:
-    """The statistics of one move at a node. Returns are the mover's, in score points."""
+    """The statistics of one move at a node. Returns are the mover's, in score points.
+
+    ``visits`` counts the iterations that tried it, ``available`` those in which the mover could
+    have made it; ``total`` and ``squares`` are the sums of the returns and of their squares.
+    """
 
     __slots__ = ("available", "squares", "total", "visits")
 
@@ -55,8 +59,8 @@ class MoveStats:
 class GrownTree(ABC):
     """A search tree that its game grows in compiled code."""
 
-    iterations: int
-    depth: int  # moves from the root to the deepest node
+    iterations: int  #: made so far
+    depth: int  #: moves from the root to the deepest node
 
     @abstractmethod
     def grow(self, worlds: Worlds, memories: tuple[Memory, ...], rng: Streams) -> None:
@@ -71,15 +75,15 @@ class GrownTree(ABC):
 class TreeSettings:
     """How a tree is grown; ``algorithms.ismcts`` explains each setting."""
 
-    redeterminize: bool  # redraw hidden parts before other seats' moves and restore them after
-    by_convention: bool  # the guide redraws them, and at the root what the seat cannot see
-    predict: bool  # the others move by the blueprint; the tree has the seat's own moves alone
-    exploration: float  # score points
-    depth: int | None  # most moves of an iteration inside the tree; None: to the end of the game
-    guide: Guide | None  # says which moves are worth trying; None: all
-    guide_memory: Memory  # the guide's memory at the root, one row
-    prior_visits: int  # visits that the guide's estimate of a move counts as
-    rollouts: bool  # the blueprint plays on from a leaf; else the best move's estimate is its value
+    redeterminize: bool  #: redraw hidden parts before other seats' moves and restore them after
+    by_convention: bool  #: the guide redraws them, and at the root what the seat cannot see
+    predict: bool  #: the others move by the blueprint; the tree has the seat's own moves alone
+    exploration: float  #: score points
+    depth: int | None  #: most moves of an iteration inside the tree; None: to the end of the game
+    guide: Guide | None  #: says which moves are worth trying; None: all
+    guide_memory: Memory  #: the guide's memory at the root, one row
+    prior_visits: int  #: visits that the guide's estimate of a move counts as
+    rollouts: bool  #: the blueprint plays on from a leaf; else it has the best move's estimate
 
 
 class GrowsTrees(Game):

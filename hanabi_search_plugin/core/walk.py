@@ -21,7 +21,7 @@ _ONLY = np.zeros(1, dtype=np.int64)  # the row of a batch of one
 class Walk(ABC):
     """One world, which ``step`` plays on. Chance is that of the world's own stream."""
 
-    player: int  # whose turn it is, NOBODY where the game is over
+    player: int  #: whose turn it is, NOBODY where the game is over
 
     @abstractmethod
     def legal(self) -> Sequence[int]:
@@ -63,7 +63,10 @@ class Walkable(Worlds):
 
 
 def walks(worlds: Worlds) -> Iterator[Walk]:
-    """[B] a walk that begins in each world; the worlds stay as they are."""
+    """[B] a walk that begins in each world; the worlds stay as they are.
+
+    Each walk meets the chance of its world's stream, and takes no other randomness.
+    """
     if isinstance(worlds, Walkable):
         return worlds.walks()
     return (_BatchOfOne(worlds.select(np.array([b]))) for b in range(len(worlds)))

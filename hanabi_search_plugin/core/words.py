@@ -1,4 +1,4 @@
-"""Numbers in sentences: "1 game", "2,000 games", "3 min"."""
+"""Numbers in sentences: "1 game", "2,000 games", "once", "3 min"."""
 
 from __future__ import annotations
 
@@ -9,6 +9,16 @@ def counted(number: int, thing: str, things: str | None = None) -> str:
     "1 game", "0 games", "12,000 matches".
     """
     return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"
+
+
+def an(noun: str) -> str:
+    """ "a dict", "an int"."""
+    return f"{'an' if noun[:1].lower() in 'aeio' else 'a'} {noun}"
+
+
+def times(number: int) -> str:
+    """ "once", "2 times"."""
+    return "once" if number == 1 else f"{number:,} times"
 
 
 def duration(seconds: float) -> str:

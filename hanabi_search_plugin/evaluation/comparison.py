@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from hanabi_search_plugin.core.errors import ConfigError, RecordError, Unsupport
 from hanabi_search_plugin.core.plain_json import parse_json, typed
 from hanabi_search_plugin.core.text_tables import text_table
 from hanabi_search_plugin.core.whole_files import read_whole
-from hanabi_search_plugin.core.words import counted, with_error
+from hanabi_search_plugin.core.words import an, counted, with_error
 from hanabi_search_plugin.evaluation.evaluate import Evaluation
 from hanabi_search_plugin.evaluation.journal import FORMAT, RESULTS, difference
 from hanabi_search_plugin.evaluation.match import read_result
@@ -42,14 +42,14 @@ _EXPECTED = "expected results of `evaluate --json`, of `reproduce`, or games tha
 class ResultGames:
     """Games of one line-up in a result file. Raises ValueError for values of other types."""
 
-    path: str
-    label: str  # of a row or curve of ``reproduce``; else ""
-    games: int
-    mean: float | None
-    sem: float | None  # standard error of the mean
-    seed: int | None = None
-    game: Mapping[str, Any] | None = None  # its settings
-    scores: Mapping[int, float] | None = None  # by the number of a game; None: not in the file
+    path: str  #: of the file
+    label: str  #: of a row or curve of ``reproduce``; else ""
+    games: int  #: that are finished
+    mean: float | None  #: score points a game; None: no games, or not in the file
+    sem: float | None  #: standard error of the mean
+    seed: int | None = None  #: None: not in the file
+    game: Mapping[str, Any] | None = None  #: its settings
+    scores: Mapping[int, float] | None = None  #: by the number of a game; None: not in the file
 
     def __post_init__(self) -> None:
         for name, kind in _KINDS.items():
@@ -60,6 +60,7 @@ class ResultGames:
 
     @property
     def name(self) -> str:
+        """The path, and the label where there is one."""
         return f"{self.path}: {self.label}" if self.label else self.path
 
     @property
@@ -76,15 +77,15 @@ class ResultGames:
 class Comparison:
     """How much more ``other`` scores than ``base``; ``print`` shows it as a table."""
 
-    base: ResultGames
-    other: ResultGames
-    difference: float | None  # score points a game
-    sem: float | None  # standard error of the difference; of paired games where there are pairs
-    pairs: int  # games on the same deck, which the difference is of; 0: it is of all, unpaired
-    better: float | None  # share of the pairs
-    worse: float | None
-    unpaired_because: str | None  # None: the games are paired
-    note: str | None = None  # what else tells the two apart
+    base: ResultGames  #: what it is compared with
+    other: ResultGames  #: what is compared
+    difference: float | None  #: score points a game
+    sem: float | None  #: standard error of the difference; of paired games where there are pairs
+    pairs: int  #: games on the same deck, which the difference is of; 0: it is of all, unpaired
+    better: float | None  #: share of the pairs in which ``other`` scores more; None: no pairs
+    worse: float | None  #: share in which it scores less; None: no pairs
+    unpaired_because: str | None  #: None: the games are paired
+    note: str | None = None  #: what else tells the two apart
 
     @property
     def row(self) -> tuple[str, ...]:
@@ -129,26 +130,41 @@ def read_results(path: str | Path) -> list[ResultGames]:
         first = parse_json(content.partition(b"\n")[0])
     except ValueError:
         first = None  # JSON of several lines
-    try:
+
+    def read() -> list[ResultGames]:
         if isinstance(first, dict) and first.get("format") == FORMAT:
             lines = content[: content.rfind(b"\n")].splitlines()[1:]  # whole ones
             return [_journal(name, first["parameters"], [parse_json(line) for line in lines])]
         results = parse_json(content)
+        if not isinstance(results, dict):
+            raise ValueError(f"it holds {an(type(results).__name__)}")
         if results.get("command") == "reproduce":
             return _reproduced(name, results)
         return [_evaluated(name, results)]
+
+    return _understood(name, read)
+
+
+def _understood(name: str, read: Callable[[], list[ResultGames]]) -> list[ResultGames]:
+    """What ``read`` gives. Raises RecordError where it is no result."""
+    try:
+        return read()
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         reason = f"{error.args[0]} is missing" if isinstance(error, KeyError) else error
-        raise RecordError(f"{path}: {_EXPECTED}: {reason}") from None
+        raise RecordError(f"{name}: {_EXPECTED}: {reason}") from None
 
 
-Comparable = Evaluation | ResultGames | str | Path
-"""What ``evaluate`` gave, a result file with one line-up, or a line-up of ``read_results``."""
+Comparable = Evaluation | Mapping[str, Any] | ResultGames | str | Path
+"""What ``evaluate`` gave, its ``to_dict()``, a result file with one line-up, or a line-up of
+``read_results``."""
 
 
 def compare(base: Comparable, other: Comparable) -> Comparison:
     """``other`` beside ``base``: by the games that both have, if they are of the same decks.
 
+    Each is what ``evaluate`` gave, a result file or a journal of ``resume``, or a line-up of
+    ``read_results``. The difference is ``other`` less ``base``, in score points a game, with the
+    standard error of paired games; without common decks of all games, unpaired. No randomness.
     Raises UnsupportedError for what is none of these, RecordError and OSError as ``read_results``,
     and ConfigError for a file of several line-ups.
     """
@@ -230,9 +246,12 @@ def _games_of(given: Comparable, name: str) -> ResultGames:
         return given
     if isinstance(given, Evaluation):
         return _evaluated(name, given.to_dict())
+    if isinstance(given, Mapping):
+        return _understood(name, lambda: [_evaluated(name, dict(given))])[0]
     if not isinstance(given, str | Path):
         raise UnsupportedError(
-            f"expected a result of evaluate, or a file of one, got a {type(given).__name__}"
+            "expected a result of evaluate, its to_dict(), or a file of one, got "
+            f"{an(type(given).__name__)}"
         )
     found = read_results(given)
     if len(found) != 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.belief_agent import BeliefAgent
 from hanabi_search_plugin.core.agent import CutsRollouts, SearchAgent, require_same_game
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
@@ -20,9 +22,10 @@ from hanabi_search_plugin.core.figures import blank_figure
 from hanabi_search_plugin.core.game import FloatArray, Game, require_game
 from hanabi_search_plugin.core.html_tables import html_table
 from hanabi_search_plugin.core.policy import Blueprint, Value
-from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.core.require import require_flag, require_integer, require_writable
+from hanabi_search_plugin.core.settings import named_arguments
 from hanabi_search_plugin.core.words import counted, with_error
-from hanabi_search_plugin.evaluation.executor import Executor
+from hanabi_search_plugin.evaluation.executor import Executor, require_executor
 from hanabi_search_plugin.evaluation.frame import frame_of
 from hanabi_search_plugin.evaluation.game_table import GameTable, column
 from hanabi_search_plugin.evaluation.interrupts import uninterrupted
@@ -37,7 +40,7 @@ from hanabi_search_plugin.evaluation.match import (
 )
 from hanabi_search_plugin.evaluation.progress import progress_bar
 from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb, versions
-from hanabi_search_plugin.evaluation.summary import as_text, headings, rows, title
+from hanabi_search_plugin.evaluation.summary import as_text, baseline_label, headings, rows, title
 from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.jit import compile_seconds
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
@@ -56,22 +59,24 @@ class Evaluation:
     where there is none are None. ``print`` shows the table of ``hanabi-search evaluate``.
     """
 
-    names: tuple[str, ...]  # of the policies, one a seat, or one where all seats play the same
-    parameters: dict[str, Any]  # what decides on the results: game, policies, seed and so on
-    games: Sequence[GameResult]
-    baseline: Sequence[GameResult] | None  # the same games, in the same order
-    best: float  # the highest possible return
-    return_of: int | None  # the seat whose returns the scores are; None: all are paid the same
-    unit: str  # what returns are counted in, as the game says
-    searched: bool
-    threads: int
-    requested: int  # games asked for; more than len(games) where interrupted or skipped
-    skipped: tuple[FailedGame, ...] = ()  # what failed, with ``skip_failed``
-    peak_rss_mb: float  # of the process so far
-    compile_seconds: float  # CPU seconds the process has spent on compiling so far
+    names: tuple[str, ...]  #: of the policies, one a seat, or one where all seats play the same
+    baseline_names: tuple[str, ...] = ()  #: alike, where ``baseline`` was given
+    parameters: dict[str, Any]  #: what decides on the results: game, policies, seed and so on
+    games: Sequence[GameResult]  #: N finished games, in the order of their numbers
+    baseline: Sequence[GameResult] | None  #: the same games, in the same order
+    best: float  #: the highest possible return
+    return_of: int | None  #: the seat whose returns the scores are; None: all are paid the same
+    unit: str  #: what returns are counted in, as the game says
+    searched: bool  #: True if a seat searched
+    threads: int  #: that played; figures of time depend on them
+    requested: int  #: games asked for; more than len(games) where interrupted or skipped
+    skipped: tuple[FailedGame, ...] = ()  #: what failed, with ``skip_failed``
+    peak_rss_mb: float  #: of the process so far
+    compile_seconds: float  #: CPU seconds the process has spent on compiling so far
 
     @property
     def interrupted(self) -> bool:
+        """True if games are missing that were asked for, and did not fail."""
         skipped = {number for one in self.skipped for number in one.games}
         return len(self.games) + len(skipped) < self.requested
 
@@ -133,7 +138,7 @@ class Evaluation:
         return self.scores - self.blueprint_scores if self.baseline is not None else np.zeros(0)
 
     def __str__(self) -> str:
-        return as_text(self.to_dict(), self.names)
+        return as_text(self.to_dict(), self.names, self.baseline_names)
 
     def __repr__(self) -> str:
         games = counted(len(self.games), "game")
@@ -143,7 +148,7 @@ class Evaluation:
     def _repr_html_(self) -> str:
         """For notebooks: the table of ``print``."""
         figures = self.to_dict()
-        lines = rows(figures)
+        lines = rows(figures, self.baseline_names)
         return html_table(
             title(figures, self.names),
             headings(figures),
@@ -159,7 +164,7 @@ class Evaluation:
         figure, axes = blank_figure("a plot of an evaluation", 7, 3.6)
         sides = {"with search" if self.searched else "policies": self.scores}
         if self.baseline is not None:
-            sides = {"blueprint": self.blueprint_scores} | sides
+            sides = {baseline_label(self.baseline_names): self.blueprint_scores} | sides
         every = np.concatenate(list(sides.values()))
         whole = len(every) > 0 and bool((every == np.round(every)).all())
         edges = np.arange(every.min() - 0.5, every.max() + 1) if whole else 20
@@ -213,7 +218,7 @@ class Evaluation:
             searched = int(np.sum(column(self.games, "searched_moves")))
             out["searched_share"] = searched / moves if moves else None
             fallbacks = column(self.games, "fallback_moves")
-            out["fallback_share"] = sum(fallbacks) / searched if searched else None
+            out["fallback_share"] = int(np.sum(fallbacks)) / searched if searched else None
             out["fallback_games"] = _mean(np.array(fallbacks) > 0)
             out["depth"] = _mean(
                 [depth for depth in column(self.games, "depth") if depth is not None]
@@ -225,7 +230,21 @@ class Evaluation:
         out |= {"peak_rss_mb": self.peak_rss_mb, "compile_seconds": self.compile_seconds}
         return out | self.parameters | {"threads": self.threads, "versions": versions()}
 
+    def to_json(self) -> str:
+        """``to_dict`` as text, as ``hanabi-search evaluate --json`` writes it."""
+        return json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
 
+    def save(self, path: str | Path) -> None:
+        """Write ``to_json`` to a file, which ``compare`` and ``hanabi-search compare`` read.
+
+        Raises ConfigError for a path that cannot be written.
+        """
+        require_writable("path", path)
+        with atomic_write(path) as file:
+            file.write(self.to_json().encode())
+
+
+@named_arguments()
 def evaluate(
     game: Game,
     policies: AnyBlueprint,
@@ -268,9 +287,10 @@ def evaluate(
     for what is no Game, no Policy or a wrong number of them, ContractError for a game that lacks a
     setting and a policy that does not act in integers.
     """
-    require_game(game)
+    require_game(game, policies, call="evaluate(game, policies, games=100)")
     games = require_integer("games", games, 1)
-    executor = executor or Threads(threads)
+    executor = Threads(threads) if executor is None else require_executor(executor)
+    require_flag("skip_failed", skip_failed)
     seed = require_integer("seed", seed, 0)
     _require_hearers(on_game, progress)
     played = blueprint_of(seated_everywhere(policies, game), game)
@@ -278,7 +298,7 @@ def evaluate(
     warn_of_independent_searches(played)
     reference: Blueprint | None
     if baseline is not None:
-        reference = blueprint_of(seated_everywhere(baseline, game), game)
+        reference = blueprint_of(seated_everywhere(baseline, game), game, what="baseline")
     else:
         reference = without_search(played) if searching else None
     seat = searching[0] if searching else 0
@@ -336,9 +356,9 @@ def evaluate(
         except KeyboardInterrupt:
             _logger.warning("interrupted: the games finished so far are kept")
     done = np.flatnonzero(np.all([table.known for table in tables.values()], axis=0))
-    same = all(policy is played[0] for policy in played)
     return Evaluation(
-        names=tuple(map(repr, played[:1] if same else played)),
+        names=_names(played),
+        baseline_names=_names(reference) if baseline is not None and reference else (),
         parameters=parameters,
         games=tables["policies"].select(done),
         baseline=tables["baseline"].select(done) if reference is not None else None,
@@ -352,6 +372,11 @@ def evaluate(
         peak_rss_mb=peak_rss_mb(),
         compile_seconds=compile_seconds() + executor.compile_seconds,
     )
+
+
+def _names(policies: Blueprint) -> tuple[str, ...]:
+    same = all(policy is policies[0] for policy in policies)
+    return tuple(map(repr, policies[:1] if same else policies))
 
 
 def _counting(
@@ -376,6 +401,12 @@ MANY_SEARCHERS = (
     "seats %s search independently: each one's belief assumes that the others play the blueprint, "
     "which a searching partner breaks, and such teams can score below the blueprint (SPARTA, "
     "Table 4); agent.for_all_seats(), --search-seats all, gives what is sound"
+)
+
+
+NOT_ALL_JOINT = (
+    "%r takes all seats to search jointly, and sits at %d of %d: seat it everywhere, as "
+    "evaluate(game, agent) does, or let one seat search alone, by upgrade(policy, game, Sparta())"
 )
 
 
@@ -412,7 +443,8 @@ def say_seated(given: SearchAgent, seated: SearchAgent) -> None:
 
 
 def warn_of_independent_searches(policies: Blueprint) -> None:
-    """Log a warning where several seats search and take the others to play the blueprint."""
+    """Log a warning where several seats search and take the others to play the blueprint, and
+    where an agent that takes all seats to search jointly has not all of them."""
     alone = [
         p
         for p, policy in enumerate(policies)
@@ -420,6 +452,9 @@ def warn_of_independent_searches(policies: Blueprint) -> None:
     ]
     if len(alone) > 1:
         _logger.warning(MANY_SEARCHERS, ", ".join(map(str, alone)))
+    joint = [policy for policy in policies if getattr(policy, "searches_jointly", False)]
+    if 0 < len(joint) < len(policies):
+        _logger.warning(NOT_ALL_JOINT, joint[0], len(joint), len(policies))
 
 
 def without_search(policies: Blueprint) -> Blueprint:

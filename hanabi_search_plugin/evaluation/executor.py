@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from hanabi_search_plugin.core.errors import WorkerLostError
+from hanabi_search_plugin.core.errors import UnsupportedError, WorkerLostError
+from hanabi_search_plugin.core.require import class_given
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.closing import Closing
 
@@ -167,3 +168,11 @@ class ChunkRun(Closing):
 
     def close(self) -> None:
         self._crew.close()
+
+
+def require_executor(given: object) -> Executor:
+    """``given``. Raises UnsupportedError for what is no Executor."""
+    if not isinstance(given, Executor):
+        came = class_given(given) if isinstance(given, type) else repr(given)
+        raise UnsupportedError(f"executor must be an Executor, as Processes(4), got {came}")
+    return given

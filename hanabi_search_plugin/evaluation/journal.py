@@ -9,6 +9,7 @@ from typing import Any
 from hanabi_search_plugin.atomic_files import naming_errors
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.plain_json import parse_object
+from hanabi_search_plugin.core.require import require_path, require_writable
 from hanabi_search_plugin.evaluation.closing import Closing
 from hanabi_search_plugin.evaluation.interrupts import uninterrupted
 from hanabi_search_plugin.evaluation.locks import lock_file
@@ -31,11 +32,13 @@ class Checkpoint(Closing):
     """
 
     def __init__(self, path: str | Path, parameters: dict[str, Any]) -> None:
+        require_path("resume", path)
         self._path = path = Path(path)
         header = {"format": FORMAT, "parameters": json.loads(json.dumps(parameters))}
         self.lines: list[dict[str, Any]] = []  # what earlier runs finished
         if path.exists() and not path.is_file():
             raise ConfigError(f"resume must name a file, got a folder, a pipe or a device: {path}")
+        require_writable("resume", path)
         self._file = path.open("ab")
         try:
             lock_file(self._file, path)
@@ -90,7 +93,8 @@ def _read(content: bytes, path: Path, header: dict[str, Any]) -> list[dict[str, 
         name, there, here = other
         raise ConfigError(
             f"resume must go on with the parameters of {path}: "
-            f"{name} is {json.dumps(there)} there, {json.dumps(here)} here"
+            f"{name} is {json.dumps(there)} there, {json.dumps(here)} here: give these, "
+            "or another file"
         )
     return lines[1:]
 

@@ -133,12 +133,16 @@ class LiveGame:
         own = [turn for turn, (mover, *_) in enumerate(self._past) if mover == seat]
         return own[-1] if own else None
 
-    def take_back(self, seat: int) -> None:
-        """Go back to before the last move of ``seat``. Raises ConfigError where there is none."""
+    def take_back(self, seat: int) -> int:
+        """Go back to before the last move of ``seat``, and return that move.
+
+        Raises ConfigError where there is none.
+        """
         turn = self.last_own_turn(seat)
         if turn is None:
             raise ConfigError("there is nothing to take back: this is your first move")
         _, worlds, stream = self._past[turn]
+        action = self.actions[turn]
         kept = self._kept.pop(turn, None)
         seats = self._followed(turn) if kept is None else kept
         self._running = replace(self._running, worlds=worlds, rng=stream, seats=seats, number=turn)
@@ -146,6 +150,7 @@ class LiveGame:
         self._kept = {one: seats for one, seats in self._kept.items() if one < turn}
         self.decisions = [one for one in self.decisions if one[0] < turn]
         self.taken_back += 1
+        return action
 
     def _followed(self, turn: int) -> tuple[SeatedPolicy, ...]:
         """Everybody's memory before the move of ``turn``, worked out from the first position."""

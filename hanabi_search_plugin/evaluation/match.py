@@ -44,19 +44,19 @@ Numbers = Sequence[int] | IntArray  # of games, in ascending order
 class GameResult:
     """One finished game."""
 
-    side: Side
-    game: int
-    score: float  # the return of the evaluation's seat
-    lives_left: int | None  # None: a game without
-    actions: tuple[int, ...]
-    cpu_seconds: float = 0.0  # of the thread that played it, where somebody searched
-    rollouts: int = 0
-    likelihoods: int | None = 0  # policy evaluations the beliefs took; None: not counted
-    searched_moves: int = 0  # decisions of a search; not those it was not allowed
-    changed_moves: int = 0  # decisions in which a search left the blueprint
-    fallback_moves: int = 0  # decisions in which a search had too few worlds to search in
-    depth: float | None = None  # of the trees it was decided by, the mean; None: no trees
-    decisions: tuple[tuple[int, int, SearchResult], ...] = ()  # turn, seat, result; for ``on_game``
+    side: Side  #: who played: the policies, or the baseline
+    game: int  #: its number, from which with the seed its deck follows
+    score: float  #: the return of the evaluation's seat
+    lives_left: int | None  #: None: a game without
+    actions: tuple[int, ...]  #: [T] ids of the moves, in turn
+    cpu_seconds: float = 0.0  #: of the thread that played it, where somebody searched
+    rollouts: int = 0  #: of all searches in the game
+    likelihoods: int | None = 0  #: policy evaluations the beliefs took; None: not counted
+    searched_moves: int = 0  #: decisions of a search; not those it was not allowed
+    changed_moves: int = 0  #: decisions in which a search left the blueprint
+    fallback_moves: int = 0  #: decisions in which a search had too few worlds to search in
+    depth: float | None = None  #: of the trees it was decided by, the mean; None: no trees
+    decisions: tuple[tuple[int, int, SearchResult], ...] = ()  #: turn, seat, result (``on_game``)
 
     def __str__(self) -> str:
         lives = "" if self.lives_left is None else f", {counted(self.lives_left, 'life', 'lives')}"
@@ -153,11 +153,11 @@ def deal_game(game: Game, seed: int, index: int) -> tuple[Worlds, Streams]:
 class FailedGame:
     """Games that brought an error in place of a result: one, or all that went with a worker."""
 
-    side: Side
-    games: tuple[int, ...]
-    seed: int
-    error: BaseException
-    told: str = ""  # where it was raised in another process
+    side: Side  #: who played: the policies, or the baseline
+    games: tuple[int, ...]  #: their numbers
+    seed: int  #: of the evaluation
+    error: BaseException  #: what was raised
+    told: str = ""  #: where it was raised in another process
 
     @property
     def where(self) -> str:

@@ -56,6 +56,7 @@ class Processes(Executor):
         return self._idle.pop() if self._idle else _Process()
 
     def give_back(self, process: _Process) -> None:
+        """Keep an idle process for the next work."""
         self._idle.append(process)
 
     def close(self) -> None:

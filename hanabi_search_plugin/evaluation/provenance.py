@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import math
 import platform
 import resource
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ def describe(value: Any) -> Any:
 
     Names that begin with ``_`` are no settings. Of compiled code nothing but its type is told.
     """
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)  # JSON has no inf
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (tuple, list)):

@@ -49,13 +49,21 @@ def _shares(figures: Mapping[str, Any]) -> list[str]:
     return shares if figures["bombs"] is None else [*shares, "bombs"]
 
 
-def rows(figures: Mapping[str, Any]) -> list[SummaryRow]:
-    """Scores of both sides, or one seat's returns where others differ, the gain, what it cost."""
+def baseline_label(names: Sequence[str]) -> str:
+    """What the other side is called: the searching policies' blueprint, or the baseline given."""
+    return f"baseline {', '.join(names)}" if names else "blueprint"
+
+
+def rows(figures: Mapping[str, Any], baseline: Sequence[str] = ()) -> list[SummaryRow]:
+    """Scores of both sides, or one seat's returns where others differ, the gain, what it cost.
+
+    ``baseline`` are the names of a baseline that is not the blueprint.
+    """
     compared, searched = "gain" in figures, "searched_share" in figures
     table, seat = [], figures["return_of"]
     whose = "" if seat is None else f", return of P{seat}"
     if compared:
-        table.append(_scores(f"blueprint{whose}", figures, "blueprint_"))
+        table.append(_scores(f"{baseline_label(baseline)}{whose}", figures, "blueprint_"))
     alone = "score" if seat is None else f"return of P{seat}"
     told = f"with search{whose}" if compared and searched else alone
     table.append(_scores(told, figures, ""))
@@ -76,9 +84,9 @@ def rows(figures: Mapping[str, Any]) -> list[SummaryRow]:
     return table
 
 
-def as_text(figures: Mapping[str, Any], names: Sequence[str]) -> str:
+def as_text(figures: Mapping[str, Any], names: Sequence[str], baseline: Sequence[str] = ()) -> str:
     """Title, headings and rows, in columns."""
-    lines = [headings(figures), *((row.title, *row.cells) for row in rows(figures))]
+    lines = [headings(figures), *((row.title, *row.cells) for row in rows(figures, baseline))]
     return "\n".join([title(figures, names), *text_table(lines)])
 
 

@@ -31,7 +31,9 @@ from hanabi_search_plugin.core.errors import (
     RecordError,
 )
 from hanabi_search_plugin.core.extras import require_extra
+from hanabi_search_plugin.core.game import require_game
 from hanabi_search_plugin.core.plain_json import short
+from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.evaluation.executor import Executor, Place
 from hanabi_search_plugin.evaluation.interrupts import uninterrupted
 from hanabi_search_plugin.evaluation.journal import difference
@@ -59,7 +61,13 @@ Question = RecordedGame | dict[str, Any]
 def play_games(
     game: HanabiGame, policies: AnyBlueprint, games: int, seed: int = 0
 ) -> Iterator[RecordedGame]:
-    """``games`` games of ``policies``, those that ``evaluate`` of that seed plays."""
+    """``games`` games of ``policies``, those that ``evaluate`` of that seed plays, one at a time.
+
+    ``policies`` are one, or one a seat; names, too. Scores count lost games as the game does. All
+    chance follows from ``seed`` and the game's number. Raises as ``evaluate``.
+    """
+    require_game(game, policies, call="play_games(game, policies, games)")
+    games, seed = require_integer("games", games, 0), require_integer("seed", seed, 0)
     blueprint = blueprint_of(policies, game)
     for number in range(games):
         worlds, stream = deal_game(game, seed, number)
@@ -114,7 +122,7 @@ def read_questions(path: str | Path) -> Iterator[Question]:
 def judged_lines(
     judge: Judge, questions: Iterable[Question], executor: Executor
 ) -> Iterator[list[dict[str, Any]]]:
-    """The lines of each question, in order: of a game one a move, else one.
+    """The lines of each question, in order, as JSON objects: of a game one a move, else one.
 
     Raises RecordError beginning with where a question is from. The executor changes no line.
     """

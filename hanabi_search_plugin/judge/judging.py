@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
 
 from hanabi_search_plugin.beliefs.mixture import Mixture
 from hanabi_search_plugin.beliefs.unknown_partners import MixtureBelief
+from hanabi_search_plugin.core.agent import require_no_search
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.errors import ConfigError, HanabiSearchError, RecordError
+from hanabi_search_plugin.core.errors import (
+    ConfigError,
+    HanabiSearchError,
+    RecordError,
+    UnsupportedError,
+)
 from hanabi_search_plugin.core.game import History, View
 from hanabi_search_plugin.core.objective import Objective, require_objective
 from hanabi_search_plugin.core.plain_json import short
@@ -24,7 +31,8 @@ from hanabi_search_plugin.core.require import (
     require_positive,
     require_share,
 )
-from hanabi_search_plugin.evaluation.executor import Executor, Place
+from hanabi_search_plugin.core.settings import NamedOptions
+from hanabi_search_plugin.evaluation.executor import Executor, Place, require_executor
 from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
 from hanabi_search_plugin.hanabi.engine.config import Bomb, HanabiConfig
@@ -39,16 +47,28 @@ from hanabi_search_plugin.judge.seat_histories import (
     history_of_texts,
 )
 from hanabi_search_plugin.judge.verdict import Evidence, Verdict, verdict_of
-from hanabi_search_plugin.registry import AnyBlueprint, AnyPolicy, blueprint_of, policy_of
+from hanabi_search_plugin.registry import (
+    AnyBlueprint,
+    AnyPolicy,
+    blueprint_of,
+    policy_of,
+    require_known,
+)
+
+_logger = logging.getLogger("hanabi_search_plugin")
 
 Position = str | Sequence[str] | View | History | RecordedGame | tuple[RecordedGame, int]
 """What a judge takes: see ``Judge.__call__``."""
+
+PLAYERS = range(2, 6)  # of a game
+Errors = Literal["raise", "coerce"]
+"""What becomes of a position that cannot be judged; as pandas has it."""
 
 BOMBS = ("zero", "keep", "minus_one")
 
 
 @dataclass(frozen=True)
-class Judge:
+class Judge(NamedOptions):
     """Values every legal move of a position, given what its player could know.
 
     ``policy`` is what everybody plays, or a tuple of one a seat; names, too. The player follows it
@@ -62,8 +82,9 @@ class Judge:
     lost last life counts in texts, and in games that do not say. A verdict depends on the position
     and ``seed`` alone.
 
-    Raises ConfigError for numbers out of range, and at the first position for policies that are not
-    known or do not play its game.
+    Raises ConfigError for numbers out of range and names that are not known, UnsupportedError for
+    what is no policy and a wrong number of them; where there is no ``config``, at the first
+    position for policies that do not play its game.
     """
 
     policy: AnyBlueprint = "smartbot"
@@ -88,9 +109,22 @@ class Judge:
         require_choice("bomb", self.bomb, BOMBS)
         if self.config is not None and not isinstance(self.config, HanabiConfig):
             raise ConfigError(f"config must be a HanabiConfig, or None, got {self.config!r}")
-        if self.partners is not None and (isinstance(self.partners, str) or not self.partners):
-            raise ConfigError(
-                f"partners must be a list of policies, or None, got {self.partners!r}"
+        if self.partners is not None:
+            listed = isinstance(self.partners, Sequence) and not isinstance(self.partners, str)
+            if not (listed and self.partners):
+                raise ConfigError(
+                    f"partners must be a list of policies, or None, got {self.partners!r}"
+                )
+            require_known(self.partners, what="partners")
+        require_known(self.policy)
+        own = [self.policy] if isinstance(self.policy, str | Policy) else self.policy
+        require_no_search([*own, *(self.partners or ())])
+        if self.config is not None:
+            self._table(self.config)
+        elif not isinstance(self.policy, str | Policy) and len(self.policy) not in PLAYERS:
+            raise UnsupportedError(
+                f"expected a policy, or one for each of {PLAYERS[0]} to {PLAYERS[-1]} seats, got "
+                f"{len(self.policy)}"
             )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -154,33 +188,78 @@ class Judge:
             if position.action is not None
         ]
 
+    @overload
+    def many(
+        self,
+        positions: Iterable[Position],
+        *,
+        threads: int | None = ...,
+        executor: Executor | None = ...,
+        errors: Literal["raise"] = ...,
+    ) -> list[Verdict]: ...
+
+    @overload
+    def many(
+        self,
+        positions: Iterable[Position],
+        *,
+        threads: int | None = ...,
+        executor: Executor | None = ...,
+        errors: Literal["coerce"],
+    ) -> list[Verdict | None]: ...
+
     def many(
         self,
         positions: Iterable[Position],
         *,
         threads: int | None = None,
         executor: Executor | None = None,
-    ) -> list[Verdict]:
+        errors: Errors = "raise",
+    ) -> list[Verdict] | list[Verdict | None]:
         """The verdicts on many positions, in order; a tuple (record, turn) is one, too.
 
         ``threads`` None: as many as this process has cores. They, or the ``executor`` in their
-        place, change no verdict. Raises the first error, which names the position's number.
+        place, change no verdict. ``errors="raise"`` raises the first error, which names the
+        position's number. With ``"coerce"``, as in pandas, None stands where a position cannot be
+        judged, so that the list is as long as ``positions``; how many these are, and what is wrong
+        with the first, is logged as a warning.
         """
+        require_choice("errors", errors, get_args(Errors))
         if isinstance(positions, str):
             raise ConfigError(
                 f"positions must be a list of positions, got one text: [{short(positions)}]"
             )
-        cores = len(os.sched_getaffinity(0)) if threads is None else threads
-        return list(self.each(positions, executor or Threads(cores)))
+        if not isinstance(positions, Iterable):
+            raise ConfigError(f"positions must be a list of positions, got {positions!r}")
+        if executor is None:
+            executor = Threads(len(os.sched_getaffinity(0)) if threads is None else threads)
+        require_executor(executor)
+        if errors == "raise":
+            return list(self.each(positions, executor))
+        found = list(executor.map(self._one_or_error, enumerate(positions)))
+        bad = [one for one in found if isinstance(one, HanabiSearchError)]
+        if bad:
+            _logger.warning("%d of %d verdicts are None: %s", len(bad), len(found), bad[0])
+        return [None if isinstance(one, HanabiSearchError) else one for one in found]
 
     def each(self, positions: Iterable[Position], executor: Executor) -> Iterator[Verdict]:
         """As ``many``, one after the other: positions are read as verdicts are taken."""
         yield from executor.map(self._one, enumerate(positions))
 
+    def _one_or_error(self, numbered: tuple[int, Any], place: Place) -> Verdict | HanabiSearchError:
+        try:
+            return self._one(numbered, place)
+        except HanabiSearchError as error:
+            return error
+
     def _one(self, numbered: tuple[int, Any], place: Place) -> Verdict:
         number, position = numbered
         try:
-            if isinstance(position, tuple) and isinstance(position[0], RecordedGame):
+            if (
+                isinstance(position, tuple)
+                and len(position) == 2
+                and isinstance(position[0], RecordedGame)
+            ):
                 return self(position[0], turn=position[1])
             return self(position)
         except HanabiSearchError as error:

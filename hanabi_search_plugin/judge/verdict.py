@@ -48,20 +48,20 @@ class Verdict:
     "play 2", "hint P1 red".
     """
 
-    config: HanabiConfig
-    seat: int  # whose move it is
-    actions: tuple[int, ...]  # [M] ids of the legal moves
-    values: tuple[float, ...]  # [M] the final score that is expected after each
-    errors: tuple[float, ...]  # [M] standard errors of ``values``
-    counts: tuple[int, ...]  # [M] worlds in which each was tried
-    regrets: tuple[float, ...]  # [M] points given away; noise makes some a little below 0; best: 0
-    regret_errors: tuple[float, ...]  # [M]
-    rewards: tuple[float, ...]  # [M] in (0, 1]
-    best: int  # the id of the move with the highest value
-    blueprint: int  # the id of the blueprint's move
-    belief: Evidence
-    belief_size: int  # hands, at most
-    note: str  # what the belief had to do; "" for nothing
+    config: HanabiConfig  #: the rules of the game
+    seat: int  #: whose move it is
+    actions: tuple[int, ...]  #: [M] ids of the legal moves
+    values: tuple[float, ...]  #: [M] the final score that is expected after each
+    errors: tuple[float, ...]  #: [M] standard errors of ``values``
+    counts: tuple[int, ...]  #: [M] worlds in which each was tried
+    regrets: tuple[float, ...]  #: [M] points given away; noise makes some a little below 0; best: 0
+    regret_errors: tuple[float, ...]  #: [M]
+    rewards: tuple[float, ...]  #: [M] in (0, 1]
+    best: int  #: the id of the move with the highest value
+    blueprint: int  #: the id of the blueprint's move
+    belief: Evidence  #: what the worlds were drawn by
+    belief_size: int  #: hands, at most
+    note: str  #: what the belief had to do; "" for nothing
 
     @property
     def moves(self) -> tuple[str, ...]:
@@ -78,11 +78,14 @@ class Verdict:
 
         Raises RecordError for what is no move, IllegalActionError for one that is not legal.
         """
-        action = read_move(self.config, self.seat, move)
+        legal = f"the legal moves here are {', '.join(self.moves)}"
+        try:
+            action = read_move(self.config, self.seat, move)
+        except RecordError as error:
+            raise RecordError(f"{error}: {legal}") from None
         if action not in self.actions:
-            raise IllegalActionError(
-                f"move must be one of {', '.join(self.moves)}, got {move_name(self.config, action)}"
-            )
+            name = move_name(self.config, action)
+            raise IllegalActionError(f"{name} is not legal in this position: {legal}")
         return action
 
     def value(self, move: int | str) -> float:

@@ -25,10 +25,15 @@ ARCHITECTURES: dict[str, Callable[..., Network]] = {
     "advised-lstm": AdvisedLSTM,
     "advised-masks": AdvisedMasks,
 }
+"""The architectures by name: what makes a network of a configuration and options."""
 
 
 def make_network(name: str, config: HanabiConfig, options: Mapping[str, Any]) -> Network:
-    """A new network; raises ConfigError for an unknown name or option."""
+    """A new network of the architecture ``name``, one of ``ARCHITECTURES``, for a configuration.
+
+    ``options`` are the keyword arguments of its class. Its weights are drawn from PyTorch's global
+    generator (``new_network`` takes a seed). Raises ConfigError for an unknown name or option.
+    """
     require_choice("architecture", name, ARCHITECTURES)
     require_options(f"architecture {name}", ARCHITECTURES[name], options)
     try:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.game import Game, require_game
-from hanabi_search_plugin.core.require import unknown
+from hanabi_search_plugin.core.require import is_no_file, unknown
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.named_beliefs import EXACT, GROUNDED, PARTICLES
 from hanabi_search_plugin.registry import policies
@@ -106,6 +106,8 @@ def load_belief_model(
     path = _shipped(name, game) if name in belief_models() else Path(name)
     if name in _NO_MODELS and name not in words and words == (GROUNDED,):
         raise ConfigError(f"belief {name} needs no model: it is {_NO_MODELS[name]}")
+    if is_no_file(name):
+        raise ConfigError(f"belief must be a name or a file, got {name}, which is no file")
     if not path.is_file():
         raise unknown("belief", name, (*words, *belief_models()), "or a file")
     require_extra("torch", "a learned belief", "torch", "safetensors")

@@ -40,10 +40,10 @@ CRITIC = "critic."  # before the names of a critic's tensors
 class Loaded:
     """A network out of a file."""
 
-    network: Network
-    training: dict[str, Any]  # the record of how it was trained
-    critic: Critic | None = None
-    critic_training: dict[str, Any] = field(default_factory=dict)
+    network: Network  #: with its weights, on the device asked for
+    training: dict[str, Any]  #: the record of how it was trained
+    critic: Critic | None = None  #: None: the file has none
+    critic_training: dict[str, Any] = field(default_factory=dict)  #: that of the critic
 
 
 def save_network(

@@ -73,10 +73,10 @@ def digest_of(module: nn.Module) -> str:
 class Output:
     """A network's output at an observation. Values are of the points still to come."""
 
-    logits: Tensor  # [B, A] of the policy, before illegal moves are masked
-    advantage: Tensor  # [B, A]
-    value: Tensor  # [B]
-    off_turn_value: Tensor | None = None  # [B] value where the seat is not to move; None: the same
+    logits: Tensor  #: [B, A] of the policy, before illegal moves are masked
+    advantage: Tensor  #: [B, A]
+    value: Tensor  #: [B]
+    off_turn_value: Tensor | None = None  #: [B] value where the seat is not to move; None: the same
 
     def q(self, legal: Tensor) -> Tensor:
         """[B, A] Q values of a duelling head: value + advantage - sum of legal advantages / A.
@@ -106,7 +106,7 @@ class Network(nn.Module, ABC):
     public_memory: bool
     values: bool = True
     combine: Literal["sum", "mean", "central"] = "mean"
-    encoding: Encoding
+    encoding: Encoding  #: what makes numbers of views
     options: dict[str, Any]
 
     def __init__(self, config: HanabiConfig) -> None:

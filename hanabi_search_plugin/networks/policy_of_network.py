@@ -21,7 +21,9 @@ def network_policy(
     """The policy that plays ``network``, as ``NetworkPolicy`` says.
 
     An ``AdvisedPolicy`` where the network has an adviser, an ``EstimatingPolicy`` where its memory
-    is the same from every seat.
+    is the same from every seat. ``temperature`` 0 plays the best move, above that the softmax of
+    the logits divided by it, by the stream of ``act``; the adviser is loaded by its name. Raises
+    as these classes do.
     """
     if isinstance(network, Advised):
         adviser = load_policy(network.adviser, HanabiGame(network.config))

@@ -34,7 +34,8 @@ from hanabi_search_plugin.core.policy import (
     sample_actions,
     take,
 )
-from hanabi_search_plugin.core.require import class_given
+from hanabi_search_plugin.core.require import class_given, require_flag, require_integer
+from hanabi_search_plugin.core.settings import named_arguments
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.policies.recurrent import (
     Start,
@@ -62,6 +63,8 @@ from hanabi_search_plugin.policies.tensor_leaves import (
 Returns = Literal["actions", "logits", "probabilities"]
 Sees = Literal["all", "own turns"]
 
+SUM_TOLERANCE = 0.01  # that probabilities may miss a sum of 1 by: half precision misses by less
+
 LIBRARIES = (  # a library, a class of it, and the wrapper that takes its kind
     ("stable_baselines3", "BaseAlgorithm", "stable_baselines3"),
     ("stable_baselines3", "BasePolicy", "stable_baselines3"),
@@ -71,6 +74,7 @@ LIBRARIES = (  # a library, a class of it, and the wrapper that takes its kind
 )
 
 
+@named_arguments()
 def from_callable(
     f: Callable[..., Any],
     *,
@@ -95,8 +99,8 @@ def from_callable(
     * ``"actions"`` [B]: the policy is deterministic;
     * ``"logits"`` [B, A]: it is stochastic, by the softmax over the legal moves of the logits
       divided by ``temperature``;
-    * ``"probabilities"`` [B, A]: it is stochastic; those of illegal moves are ignored, and the rest
-      is scaled to sum to 1.
+    * ``"probabilities"`` [B, A]: it is stochastic; each row sums to 1, over all moves or the legal
+      ones. Those of illegal moves are ignored, and the rest is scaled.
 
     With ``greedy`` the likeliest legal move is played, for logits and probabilities.
 
@@ -130,6 +134,11 @@ def from_callable(
     _require_option("returns", returns, get_args(Returns))
     _require_option("sees", sees, get_args(Sees))
     _require_function(f)
+    for name, flag in (("batched", batched), ("greedy", greedy)):
+        require_flag(name, flag)
+    require_integer("state_axis", state_axis, 0)
+    if encoding is not None and not isinstance(encoding, str):
+        raise ConfigError(f"encoding must be a name, or None, got {encoding!r}")
     if not (isinstance(temperature, (int, float)) and 0 < temperature < math.inf):
         raise ConfigError(f"temperature must be a positive number, got {temperature!r}")
     if temperature != 1.0 and returns != "logits":
@@ -366,7 +375,10 @@ class _Output:
             self._require(
                 right, "finite, not negative, and positive for some legal move", output, legal
             )
-            weight /= weight.max(axis=1, keepdims=True)  # the smallest ones have no sum
+            with np.errstate(over="ignore"):  # to inf, which is no sum of 1
+                sums = np.stack([output.sum(axis=1), weight.sum(axis=1)])  # [2, B] of all, of legal
+            self._require_sum((abs(sums - 1.0) <= SUM_TOLERANCE).any(axis=0), sums[0])
+            weight /= weight.max(axis=1, keepdims=True)  # those of legal moves may be tiny
         return np.asarray(weight / weight.sum(axis=1, keepdims=True), dtype=np.float64)
 
     def _require(self, right: Any, what: str, output: FloatArray, legal: BoolArray) -> None:
@@ -376,6 +388,14 @@ class _Output:
             raise ContractError(
                 f"{self.name} must return {self.returns} that are {what}, got "
                 f"{output[b].tolist()} where the legal actions are {allowed}"
+            )
+
+    def _require_sum(self, right: Any, sums: FloatArray) -> None:
+        if not right.all():
+            raise ContractError(
+                f"{self.name} must return probabilities that sum to 1 in each row, got a row that "
+                f"sums to {sums[int(right.argmin())]:g}: divide by the sum, or give "
+                'returns="logits"'
             )
 
 

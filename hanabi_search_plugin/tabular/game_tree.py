@@ -97,10 +97,12 @@ class GameTree:
 
     @property
     def game(self) -> Game:
+        """The game that the tree is of."""
         return self.states.game
 
     @property
     def nodes(self) -> int:
+        """Decisions in the tree, of all players."""
         return sum(len(layer.mover) for layer in self.layers)
 
     @classmethod

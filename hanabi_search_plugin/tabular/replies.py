@@ -21,10 +21,11 @@ COMPLETE = 3_000_000  # edges of a tree that is listed once; larger ones in part
 
 
 def best_reply(tree: GameTree, table: FloatArray, seat: int) -> tuple[FloatArray, float]:
-    """The table [I, A] in which ``seat`` replies best to the others; and its value.
+    """The table [I, A] in which ``seat`` replies best to the others; and the exact expected return.
 
-    Where moves are equally good the likeliest of ``table`` stays. Information states to which the
-    others never lead keep their row.
+    A row of ``table`` is the probabilities of the actions in an information state; a best reply is
+    deterministic. No randomness. Where moves are equally good the likeliest of ``table`` stays.
+    Information states to which the others never lead keep their row.
     """
     tree = tree.pruned(table, seat)
     legal, actions = tree.states.legal, tree.game.num_actions
@@ -55,8 +56,8 @@ class Replies:
     legal move.
     """
 
-    states: InformationStates
-    tree: GameTree | None  # None: too large
+    states: InformationStates  #: the information states met so far
+    tree: GameTree | None  #: None: too large
 
     @classmethod
     def of(cls, game: Game, *, complete: int = COMPLETE) -> Replies:

@@ -26,6 +26,7 @@ from hanabi_search_plugin.core.game import (
     Worlds,
     as_actions,
     require_legal,
+    require_seat,
 )
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.tabular.game_tree import OVER, GameTree
@@ -228,6 +229,7 @@ class TreeWorlds(Worlds):
         return TreeWorlds(self.game, self.node[index], self.total[index], streams)
 
     def view(self, player: int) -> TreeView:
+        require_seat(player, self.game)
         return TreeView(self.game, player, self.node)
 
 

@@ -279,6 +279,7 @@ def test_a_person_asks_for_advice_and_takes_back() -> None:
     assert own and all(set(cards) == {"??"} for cards in own)
     assert "this is your first move" in text
     assert content["taken_back"] == 2 and content["actions"] == []
+    assert text.count("taken back: play 0, and all that followed") == 2
     assert "2 moves taken back" in text
 
 

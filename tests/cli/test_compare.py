@@ -123,7 +123,7 @@ def test_results_of_older_versions(tmp_path: Path) -> None:
     documented = Path(__file__).parents[2] / "docs" / "results"
     files = [documented / f"sparta-smartbot-2p{name}.json" for name in ("", "-16000")]
     (found,) = compared(*files)
-    assert found["pairs"] == 500 and abs(found["difference"]) < 0.1  # what the README says
+    assert found["pairs"] == 500 and abs(found["difference"]) < 0.1  # docs/results/sparta.md
 
 
 def test_kept_games_are_results_too(tmp_path: Path) -> None:

@@ -318,6 +318,8 @@ def test_bots_of_openspiel_by_name() -> None:
         ("--game openspiel:leduc_poker(players=30)", "must be from 2 to 10, got 30"),
         ("--game openspiel:", "OpenSpiel has no game ''"),
         ("--game leduc_poker", "did you mean openspiel:leduc_poker"),
+        ("--game open_spiel:leduc_poker", "did you mean openspiel:leduc_poker"),
+        ("--game openspiel/leduc_poker", "did you mean openspiel:leduc_poker"),
         ("--game openspiel:kuhn_poker", "policy smartbot plays native Hanabi, got OpenSpielGame("),
         ("--game openspiel:kuhn_poker", "policy uniform plays any game"),
         ("--game openspiel:kuhn_poker --policy openspiel:unifrm_random", "did you mean uniform_r"),

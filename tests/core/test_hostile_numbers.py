@@ -277,7 +277,7 @@ def test_returns_of_games(returns: float, monkeypatch: pytest.MonkeyPatch) -> No
         return np.where(worlds.terminal[:, None], returns, true(worlds))
 
     monkeypatch.setattr(HanabiWorlds, "returns", property(given))
-    plain = from_callable(lambda obs, mask: mask.astype(float), returns="probabilities")
+    plain = from_callable(lambda obs, mask: mask.astype(float), returns="logits")
     for policies in (plain, (upgrade("smartbot", GAME, Sparta(rollouts=40)), "smartbot")):
         with pytest.raises(ContractError, match=r"^turn \d+: HanabiGame.* finite returns.*got \["):
             evaluate(GAME, policies, games=2)

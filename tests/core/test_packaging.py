@@ -149,7 +149,7 @@ def test_the_oldest_versions_tested_are_the_oldest_allowed() -> None:
 
 
 def test_the_page_on_versions_names_the_oldest_tested() -> None:
-    page = (ROOT / "docs" / "how_to" / "ecosystems.md").read_text().partition("## Versions")[2]
+    page = (ROOT / "docs" / "start" / "install.md").read_text().partition("## Versions")[2]
     rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
     shown = {name.lower().replace("openspiel", "open_spiel"): oldest for name, oldest, *_ in rows}
     lines = (ROOT / "tests" / "oldest.txt").read_text().splitlines()

@@ -222,7 +222,7 @@ def test_what_is_registered_must_be_a_policy(monkeypatch: pytest.MonkeyPatch) ->
         return 5
 
     registry.register_policy("five", five, description="none", source="here", any_game=True)
-    with pytest.raises(UnsupportedError, match="expected a Policy of 'five', got a int"):
+    with pytest.raises(UnsupportedError, match="expected a Policy of 'five', got an int"):
         load_policy("five", HanabiGame(players=2))
 
 

@@ -13,6 +13,7 @@ from hanabi_search_plugin.core.errors import ConfigError, ContractError, Unsuppo
 from hanabi_search_plugin.core.policy import Policy, Shared, UniformPolicy, as_blueprint
 from hanabi_search_plugin.core.rollout import action_values, observe_all, start_memories
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.words import times
 from hanabi_search_plugin.hanabi.beliefs import hand_range, partner_kinds, partners
 from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
 from hanabi_search_plugin.hanabi.bots.hats import HatBot, HatBotB
@@ -488,7 +489,7 @@ def test_recovers_when_a_partner_leaves_its_policy(policy, observation_type, cap
         assert len(worlds) == 5 and len(memories) == 2
         if record.mover == 0 and belief.recovered:
             result = search(rng, belief)
-            assert f"the belief had to recover {belief.recovered} times" in result.note
+            assert f"the belief had to recover {times(belief.recovered)}" in result.note
             noted += 1
         before = belief
     assert recovered == len(caplog.records) > 2

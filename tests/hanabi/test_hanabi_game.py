@@ -377,7 +377,7 @@ def test_replay_rebuilds_another_seats_views() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     game = HanabiGame()
     worlds = game.deal(np.random.default_rng(0), 2)
-    with pytest.raises(IndexError, match="player must be from 0 to 1, got 2"):
+    with pytest.raises(ConfigError, match="player must be from 0 to 1, got 2"):
         worlds.view(2)
     with pytest.raises(ValueError, match=r"tokens must be of shape \(2, 5\)"):
         game.with_private(worlds, 0, np.zeros((2, 4), dtype=np.int64), Streams(np.zeros(2, "u8")))

@@ -251,7 +251,7 @@ def test_asking_a_verdict() -> None:
     assert verdict.value(verdict.best_move) == max(verdict.values)
     assert verdict.error(verdict.best) == verdict.errors[verdict.actions.index(verdict.best)]
     assert verdict.regret(verdict.best) == 0.0
-    with pytest.raises(IllegalActionError, match=r"got \(Discard 0\)"):
+    with pytest.raises(IllegalActionError, match=r"\(Discard 0\) is not legal in this position"):
         verdict.reward("Discard 0")  # all information tokens are there
     assert verdict.reward("Discard 0", illegal=0.0) == verdict.reward("I pass", illegal=0.0) == 0.0
     with pytest.raises(RecordError, match="a move must be as in"):

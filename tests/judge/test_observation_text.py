@@ -185,8 +185,8 @@ def test_moves_in_words(move: Any, action: int) -> None:
     [
         ("resign", "a move must be as in '(Play 2)'"),
         ("play 7", "slot of play must be from 0 to 4"),
-        ("hint P0 red", "target of reveal_color must be from 1 to 1"),
-        ("hint P9 red", "target of reveal_color must be from 1 to 1"),
+        ("hint P0 red", "must go to another player, P1, got 'hint P0 red'"),
+        ("hint P9 red", "must go to another player, P1, got"),
         ("hint pink", "a move must be as in"),
         (20, "action must be from 0 to 19, got 20"),
         (True, "a move must be text"),

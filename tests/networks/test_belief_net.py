@@ -277,6 +277,12 @@ def test_options_are_checked() -> None:
         BeliefRun(
             SMALL, (UniformPolicy(),) * 2, BeliefSettings(), Path("nowhere"), options={"width": 3}
         )
+    wrong: Any = {"games": 3}
+    with pytest.raises(ConfigError, match=r"must be those of a BeliefSettings, .*got \{'games"):
+        BeliefRun(SMALL, "smartbot", wrong, Path("nowhere"))
+    other: Any = "hanabi"
+    with pytest.raises(UnsupportedError, match="expected a Game of this package, got a str"):
+        BeliefRun(other, "smartbot", BeliefSettings(), Path("nowhere"))
     assert Grounded(SMALL).game is SMALL
 
 

@@ -64,7 +64,8 @@ def logits(obs, mask):
 
 
 def probabilities(obs, mask):
-    return np.exp(logits(obs, mask))  # illegal moves among them, and the sum is not 1
+    weight = np.exp(logits(obs, mask))
+    return weight / weight.sum(axis=-1, keepdims=True)  # illegal moves have some, too
 
 
 def actions(obs, mask):
@@ -265,8 +266,10 @@ def test_infinities_and_small_numbers():
     assert chance("logits", -np.inf, 900.0, 900.0) == [0.5, 0.5]
     assert chance("logits", -np.inf, 5.0, -np.inf) == [1.0, 0.0]
     assert chance("logits", -1.7e308, 1.7e308, 0.0, temperature=1e-3) == [1.0, 0.0]
-    assert chance("probabilities", 0.0, 5e-324, 5e-324) == [0.5, 0.5]
-    assert chance("probabilities", 0.0, 1e308, 1e308) == [0.5, 0.5]
+    assert chance("probabilities", 0.0, 0.5, 0.5) == [0.5, 0.5]
+    assert chance("probabilities", 0.0, 5e-324, 1.0) == [5e-324, 1.0]
+    with pytest.raises(ContractError, match="sum to 1 in each row, got a row that sums to inf"):
+        chance("probabilities", 0.0, 1e308, 1e308)
     assert chance("probabilities", 0.0, 0.0, 1.0, greedy=True) == [0.0, 1.0]
 
 
@@ -487,6 +490,10 @@ def returning(value):
     return lambda obs, mask: value(np.zeros(mask.shape), mask)
 
 
+def even(mask):
+    return mask / mask.sum(axis=-1, keepdims=True)
+
+
 WRONG = {
     "too many actions": (
         "logits", lambda out, mask: np.zeros((len(out), 21)),
@@ -506,6 +513,8 @@ WRONG = {
     "no logits": ("logits", lambda out, mask: np.where(mask, -np.inf, 0.0), "some legal move"),
     "NaN": ("probabilities", lambda out, mask: out * np.nan, "finite, .*got .*nan.* legal"),
     "all zero": ("probabilities", lambda out, mask: out, "positive for some legal move"),
+    "a sum of 3": ("probabilities", lambda out, mask: 3 * even(mask), "a row that sums to 3:"),
+    "a sum of 1/2": ("probabilities", lambda out, mask: even(mask) / 2, "sums to 0.5:"),
     "illegal alone": ("probabilities", lambda out, mask: (~mask).astype(float), "some legal move"),
     "negative": ("probabilities", lambda out, mask: out - 1 / 8, "not negative, .*got .*-0.125"),
     "infinite": ("probabilities", lambda out, mask: out + np.inf, "finite, .*got .*inf"),

@@ -240,7 +240,7 @@ def test_a_decision_says_which_rule_applied():
             legal = np.flatnonzero(worlds.legal[0])
             object.__setattr__(result, "action", int(rng.choice(legal)))
         times = seats[0].common.public.recovered
-        assert (f"recover {times} times" in result.note) == (times > 0)
+        assert ("had to recover" in result.note) == (times > 0)
         recovered = max(recovered, times)
     assert recovered > 0
 

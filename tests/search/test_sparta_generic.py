@@ -393,7 +393,7 @@ def test_says_that_the_belief_recovered():
     worlds = TINY.deal_scripts([(0, 0)])
     belief = EnumeratedBelief.start(TINY, (Table(), Table()), worlds.view(1))
     belief = belief.update(worlds.step(np.array([2])), worlds.view(1))  # the table says 1
-    assert "recover 1 times" in Sparta(rollouts=60)(np.random.default_rng(0), belief).note
+    assert "recover once" in Sparta(rollouts=60)(np.random.default_rng(0), belief).note
 
 
 @pytest.mark.parametrize(

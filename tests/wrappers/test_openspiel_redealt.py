@@ -13,7 +13,8 @@ import pytest
 from hanabi_search_plugin import MoIsmcts, Policy, Sparta, Streams, UniformPolicy, upgrade
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
-from hanabi_search_plugin.wrappers._openspiel_cards import Holdings, Layout
+from hanabi_search_plugin.wrappers._openspiel_cards import Holdings
+from hanabi_search_plugin.wrappers._openspiel_layout import Layout
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, Redealt, other_deals
 
 GAMES = ("spades", "oh_hell", "gin_rummy", "crazy_eights", "hearts", "euchre")

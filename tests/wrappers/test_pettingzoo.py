@@ -511,7 +511,7 @@ def test_agents_refuse_what_does_not_fit() -> None:
         SeatAgent(SmartBot(), OpenSpielCompatibilityV0(game_name="tic_tac_toe"), 0)
     with pytest.raises(UnsupportedError, match="expected PettingZoo's Hanabi or our own, got None"):
         SeatAgent(SmartBot(), None, 0)
-    with pytest.raises(UnsupportedError, match=r"expected a Policy.*got a int"):
+    with pytest.raises(UnsupportedError, match=r"expected a Policy.*got an int"):
         SeatAgent(3, env, 0)  # type: ignore[arg-type]
     env.reset(seed=0)
     agent = SeatAgent(SmartBot(), env, 0)

@@ -8,10 +8,11 @@ from typing import Self
 import numpy as np
 
 from hanabi_search_plugin.beliefs.mixture import Mixture
-from hanabi_search_plugin.core.belief import ExplicitBelief
+from hanabi_search_plugin.core.belief import ExplicitBelief, require_update
 from hanabi_search_plugin.core.game import Event, FloatArray, IntArray, View
 from hanabi_search_plugin.core.policy import Blueprint, Memory, observed, take
-from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.streams import Streams, require_draws
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.beliefs.hand_range import HandRange
 from hanabi_search_plugin.hanabi.beliefs.partner_kinds import make_partners
 from hanabi_search_plugin.hanabi.bots.shown_memories import memory_shown
@@ -48,7 +49,15 @@ class HandBelief(HandRange, ExplicitBelief):
     def memory(self) -> Memory:
         return self.own_memory
 
+    def caveats(self) -> list[str]:
+        notes = super().caveats()
+        if self.begun_after:
+            moves = counted(self.begun_after, "earlier move is", "earlier moves are")
+            notes.append(f"the belief begins in the middle of the game: {moves} no evidence")
+        return notes
+
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> Self:
+        require_update(event, view, self.game)
         view.require_player(self.seat)
         new = super().update(event, view, by_blueprint=by_blueprint)
         own = observed(self.blueprint[self.seat], view, event, self.own_memory)
@@ -56,6 +65,7 @@ class HandBelief(HandRange, ExplicitBelief):
 
     def sample(self, rng: np.random.Generator, n: int) -> tuple[HanabiWorlds, tuple[Memory, ...]]:
         """See ``Belief.sample``: takes 2 n draws from ``rng``."""
+        require_draws(rng, n)
         return self.sample_with(rng.random(n), Streams.spawn(rng, n))
 
     def sample_with(

@@ -129,6 +129,7 @@ class HandRange:
     likelihoods: int = 0
     recovered: int = 0
     exact: bool = True
+    begun_after: int = 0  # moves played before the first view, which are no evidence
 
     @classmethod
     def at_start(
@@ -169,6 +170,7 @@ class HandRange:
             known=0,
             present=present,
             unseen=unseen,
+            begun_after=int(view.rows[0, MOVES]),
         )
         told = np.flatnonzero(belief.hinted[:present] != all_kinds(game))
         if len(told):

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from hanabi_search_plugin.core.belief import require_update
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View
 from hanabi_search_plugin.core.policy import Blueprint, Memory, chances_of, join, observed, started
@@ -99,6 +100,7 @@ class JointHands(PublicBelief):
     # ------------------------------------------------------------------------------- updates
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> JointHands:
+        require_update(event, view, self.game)
         assert isinstance(view, HanabiView)
         step = next_step(self.game, self.history.now, event, view, by_blueprint)
         return self._with(PublicHistory(self.game, (*self.history.steps, step)))

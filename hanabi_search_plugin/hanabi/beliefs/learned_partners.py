@@ -116,7 +116,7 @@ class LearnedPartners(NamesPolicies):
     Each other seat is assumed to have drawn one of ``candidates``, compiled bots of native Hanabi,
     by the probabilities ``prior`` (None: all equal; the paper's: ``favouring``) and to keep to it.
     After each move of a seat, the log weight of each candidate grows by the log of the probability
-    that ``recogniser`` gives it, but by no less than ``-cap``. Moves are no evidence of hands.
+    that ``recogniser`` gives it, but by no less than minus ``cap``. Moves are no evidence of hands.
 
     ``upgrade`` loads candidates that are given by name. Raises ConfigError as ``Mixture`` does, for
     candidates that are not compiled or not as many as the network's outputs, and for a negative

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hanabi_search_plugin.core.belief import require_update
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View
 from hanabi_search_plugin.core.policy import Blueprint, Memory, take
@@ -91,6 +92,7 @@ class HandRanges(PublicBelief):
     # ------------------------------------------------------------------------------- updates
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> HandRanges:
+        require_update(event, view, self.game)
         assert isinstance(view, HanabiView)
         first, second = (
             self.ranges[seat].update(

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import BoolArray, IntArray, View, Worlds
+from hanabi_search_plugin.core.near_names import near_names
 from hanabi_search_plugin.core.policy import Memory, RedrawingGuide
-from hanabi_search_plugin.core.require import require_choice, unknown
+from hanabi_search_plugin.core.require import class_given, require_choice, unknown
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.bots import action_rules as ops
 from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot, Routines, _native
@@ -56,6 +57,7 @@ from hanabi_search_plugin.hanabi.bots.rulebook import (
 )
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
 
+UNNAMED = "rules"  # the name of an agent that was not given one
 _ROUTINES = Routines(decide=ops.decide, observe=ops.observe, common=ops.common)
 
 
@@ -72,7 +74,7 @@ class RuleAgent(CompiledBot, RedrawingGuide):
         *,
         convention: Convention = "off",
         strict: bool = False,
-        name: str = "rules",
+        name: str = UNNAMED,
     ) -> None:
         _require_list(rules)
         last_resort: tuple[Rule, ...] = ()
@@ -83,7 +85,11 @@ class RuleAgent(CompiledBot, RedrawingGuide):
             raise ConfigError(f"rules must be from 1 to {most}, got {len(rules)}")
         for rule in rules:
             if not isinstance(rule, Rule) or not hasattr(rule, "operation"):
-                raise ConfigError(f"rules must be rules of this module, got {rule!r}")
+                given = class_given(rule) if isinstance(rule, type) else repr(rule)
+                raise ConfigError(
+                    "rules must be those of hanabi_search_plugin.hanabi, as PlaySafe(), got "
+                    f"{given}"
+                )
         if not isinstance(strict, bool):
             raise ConfigError(f"strict must be true or false, got {strict!r}")
         require_choice("convention", convention, get_args(Convention))
@@ -156,7 +162,8 @@ class RuleAgent(CompiledBot, RedrawingGuide):
         if self.strict:
             set_to["strict"] = True
         shown = "".join(f", {name}={value!r}" for name, value in set_to.items())
-        return f"{type(self).__name__}({self.name!r}{shown})"
+        what = list(self.rules) if self.name == UNNAMED else self.name
+        return f"{type(self).__name__}({what!r}{shown})"
 
     def set_to(self, **options: object) -> Self:
         """This agent, whose ``repr`` shows these options beside its name from now on."""
@@ -167,8 +174,9 @@ class RuleAgent(CompiledBot, RedrawingGuide):
 def _require_list(rules: object) -> None:
     """Raises ConfigError for what is no list of rules, with the way out."""
     if isinstance(rules, str):
+        name = next(iter(near_names(rules, AGENTS)), AGENTS[0])
         raise ConfigError(
-            f"rules must be a list of rules, got {rules!r}: load_policy({rules!r}, game) loads an "
+            f"rules must be a list of rules, got {rules!r}: load_policy({name!r}, game) loads an "
             "agent by name"
         )
     if not isinstance(rules, Sequence):

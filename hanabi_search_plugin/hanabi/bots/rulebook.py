@@ -60,6 +60,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal, get_args
 
 from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.reprs import changed
 from hanabi_search_plugin.core.require import unknown
 from hanabi_search_plugin.hanabi.bots import action_rules as ops
 
@@ -68,7 +69,7 @@ Convention = Literal["off", "any-giver", "previous-player"]
 _OFF, _ANY_GIVER, _PREVIOUS = get_args(Convention)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Rule:
     """A rule and when it may fire. ``literal``: hints mean what they say, whatever the convention.
 
@@ -76,26 +77,31 @@ class Rule:
     Raises ConfigError for a number out of its range.
     """
 
-    if_lives_above: int = 0
-    if_lives_at_most: int | None = None
-    if_hints_below: int | None = None
-    if_hints_full: bool = False
+    if_lives_above: int = 0  #: fires only with more life tokens
+    if_lives_at_most: int | None = None  #: fires only with at most so many life tokens; None: any
+    if_hints_below: int | None = None  #: fires only with fewer hint tokens; None: any
+    if_hints_full: bool = False  #: fires only with all hint tokens there
+    #: fires only with at most so many cards in the deck; None: any
     if_deck_at_most: int | None = None
-    if_two_players: bool = False
-    literal: bool = False
+    if_two_players: bool = False  #: fires only in games of two
+    literal: bool = False  #: hints mean what they say, whatever the convention
 
-    operation: ClassVar[int]
-    options: ClassVar[int] = 0
-    only_coded: ClassVar[int] = 0  # options of one reading alone
-    only_strict: ClassVar[int] = 0
-    obeys: ClassVar[tuple[str, ...]] = ()  # the conventions whose bans it obeys
-    random: ClassVar[bool] = False
+    operation: ClassVar[int]  #: its number among the compiled rules
+    options: ClassVar[int] = 0  #: its flags, in both readings
+    only_coded: ClassVar[int] = 0  #: flags of its original's reading, faults included, alone
+    only_strict: ClassVar[int] = 0  #: flags of the strict reading alone
+    obeys: ClassVar[tuple[str, ...]] = ()  #: the conventions whose bans it obeys
+    random: ClassVar[bool] = False  #: True if it draws among several moves
 
     def __post_init__(self) -> None:
         for name in ("if_lives_above", "if_lives_at_most", "if_hints_below", "if_deck_at_most"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or not 0 <= value < ops.NO_LIMIT):
                 raise ConfigError(f"{name} must be from 0 to {ops.NO_LIMIT - 1}, got {value!r}")
+
+    def __repr__(self) -> str:
+        set_to = ", ".join(f"{name}={value!r}" for name, value in changed(self).items())
+        return f"{type(self).__name__}({set_to})"
 
     @property
     def millionths(self) -> int:
@@ -122,10 +128,11 @@ class Rule:
         return word
 
     def all_options(self) -> int:
+        """Its flags, those of its settings included."""
         return self.options
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class _Threshold(Rule):
     """A rule with a smallest probability, in at most six decimals."""
 
@@ -145,21 +152,21 @@ class _Threshold(Rule):
         return round(self.threshold * ops.MILLION)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PlayIfCertain(Rule):
     """Plays the first card whose colour and rank are known and that scores."""
 
     operation = ops.PLAY_CERTAIN
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PlaySafe(Rule):
     """Plays the first card that can only be one that scores."""
 
     operation = ops.PLAY_SAFE
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PlayProbablySafe(_Threshold):
     """Plays the card most likely to score, from ``threshold`` up; ties go to the last."""
 
@@ -167,32 +174,32 @@ class PlayProbablySafe(_Threshold):
     operation = ops.PLAY_PROBABLE
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class DiscardSafe(Rule):
     """Discards the first card that the hints alone show to be useless."""
 
     operation = ops.DISCARD_SAFE
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class DiscardUseless(Rule):
     """Discards the first card of known colour that can only be out of reach."""
 
     operation = ops.DISCARD_USELESS
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class OsawaDiscard(Rule):
     """DiscardSafe, else DiscardUseless."""
 
     operation = ops.DISCARD_OSAWA
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class DiscardProbablyUseless(_Threshold):
     """Discards the card most likely to be useless, from ``threshold`` up; ties go to the last."""
 
-    falls_back: bool = False
+    falls_back: bool = False  #: below the threshold it discards all the same, where not strict
     operation = ops.DISCARD_PROBABLE
 
     def word(self, convention: Convention = "off", strict: bool = False) -> int:
@@ -200,42 +207,42 @@ class DiscardProbablyUseless(_Threshold):
         return super().word(convention, strict) | (ops.FALL_BACK if falls_back else 0)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class DiscardLeastLikelyNecessary(Rule):
     """Discards the card least likely to be the last of a kind still needed; ties: the last."""
 
     operation = ops.DISCARD_UNNECESSARY
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class DiscardOldest(Rule):
     """Discards the oldest card."""
 
     operation = ops.DISCARD_OLDEST
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class DiscardUnidentified(Rule):
     """Discards the first card of which neither colour nor rank is known."""
 
     operation = ops.DISCARD_UNIDENTIFIED
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class DiscardOldestNoInfo(Rule):
     """Discards the oldest card of which neither colour nor rank is known; see the table above."""
 
-    operation = ops.DISCARD_UNIDENTIFIED  # ages against positions: no later card ever wins
+    operation = ops.DISCARD_UNIDENTIFIED  #: ages against positions: no later card ever wins
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class DiscardHighest(Rule):
     """Discards the card of the highest known rank; ties go to the first."""
 
     operation = ops.DISCARD_HIGHEST
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class DiscardRandomly(Rule):
     """Discards any card, all equally likely."""
 
@@ -243,7 +250,7 @@ class DiscardRandomly(Rule):
     random = True
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TryToUnblock(Rule):
     """Without hint tokens: gains one by a known useless card or a known last rank.
 
@@ -253,7 +260,7 @@ class TryToUnblock(Rule):
     operation = ops.UNBLOCK
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TellAnyoneAboutUseful(Rule):
     """Tells of the first playable card that is not fully known: rank first."""
 
@@ -261,14 +268,14 @@ class TellAnyoneAboutUseful(Rule):
     obeys = (_ANY_GIVER, _PREVIOUS)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TellPlayableOuter(TellAnyoneAboutUseful):
     """TellAnyoneAboutUseful, the next player alone."""
 
     options = ops.NEXT_ONLY
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TellPlayable(Rule):
     """Tells the next player of the first playable card: colour or rank, by a coin."""
 
@@ -278,7 +285,7 @@ class TellPlayable(Rule):
     random = True
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TellUnknown(Rule):
     """Tells the next player of the first card that is not fully known: colour first."""
 
@@ -287,7 +294,7 @@ class TellUnknown(Rule):
     obeys = (_ANY_GIVER,)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TellIllInformed(Rule):
     """Tells of the first card, playable or (unless all tokens are there) useless: rank first."""
 
@@ -295,7 +302,7 @@ class TellIllInformed(Rule):
     obeys = (_ANY_GIVER, _PREVIOUS)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TellAnyoneAboutUseless(Rule):
     """Tells of the first useless card: rank first."""
 
@@ -304,7 +311,7 @@ class TellAnyoneAboutUseless(Rule):
     obeys = (_ANY_GIVER,)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TellDispensable(Rule):
     """Tells what makes a card known to be discardable, of the first card where something does.
 
@@ -317,7 +324,7 @@ class TellDispensable(Rule):
     obeys = (_ANY_GIVER, _PREVIOUS)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TellOldestUseful(Rule):
     """Tells of the first player's oldest playable card: colour first; see the table above."""
 
@@ -326,7 +333,7 @@ class TellOldestUseful(Rule):
     obeys = (_ANY_GIVER,)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TellNotDiscardable(Rule):
     """Tells of the first card above the fireworks of which one copy is left: rank first."""
 
@@ -338,7 +345,7 @@ class TellNotDiscardable(Rule):
         return super().word(convention, strict) | (ops.OBEYS if obeys else 0)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TellAboutSingleUseful(Rule):
     """Tells of a playable card by a hint that touches it alone: rank first.
 
@@ -355,7 +362,7 @@ class TellAboutSingleUseful(Rule):
         return ops.NEXT_ONLY if self.next_only else ops.NOT_TWICE
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class CompleteTellUseful(Rule):
     """Tells what is missing of the first playable card that is half known."""
 
@@ -363,21 +370,21 @@ class CompleteTellUseful(Rule):
     obeys = (_ANY_GIVER,)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class CompleteTellDispensable(CompleteTellUseful):
     """Tells what is missing of the first half-known card that is played already."""
 
     operation = ops.COMPLETE_DISPENSABLE
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class CompleteTellUnplayable(CompleteTellUseful):
     """Tells what is missing of the first half-known card that is neither played nor playable."""
 
     operation = ops.COMPLETE_UNPLAYABLE
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TellForPlayableNewCard(Rule):
     """Tells red, else orange, to the first player whose newest card scores and is not fully known.
 
@@ -387,7 +394,7 @@ class TellForPlayableNewCard(Rule):
     operation = ops.TELL_NEW_CARD
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TellMostInformation(Rule):
     """The hint that tells most cards something new; ties go to the earlier player, then to ranks.
 
@@ -408,7 +415,7 @@ class TellMostInformation(Rule):
         return ops.NEW_ONLY if self.at_least else 0
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TellMostNewInformation(Rule):
     """TellMostInformation of the older program: at least one card learns something."""
 
@@ -418,7 +425,7 @@ class TellMostNewInformation(Rule):
     obeys = (_ANY_GIVER, _PREVIOUS)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class TellRandomly(Rule):
     """Tells the next player the colour or the rank, by a coin, of any of its cards."""
 
@@ -426,7 +433,7 @@ class TellRandomly(Rule):
     random = True
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PlayAnything(PlayProbablySafe):
     """Plays the card most likely to score, whatever that is."""
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.require import require_choice
-from hanabi_search_plugin.core.settings import setting
+from hanabi_search_plugin.core.settings import NamedOptions, setting
 
 Bomb = Literal["zero", "keep", "minus_one"]
 ObservationType = Literal["minimal", "card_knowledge", "seer"]
@@ -24,7 +24,7 @@ _RANGES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class HanabiConfig:
+class HanabiConfig(NamedOptions):
     """Parameters of the game, named as OpenSpiel's, and how losing the last life counts.
 
     ``bomb``: the return of a game that lost its last life: ``"zero"`` (OpenSpiel), ``"keep"`` the
@@ -85,10 +85,12 @@ class HanabiConfig:
 
     @property
     def deck_size(self) -> int:
+        """Cards in the full deck."""
         return self.colors * sum(self.copies)
 
     @property
     def max_score(self) -> int:
+        """Points of a perfect game."""
         return self.colors * self.ranks
 
     @property
@@ -97,4 +99,5 @@ class HanabiConfig:
         return 2 * self.hand_size + (self.players - 1) * (self.colors + self.ranks)
 
     def to_dict(self) -> dict[str, Any]:
+        """The settings by name, as JSON has them."""
         return {f.name: getattr(self, f.name) for f in fields(self)}

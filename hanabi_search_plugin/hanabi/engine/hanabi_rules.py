@@ -10,7 +10,6 @@ import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -38,6 +37,7 @@ from hanabi_search_plugin.core.game import (
     View,
     Worlds,
     as_actions,
+    require_seat,
 )
 from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.streams import Streams
@@ -139,8 +139,8 @@ class HanabiRules(Branches, PrivateTokens, Redeterminizes, Replays):
 
     def deal(self, rng: np.random.Generator, n: int) -> HanabiWorlds:
         """n worlds with shuffled decks. Takes one 64-bit draw a world from ``rng``."""
-        rows = np.empty((n, len(self.template)), dtype=np.int32)
         seeds = Streams.spawn(rng, n).state
+        rows = np.empty((n, len(self.template)), dtype=np.int32)
         row_kernels.deal_rows(
             self.dims, self.template, seeds, self.config.random_start_player, rows
         )
@@ -412,13 +412,7 @@ class HanabiWorlds(Worlds):
 
     def view(self, player: int) -> HanabiView:
         config = self.game.config
-        if not isinstance(player, Integral):
-            raise TypeError(
-                f"player must be an integer from 0 to {config.players - 1}, got {player!r}; "
-                "current_player has one for each world"
-            )
-        if not 0 <= player < config.players:
-            raise IndexError(f"player must be from 0 to {config.players - 1}, got {player}")
+        require_seat(player, self.game)
         hide_hand = config.observation_type != "seer"
         hide_hints = config.observation_type == "minimal"
         rows = self.rows.copy()

@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.core.require import require_path
 from hanabi_search_plugin.hanabi.files.ah2ac2 import is_safetensors, read_ah2ac2
 from hanabi_search_plugin.hanabi.files.hanab_live_json import from_hanab_live
 from hanabi_search_plugin.hanabi.files.hanab_live_link import from_link, is_link
@@ -28,6 +29,7 @@ def read_any_games(source: str | Path) -> Iterator[RecordedGame]:
     Raises RecordError naming file and line (or game) where something is damaged, of unknown format
     or of rules that are not ours, and OSError where the file cannot be opened.
     """
+    require_path("a source of games", source)
     path = Path(source)
     if "://" in str(source) and not is_link(str(source)):
         raise RecordError(

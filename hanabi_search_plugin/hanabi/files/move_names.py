@@ -29,7 +29,11 @@ _WAYS = (  # whom: a player's number, or an offset from the mover after "+"
 
 
 def move_name(config: HanabiConfig, action: int) -> str:
-    """OpenSpiel's name of an action: "(Play 2)", "(Reveal player +1 rank 3)"."""
+    """OpenSpiel's name of an action: "(Play 2)", "(Reveal player +1 rank 3)".
+
+    Slots count from 0, the oldest card first; ranks from 1; "+1" is the next player. Raises
+    RecordError where the configuration has no such action.
+    """
     move = action_to_dict(config, action)
     if "slot" in move:
         return f"({move['type'].capitalize()} {move['slot']})"
@@ -76,8 +80,16 @@ def _object(
     elif whom.startswith("+"):
         target = int(whom)
     else:
-        target = (int(whom) - player) % config.players if int(whom) < config.players else -1
+        others = [f"P{seat}" for seat in range(config.players) if seat != player]
+        if f"P{int(whom)}" not in others:
+            raise RecordError(
+                f"a hint of P{player} must go to another player, {' or '.join(others)}, got "
+                f"{move!r}"
+            )
+        target = (int(whom) - player) % config.players
     if what.isdecimal():
+        if not 1 <= int(what) <= config.ranks:
+            raise RecordError(f"a rank must be from 1 to {config.ranks}, got {move!r}")
         return {"type": "reveal_rank", "target": target, "rank": int(what) - 1}
     letters = {letter.lower(): color for color, letter in enumerate(COLOR_LETTERS)}
     colors = letters | {name: color for color, name in enumerate(COLOR_NAMES)}

@@ -93,15 +93,15 @@ class SeenMove:
 class SeenGame:
     """What an observation shows. Players are numbered as in the game, slots from the oldest."""
 
-    config: HanabiConfig
-    seat: int  # the observer
-    fireworks: tuple[int, ...]  # height of each colour
-    hints: int
-    lives: int
-    deck: int  # cards not yet dealt
-    discards: tuple[str, ...]  # misplayed cards, too; by identity
-    hands: tuple[tuple[SeenCard, ...], ...]  # by player
-    last_move: SeenMove | None  # None: no move was made yet
+    config: HanabiConfig  #: the rules of the game
+    seat: int  #: the observer
+    fireworks: tuple[int, ...]  #: height of each colour
+    hints: int  #: hint tokens left
+    lives: int  #: life tokens left
+    deck: int  #: cards not yet dealt
+    discards: tuple[str, ...]  #: misplayed cards, too; by identity
+    hands: tuple[tuple[SeenCard, ...], ...]  #: by player
+    last_move: SeenMove | None  #: None: no move was made yet
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""

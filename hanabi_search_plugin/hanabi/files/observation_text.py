@@ -50,16 +50,17 @@ Row = NDArray[np.int32]  # [W]
 class ShownPosition:
     """A position as a text shows it to one seat."""
 
-    config: HanabiConfig
-    seat: int  # the reader
-    row: Row  # of its view; LAST_PLAYER is -1
-    told: bool  # True if the text says what was named outright (TOLD_COLOR, TOLD_RANK)
+    config: HanabiConfig  #: the rules of the game
+    seat: int  #: the reader
+    row: Row  #: [W] of its view; LAST_PLAYER is -1
+    told: bool  #: True if the text says what was named outright (TOLD_COLOR, TOLD_RANK)
 
 
 def observation_text(config: HanabiConfig, row: Row, seat: int) -> str:
     """What OpenSpiel's ``observation_string`` says to ``seat`` of a world or a view [W].
 
-    Discards are in order of identity; OpenSpiel's are as they were made.
+    ``row`` is one of ``rows`` [B, W] of native worlds or views; a world's hidden cards are left out
+    of the text. Discards are in order of identity; OpenSpiel's are as they were made.
     """
     p, h = config.players, config.hand_size
     heights = _heights(config, int(row[PLAYED]))

@@ -26,6 +26,7 @@ from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.html_tables import html_table
 from hanabi_search_plugin.core.plain_json import parse_object, short
+from hanabi_search_plugin.core.require import require_writable
 from hanabi_search_plugin.hanabi.engine.config import Bomb, HanabiConfig
 from hanabi_search_plugin.hanabi.engine.layout import INFO, LIVES, PLAYED
 from hanabi_search_plugin.hanabi.engine.text import action_from_dict, action_to_dict, last_move
@@ -39,17 +40,17 @@ _SIZES = ("colors", "ranks", "hand_size", "information_tokens", "life_tokens")
 class RecordedGame:
     """One game. ``config.bomb`` is not read: the record has its own ``bomb``."""
 
-    config: HanabiConfig
-    game: int
-    deck: tuple[int, ...]  # [deck size] card identities, first dealt first
-    actions: tuple[int, ...]  # [T] OpenSpiel's action ids
-    first_player: int = 0
-    score: int | None = None  # None: not recorded
-    lives_left: int | None = None
+    config: HanabiConfig  #: the rules it was played by
+    game: int  #: its number in the file or the evaluation
+    deck: tuple[int, ...]  #: [deck size] card identities, first dealt first
+    actions: tuple[int, ...]  #: [T] OpenSpiel's action ids
+    first_player: int = 0  #: the seat that moved first
+    score: int | None = None  #: None: not recorded
+    lives_left: int | None = None  #: at the end; None: not recorded
     bomb: Bomb | None = None  # the convention of ``score``; None: not recorded
-    seed: int | None = None
-    policies: tuple[str, ...] | None = None  # a name a seat
-    source: str = ""  # "file:line" it was read from
+    seed: int | None = None  #: of the evaluation it is of; None: not recorded
+    policies: tuple[str, ...] | None = None  #: a name a seat
+    source: str = ""  #: "file:line" it was read from
 
     def _repr_html_(self) -> str:
         """For notebooks: its moves, one a row. ``rendering.game_page.GamePage`` shows the table."""
@@ -94,10 +95,31 @@ def write_games(
     *,
     actions: Literal["objects", "integers"] = "objects",
 ) -> None:
-    """Write a file of games (compressed where ``path`` ends in ``.gz``), whole or not at all."""
+    """Write a file of games (compressed where ``path`` ends in ``.gz``), whole or not at all.
+
+    ``actions`` says how moves are written: as objects with words, or as OpenSpiel's ids. Raises
+    ConfigError for a path that cannot be written, and as ``recorded``.
+    """
+    require_writable("path", path)
     with atomic_write(path) as file:
-        for game in games:
+        for game in recorded(games):
             file.write(line_of_record(game, actions).encode() + b"\n")
+
+
+def recorded(games: Iterable[RecordedGame]) -> Iterator[RecordedGame]:
+    """The games, one by one. Raises ConfigError for what is none."""
+    if isinstance(games, RecordedGame | str) or not isinstance(games, Iterable):
+        one = isinstance(games, RecordedGame)
+        raise ConfigError(
+            "games must be a list of RecordedGames, as read_games(path) gives it, got "
+            f"{'one of them: write [record]' if one else repr(games)}"
+        )
+    for game in games:
+        if not isinstance(game, RecordedGame):
+            raise ConfigError(
+                f"games must be RecordedGames, as read_games(path) gives them, got {game!r}"
+            )
+        yield game
 
 
 # ------------------------------------------------------------------------------------- reading

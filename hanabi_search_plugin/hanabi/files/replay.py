@@ -20,7 +20,7 @@ from hanabi_search_plugin.core.rollout import choose, observe_all, start_memorie
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.engine.config import Bomb, HanabiConfig
 from hanabi_search_plugin.hanabi.files.played_out import nothing_scores
-from hanabi_search_plugin.hanabi.files.records import RecordedGame
+from hanabi_search_plugin.hanabi.files.records import RecordedGame, recorded
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
 
@@ -52,18 +52,18 @@ class ReplayReport:
 
     SHOWN = 20
 
-    games: int = 0
-    moves: int = 0
-    unfinished: int = 0  # games whose record stops before their end, while a card can still score
-    illegal: int = 0  # games with an illegal move; what follows it is not replayed
-    score_mismatches: int = 0
-    lives_mismatches: int = 0
-    bombed: int = 0
-    bomb_scores: Counter[Bomb] = field(default_factory=Counter)  # bombed games a convention fits
-    decisions: int = 0  # moves compared with a policy's
-    agreed: int = 0
-    first_disagreement: Disagreement | None = None
-    problems: list[str] = field(default_factory=list)
+    games: int = 0  #: replayed
+    moves: int = 0  #: in all of them
+    unfinished: int = 0  #: games whose record stops before their end, while a card can still score
+    illegal: int = 0  #: games with an illegal move; what follows it is not replayed
+    score_mismatches: int = 0  #: games whose score is not that of their moves
+    lives_mismatches: int = 0  #: games whose lives are not those of their moves
+    bombed: int = 0  #: games that lost their last life
+    bomb_scores: Counter[Bomb] = field(default_factory=Counter)  #: bombed games a convention fits
+    decisions: int = 0  #: moves compared with a policy's
+    agreed: int = 0  #: of these, those that the policy makes, too
+    first_disagreement: Disagreement | None = None  #: in the order of the file
+    problems: list[str] = field(default_factory=list)  #: what is wrong in the file
 
     @property
     def agreement(self) -> float | None:
@@ -106,11 +106,14 @@ def replay(
 ) -> ReplayReport:
     """Replay recorded games, and compare their moves with those of ``policies``.
 
-    These are one policy or one a seat, names among them, or a function of the configuration.
-    Each policy keeps its own memory and observes every move of the record. A stochastic one draws
-    from ``seed``. A bombed game's score must follow ``bomb``; with "auto" it must follow the
-    record's own convention, or any one where the record names none. ``on_games`` hears how many
-    games have been replayed.
+    These are one policy or one a seat, names among them, or a function of the configuration; None:
+    the rules alone are checked. Each policy keeps its own memory and observes every move of the
+    record. A stochastic one draws from ``seed``, and there is no other randomness. A bombed game's
+    score must follow ``bomb``; with "auto" it must follow the record's own convention, or any one
+    where the record names none. ``on_games`` hears how many games have been replayed.
+
+    What a record has wrong is in the report, not raised. Raises ConfigError for a bad ``bomb``,
+    ``seed`` or name of a policy, and UnsupportedError for what is no policy.
     """
     require_choice("bomb", bomb, ("auto", *get_args(Bomb)))
     seed = require_integer("seed", seed, 0)
@@ -134,7 +137,7 @@ def replay(
 def _blueprint(
     policies: AnyBlueprint | Callable[[HanabiConfig], Blueprint], config: HanabiConfig
 ) -> Blueprint:
-    if isinstance(policies, Policy | str | Sequence):
+    if isinstance(policies, Policy | str | Sequence) or not callable(policies):
         return blueprint_of(policies, HanabiGame(config))
     return policies(config)
 
@@ -142,7 +145,7 @@ def _blueprint(
 def _batches(games: Iterable[RecordedGame]) -> Iterator[tuple[list[int], list[RecordedGame]]]:
     """Games of one configuration, with their places in the file."""
     groups: dict[HanabiConfig, tuple[list[int], list[RecordedGame]]] = {}
-    for place, game in enumerate(games):
+    for place, game in enumerate(recorded(games)):
         places, batch = groups.setdefault(game.config, ([], []))
         places.append(place)
         batch.append(game)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hanabi_search_plugin.core.errors import RecordError
+from hanabi_search_plugin.core.require import require_path
 
 LONGEST = 1 << 20  # bytes of a line; a game takes some 5,000
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -20,6 +21,7 @@ def text_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     or longer than ``LONGEST`` (before it is read further), and OSError where the file cannot be
     opened.
     """
+    require_path("a file of games", path)
     path, number = Path(path), 0
     with path.open("rb") as raw:
         compressed = raw.read(2) == _GZIP_MAGIC

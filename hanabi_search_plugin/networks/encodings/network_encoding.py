@@ -30,12 +30,12 @@ class Encoding(ABC):
     Raises ConfigError for an ``observation_type`` other than card_knowledge.
     """
 
-    name: str
-    seat_relative: bool  # the public part of seats differs, in its order alone
-    public_words: int  # N
-    public_size: int  # numbers of the public part, expanded
-    private_size: int  # numbers of all that a seat sees, expanded
-    alone: slice  # the non-public ones of them, which come before or after the public ones
+    name: str  #: with its version, "status-1"
+    seat_relative: bool  #: the public part of seats differs, in its order alone
+    public_words: int  #: N
+    public_size: int  #: numbers of the public part, expanded
+    private_size: int  #: numbers of all that a seat sees, expanded
+    alone: slice  #: the non-public ones of them, which come before or after the public ones
 
     def __init__(self, config: HanabiConfig) -> None:
         if config.observation_type != "card_knowledge":

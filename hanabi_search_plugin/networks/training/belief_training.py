@@ -34,7 +34,10 @@ from hanabi_search_plugin.networks.training.belief_games import (
 )
 from hanabi_search_plugin.networks.training.round_parts import played_in_parts
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
-from hanabi_search_plugin.networks.training.training_settings import BeliefSettings
+from hanabi_search_plugin.networks.training.training_settings import (
+    BeliefSettings,
+    require_settings,
+)
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
 
 Tensor = Any  # torch.Tensor
@@ -67,6 +70,7 @@ class BeliefRun(TrainingRun):
         device: str = "cpu",
         executor: Executor | None = None,
     ) -> None:
+        require_settings(BeliefSettings, settings)
         self.game, self.settings = require_tokens(game), settings
         self.executor = executor or Threads()
         self.blueprint = blueprint_of(blueprint, game)

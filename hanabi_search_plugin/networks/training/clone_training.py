@@ -29,7 +29,7 @@ from hanabi_search_plugin.networks.training.clone_examples import (
     loss_of,
 )
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
-from hanabi_search_plugin.networks.training.training_settings import Cloning
+from hanabi_search_plugin.networks.training.training_settings import Cloning, require_settings
 
 FORMAT = "hanabi-search-plugin clone 1"
 ASKED = 4096  # decisions evaluated at a time
@@ -42,6 +42,7 @@ class CloneRun(TrainingRun):
     network: Network
 
     def __init__(self, settings: Cloning, folder: str | Path, *, device: str = "cpu") -> None:
+        require_settings(Cloning, settings)
         self.settings = settings
         self.about = read_about(settings.data)
         config = self.about.config

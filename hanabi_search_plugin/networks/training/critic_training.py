@@ -33,7 +33,10 @@ from hanabi_search_plugin.networks.training.exploration_games import (
 )
 from hanabi_search_plugin.networks.training.round_parts import joined, played_in_parts
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
-from hanabi_search_plugin.networks.training.training_settings import CriticSettings
+from hanabi_search_plugin.networks.training.training_settings import (
+    CriticSettings,
+    require_settings,
+)
 
 FORMAT = "hanabi-search-plugin critic 1"
 BLIND = 0.1  # share of a run in which lambda is 1: an untrained critic is not bootstrapped from
@@ -64,6 +67,7 @@ class CriticRun(TrainingRun):
         device: str = "cpu",
         executor: Executor | None = None,
     ) -> None:
+        require_settings(CriticSettings, settings)
         self.settings, self.executor = settings, executor or Threads()
         self.game = HanabiGame(settings.config)
         self.whose = network_from("policy", settings.policy, settings.config, device=device)

@@ -31,7 +31,7 @@ from hanabi_search_plugin.networks.training.distillation_losses import (
 )
 from hanabi_search_plugin.networks.training.round_parts import joined, played_in_parts
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
-from hanabi_search_plugin.networks.training.training_settings import Distillation
+from hanabi_search_plugin.networks.training.training_settings import Distillation, require_settings
 from hanabi_search_plugin.registry import load_policy
 
 FORMAT = "hanabi-search-plugin training 1"
@@ -55,6 +55,7 @@ class DistillationRun(TrainingRun):
         device: str = "cpu",
         executor: Executor | None = None,
     ) -> None:
+        require_settings(Distillation, settings)
         self.settings, self.executor = settings, executor or Threads()
         self.game = HanabiGame(settings.config)
         self.bot = load_policy(settings.policy, HanabiGame(settings.config))

@@ -47,7 +47,7 @@ from hanabi_search_plugin.networks.training.ppo import (
 )
 from hanabi_search_plugin.networks.training.selfplay_games import Segment
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
-from hanabi_search_plugin.networks.training.training_settings import SelfPlay
+from hanabi_search_plugin.networks.training.training_settings import SelfPlay, require_settings
 
 FORMAT = "hanabi-search-plugin self-play 1"
 CURVE_GAMES = 500  # on decks that are the same for every network
@@ -72,6 +72,7 @@ class SelfPlayRun(TrainingRun):
         device: str = "cpu",
         executor: Executor | None = None,
     ) -> None:
+        require_settings(SelfPlay, settings)
         self.settings = settings
         self.game = HanabiGame(settings.config)
         network = new_network(

@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.require import (
+    class_given,
     require_choice,
     require_integers,
     require_positive,
@@ -290,6 +291,15 @@ def _require_options(architecture: str, options: dict[str, Any]) -> None:
                 f"options of architecture {architecture} are {', '.join(known)}, got {name!r}"
                 f"{did_you_mean(name, known)}"
             )
+
+
+def require_settings(kind: type, given: object) -> None:
+    """Raises ConfigError unless ``given`` is a ``kind``, one of the classes here."""
+    if not isinstance(given, kind):
+        raise ConfigError(
+            f"settings must be those of a {kind.__name__}, as {kind.__name__}(seed=1), got "
+            f"{class_given(given) if isinstance(given, type) else repr(given)}"
+        )
 
 
 def _require_counts(settings: Any, names: tuple[str, ...]) -> None:

@@ -1,0 +1,372 @@
+"""What newcomers write by mistake in Python: each is refused by one sentence with the way out."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyspiel
+import pytest
+
+from hanabi_search_plugin import (
+    HanabiConfig,
+    HanabiGame,
+    JointSparta,
+    Lbs,
+    Learned,
+    Mds,
+    Particles,
+    RisMcts,
+    RuleAgent,
+    SmartBot,
+    Sparta,
+    UnknownPartners,
+    compare,
+    evaluate,
+    from_callable,
+    load_policy,
+    private_belief,
+    public_belief,
+    upgrade,
+)
+from hanabi_search_plugin.core.errors import (
+    ConfigError,
+    ContractError,
+    HanabiSearchError,
+    IllegalActionError,
+    RecordError,
+    UnsupportedError,
+)
+from hanabi_search_plugin.core.near_names import near_names
+from hanabi_search_plugin.hanabi import (
+    DiscardOldest,
+    PlayProbablySafe,
+    PlaySafe,
+    read_games,
+    replay,
+    write_games,
+)
+from hanabi_search_plugin.judge import Judge, play_games
+from hanabi_search_plugin.named_searches import SEARCHES
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, load_game
+
+GAME = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, bomb="keep")
+RNG = np.random.default_rng(0)
+WORLDS = GAME.deal(np.random.default_rng(0), 3)
+VIEW = WORLDS.view(0).select(np.array([0]))
+BELIEF = private_belief(GAME, "random", VIEW)
+EVENT = GAME.deal(np.random.default_rng(0), 1).step(np.array([4]))
+RECORD = next(play_games(GAME, "random", 1))
+KUHN = OpenSpielGame("kuhn_poker")
+PAST = BELIEF.update(
+    (MOVED := GAME.deal(np.random.default_rng(0), 1)).step(np.array([4])), MOVED.view(0)
+)  # of a seat that is not to move
+
+
+def times_mask(factor: float) -> Any:
+    return from_callable(lambda obs, mask: factor * mask / mask.sum(), returns="probabilities")
+
+
+@pytest.mark.parametrize(
+    ("kind", "says", "wrong"),
+    [
+        # arguments in another order
+        (UnsupportedError, r"come as in private_belief\(game, policy, view\), got a tuple in",
+         lambda: private_belief((SmartBot(),) * 2, GAME, VIEW)),  # type: ignore[arg-type]
+        (UnsupportedError, r"come as in upgrade\(policy, game, search\), got a str",
+         lambda: upgrade(GAME, "smartbot")),  # type: ignore[arg-type]
+        (UnsupportedError, r"come as in upgrade\(policy, game, search\), got a Sparta",
+         lambda: upgrade("smartbot", Sparta(), GAME)),  # type: ignore[arg-type]
+        (UnsupportedError, r"come as in evaluate\(game, policies, games=100\), got a str",
+         lambda: evaluate("smartbot", GAME, games=1)),  # type: ignore[arg-type]
+        (UnsupportedError, r"come as in load_policy\(name, game\), got a str",
+         lambda: load_policy(GAME, "smartbot")),  # type: ignore[arg-type]
+        (UnsupportedError, r"drawn by \(rng, n\), .*default_rng\(0\).*got \(int, Generator\)",
+         lambda: BELIEF.sample(3, RNG)),  # type: ignore[arg-type]
+        (UnsupportedError, r"updated by \(event, view\), .*got \(HanabiView, Event\)",
+         lambda: BELIEF.update(VIEW, EVENT)),  # type: ignore[arg-type]
+        # things of another kind
+        (UnsupportedError, r"updated by \(event, view\), .*got \(str, HanabiView\)",
+         lambda: BELIEF.update("play 1", VIEW)),  # type: ignore[arg-type]
+        (UnsupportedError, "the view of a seat, .*got 3 worlds",
+         lambda: BELIEF.update(EVENT, WORLDS)),  # type: ignore[arg-type]
+        (UnsupportedError, "expected a view of HanabiGame.*, got one of OpenSpielGame",
+         lambda: BELIEF.update(EVENT, KUHN.deal(RNG, 1).view(0))),
+        (ConfigError, "number of worlds must be an integer of at least 0, got '3'",
+         lambda: BELIEF.sample(RNG, "3")),  # type: ignore[arg-type]
+        (ConfigError, "number of worlds must be an integer of at least 0, got -3",
+         lambda: BELIEF.sample(RNG, -3)),
+        (UnsupportedError, r"np.random.default_rng\(0\) makes it, got \(int, int\)",
+         lambda: GAME.deal(7, 1)),  # type: ignore[arg-type]
+        (UnsupportedError, r"got \(Random, int\)",
+         lambda: KUHN.deal(random.Random(0), 1)),  # type: ignore[arg-type]
+        (ConfigError, "number of worlds must be an integer", lambda: GAME.deal(RNG, 2.0)),  # type: ignore[arg-type]
+        (UnsupportedError, "the view of a seat, .*got 3 worlds",
+         lambda: private_belief(GAME, "random", WORLDS)),  # type: ignore[arg-type]
+        (ContractError, r"expected one view, got 3: view.select\(np.array\(\[0\]\)\)",
+         lambda: private_belief(GAME, "random", WORLDS.view(0))),
+        (UnsupportedError, "expected a view of OpenSpielGame.*, got one of HanabiGame",
+         lambda: private_belief(KUHN, "random", VIEW)),
+        (UnsupportedError, "expected a view of HanabiGame.*, got one of OpenSpielGame",
+         lambda: public_belief(GAME, "random", KUHN.deal(RNG, 1).view(0))),
+        (UnsupportedError, r"got a pyspiel.Game: load_game\(game\) or OpenSpielGame\(game\)",
+         lambda: upgrade("uniform", pyspiel.load_game("kuhn_poker"))),
+        (ConfigError, "got SmartBot, a policy, which needs no loading",
+         lambda: load_policy(SmartBot(), GAME)),  # type: ignore[arg-type]
+        (IllegalActionError, r"expected 1 action, got 2: write np.array\(\[2\]\)",
+         lambda: GAME.deal(RNG, 1).step(2)),  # type: ignore[arg-type]
+        (ConfigError, "player must be from 0 to 1, got -1", lambda: WORLDS.view(-1)),
+        (ConfigError, "player must be from 0 to 1, got 5", lambda: KUHN.deal(RNG, 1).view(5)),
+        (UnsupportedError, "player must be an integer from 0 to 1, got '0'",
+         lambda: WORLDS.view("0")),  # type: ignore[arg-type]
+        (IllegalActionError, "seat 0 is not to move", lambda: Sparta(rollouts=9)(RNG, PAST)),
+        (IllegalActionError, "seat 0 is not to move", lambda: RisMcts(iterations=9)(RNG, PAST)),
+        # rules and names
+        (ConfigError, r"got the class PlaySafe: write PlaySafe\(\)",
+         lambda: RuleAgent([PlaySafe])),  # type: ignore[list-item]
+        (ConfigError, r"got 'pierz': load_policy\('piers', game\)", lambda: RuleAgent("pierz")),  # type: ignore[arg-type]
+        (ConfigError, "got /tmp/nofile.pt, which is no file", lambda: Learned("/tmp/nofile.pt")),
+        (ConfigError, "policy must be one of .*, got ''", lambda: load_policy("")),
+        (ConfigError, "candidates must be a list of policies", lambda: UnknownPartners(3)),  # type: ignore[arg-type]
+        # options
+        (ConfigError, "an option of Sparta must be .*got 'rollout': did you mean rollouts",
+         lambda: Sparta(rollout=5)),  # type: ignore[call-arg]
+        (ConfigError, "got 'deepth': did you mean depth", lambda: Lbs(deepth=5)),  # type: ignore[call-arg]
+        (ConfigError, "got 'iteration': did you mean iterations", lambda: RisMcts(iteration=5)),  # type: ignore[call-arg]
+        (ConfigError, "got 'max_rang': did you mean max_range", lambda: JointSparta(max_rang=5)),  # type: ignore[call-arg]
+        (ConfigError, "got 'etta': did you mean eta", lambda: Mds(etta=5)),  # type: ignore[call-arg]
+        (ConfigError, "got 'particle': did you mean particles", lambda: Particles(particle=5)),  # type: ignore[call-arg]
+        (ConfigError, "got 'player': did you mean players", lambda: HanabiConfig(player=5)),  # type: ignore[call-arg]
+        (ConfigError, r"options of Sparta have names, as in Sparta\(rollouts=...\), got 300",
+         lambda: Sparta(300)),  # type: ignore[misc]
+        (ConfigError, "an argument of evaluate must be .*got 'sead': did you mean seed",
+         lambda: evaluate(GAME, "random", games=1, sead=1)),  # type: ignore[call-arg]
+        (ConfigError, "arguments of evaluate after policies have names, as in games=..., got 10",
+         lambda: evaluate(GAME, "random", 10)),  # type: ignore[call-arg, misc]
+        (ConfigError, r"got 'rollouts': a search has options, as in Sparta\(rollouts=...\)",
+         lambda: upgrade("random", GAME, rollouts=300)),  # type: ignore[call-arg]
+        (ConfigError, "got 'belif': did you mean belief",
+         lambda: upgrade("random", GAME, belif=3)),  # type: ignore[call-arg]
+        (ConfigError, "got 'eps': did you mean epsilon",
+         lambda: private_belief(GAME, "random", VIEW, eps=0.1)),  # type: ignore[call-arg]
+        (ConfigError, "reallocate must be True or False, got 'no'",
+         lambda: Sparta(reallocate="no")),  # type: ignore[arg-type]
+        (ConfigError, "evidence must be True or False, got None",
+         lambda: RisMcts(evidence=None)),  # type: ignore[arg-type]
+        (ConfigError, "eta must be a number of at least 0, or inf, got 'x'",
+         lambda: Mds(eta="x")),  # type: ignore[arg-type]
+        (ConfigError, r"write SmartBot\(\)", lambda: Sparta(continuation=SmartBot)),  # type: ignore[arg-type]
+        (UnsupportedError, r"executor must be an Executor, as Processes\(4\), got 3",
+         lambda: evaluate(GAME, "random", games=1, executor=3)),  # type: ignore[arg-type]
+        (ConfigError, "resume must be a path, got 3",
+         lambda: evaluate(GAME, "random", games=1, resume=3)),  # type: ignore[arg-type]
+        (ConfigError, "resume must lie in a folder that exists",
+         lambda: evaluate(GAME, "random", games=1, resume="/nofolder/x")),
+        (ConfigError, "baseline must be one of .*got 'randon': did you mean random",
+         lambda: evaluate(GAME, "random", games=1, baseline="randon")),
+        (ConfigError, r"got the search Sparta.*: upgrade\(policy, game, Sparta\(\)\)",
+         lambda: evaluate(GAME, Sparta(), games=1)),  # type: ignore[arg-type]
+        # recorded games
+        (ConfigError, "list of RecordedGames, .*got '/x.jsonl'", lambda: replay("/x.jsonl")),  # type: ignore[arg-type]
+        (ConfigError, r"got one of them: write \[record\]", lambda: replay(RECORD)),  # type: ignore[arg-type]
+        (ConfigError, "must be RecordedGames, .*got 3", lambda: replay([3])),  # type: ignore[list-item]
+        (UnsupportedError, "expected a Policy, .*got an int", lambda: replay([RECORD], 3)),  # type: ignore[arg-type]
+        (ConfigError, "path must be a path, got None", lambda: write_games(None, [RECORD])),  # type: ignore[arg-type]
+        (ConfigError, "file of games must be a path, got 3", lambda: list(read_games(3))),  # type: ignore[arg-type]
+        (UnsupportedError, r"come as in play_games\(game, policies, games\)",
+         lambda: list(play_games("random", GAME, 1))),  # type: ignore[arg-type]
+        # functions
+        (ContractError, "sum to 1 in each row, got a row that sums to 3",
+         lambda: evaluate(GAME, times_mask(3), games=1)),
+        (ContractError, "not negative", lambda: evaluate(GAME, times_mask(-1), games=1)),
+        (ContractError, "finite", lambda: evaluate(GAME, times_mask(np.nan), games=1)),
+        (ConfigError, "greedy must be True or False, got 'x'",
+         lambda: from_callable(len, returns="logits", greedy="x")),  # type: ignore[arg-type]
+        (ConfigError, "encoding must be a name, or None, got 3",
+         lambda: from_callable(len, returns="logits", encoding=3)),  # type: ignore[arg-type]
+    ],
+)  # fmt: skip
+def test_it_is_refused_in_a_sentence(
+    kind: type[HanabiSearchError], says: str, wrong: Callable[..., Any]
+) -> None:
+    with pytest.raises(kind, match=says) as caught:
+        wrong()
+    assert "\n" not in str(caught.value).partition("\nin game")[0]
+
+
+@pytest.mark.parametrize("name", ["open_spiel:", "openspiel/", "OpenSpiel:", "openspeil:"])
+def test_a_game_of_openspiel_may_have_its_prefix_and_no_other(name: str) -> None:
+    assert repr(load_game("openspiel:kuhn_poker")) == repr(KUHN)
+    with pytest.raises(ConfigError, match=r"did you mean kuhn_poker\?"):
+        load_game(f"{name}kuhn_poker")
+
+
+def test_a_name_that_is_there_is_the_only_one_near() -> None:
+    assert near_names("Leduc-Poker", ["repeated_leduc_poker", "leduc_poker"]) == ["leduc_poker"]
+
+
+# ------------------------------------------------------------------ what still works as it did
+
+
+@pytest.mark.parametrize("make", [entry.make for entry in SEARCHES.values()], ids=list(SEARCHES))
+def test_searches_show_their_options(make: Any) -> None:
+    shown = inspect.signature(make).parameters
+    assert len(shown) > 5 and all(one.kind is one.KEYWORD_ONLY for one in shown.values())
+
+
+def test_functions_show_their_arguments() -> None:
+    assert [*inspect.signature(upgrade).parameters][:3] == ["policy", "game", "search"]
+    assert inspect.signature(evaluate).parameters["seed"].default == 0
+    assert upgrade.__module__ == "hanabi_search_plugin.belief_agent" and upgrade.__doc__
+
+
+def test_a_subclass_of_a_search_has_arguments_of_its_own() -> None:
+    class Mine(Sparta):
+        def __init__(self, effort: int) -> None:
+            super().__init__(rollouts=effort)
+
+    assert Mine(30).rollouts == 30 and Mine(effort=40).rollouts == 40
+
+
+# ----------------------------------------------------------------------------- beliefs and agents
+
+
+def test_a_belief_that_begins_in_the_middle_of_a_game_says_so() -> None:
+    worlds = HanabiGame(players=2).deal(np.random.default_rng(0), 1)
+    views = []
+    for moves in range(3):
+        views.append(worlds.view(moves % 2))
+        worlds.step(np.flatnonzero(worlds.legal[0])[-1:])
+    notes = [private_belief(HanabiGame(players=2), "smartbot", view).caveats() for view in views]
+    middle = "the belief begins in the middle of the game: "
+    assert notes[0] == []
+    assert notes[1] == [f"{middle}1 earlier move is no evidence"]
+    assert notes[2] == [f"{middle}2 earlier moves are no evidence"]
+    belief = private_belief(HanabiGame(players=2), "smartbot", views[2])
+    assert middle in Sparta(rollouts=40)(np.random.default_rng(0), belief).note
+
+
+def test_a_joint_search_at_one_seat_is_told_to_take_all(caplog: pytest.LogCaptureFixture) -> None:
+    joint = upgrade("random", GAME, JointSparta(rollouts=8, max_range=3))
+    with caplog.at_level(logging.WARNING):
+        evaluate(GAME, ("random", joint), games=2)
+    assert "takes all seats to search jointly, and sits at 1 of 2" in caplog.text
+    assert "let one seat search alone, by upgrade(policy, game, Sparta())" in caplog.text
+    assert "for_all_seats" not in caplog.text
+    caplog.clear()
+    with caplog.at_level(logging.WARNING):
+        evaluate(GAME, joint, games=1)
+    assert "jointly" not in caplog.text
+
+
+def test_an_agent_of_rules_shows_them() -> None:
+    agent = RuleAgent([PlayProbablySafe(0.6, if_lives_above=1), PlaySafe(), DiscardOldest()])
+    shown = "RuleAgent([PlayProbablySafe(if_lives_above=1, threshold=0.6), PlaySafe(), "
+    assert repr(agent) == f"{shown}DiscardOldest()])"
+    assert eval(repr(agent)).parameters == agent.parameters
+    assert repr(load_policy("piers")) == "RuleAgent('piers')"
+
+
+# ------------------------------------------------------------------------------------- results
+
+
+def test_results_are_saved_and_compared_by_object_file_and_dict(tmp_path: Path) -> None:
+    first, other = (evaluate(GAME, name, games=4, seed=3) for name in ("random", "piers"))
+    path = tmp_path / "first.json"
+    first.save(path)
+    assert path.read_text() == first.to_json()
+    found = [compare(given, other) for given in (first, path, str(path), first.to_dict())]
+    assert {(one.difference, one.sem, one.pairs) for one in found} == {
+        (found[0].difference, found[0].sem, 4)
+    }
+    for wrong, says in (({}, "games is missing"), ({"games": "x"}, "expected results")):
+        with pytest.raises(RecordError, match=f"the first: .*{says}"):
+            compare(wrong, other)
+    with pytest.raises(ConfigError, match="path must be a path, got 3"):
+        first.save(3)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="path must lie in a folder that exists"):
+        first.save(tmp_path / "no" / "x.json")
+
+
+def test_a_search_with_an_infinite_step_is_saved(tmp_path: Path) -> None:
+    agent = upgrade("random", GAME, Mds(rollouts=20, eta=float("inf")))
+    result = evaluate(GAME, ("random", agent), games=1, resume=tmp_path / "run")
+    result.save(tmp_path / "x.json")
+    assert evaluate(GAME, ("random", agent), games=1, resume=tmp_path / "run").mean == result.mean
+    assert compare(tmp_path / "x.json", tmp_path / "run").difference == 0.0
+
+
+def test_the_row_of_a_baseline_names_it() -> None:
+    given = str(evaluate(GAME, "random", games=2, baseline="piers"))
+    assert "\nbaseline RuleAgent('piers')  " in given and "\nblueprint" not in given
+    agent = upgrade("random", GAME, Sparta(rollouts=20))
+    assert "\nblueprint" in str(evaluate(GAME, ("random", agent), games=1))
+
+
+def test_another_line_up_names_another_file(tmp_path: Path) -> None:
+    evaluate(GAME, "random", games=1, resume=tmp_path / "run")
+    with pytest.raises(ConfigError, match="seed is 0 there, 1 here: give these, or another file"):
+        evaluate(GAME, "random", games=1, seed=1, resume=tmp_path / "run")
+
+
+# ----------------------------------------------------------------------------------- the judge
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"policy": "smartbt"}, "policy must be one of .*got 'smartbt': did you mean smartbot"),
+        ({"policy": 3}, "expected a Policy, its name, or one of these a seat, got an int"),
+        ({"policy": SmartBot}, r"got the class SmartBot: write SmartBot\(\)"),
+        ({"policy": ("smartbot",)}, "one for each of 2 to 5 seats, got 1"),
+        ({"policy": ("smartbot", "nope")}, "got 'nope'"),
+        (
+            {"policy": ("random",) * 3, "config": GAME.config},
+            "expected 2 policies, one a seat, got",
+        ),
+        ({"policy": "risky:treshold=1"}, "got 'treshold': did you mean threshold"),
+        ({"policy": upgrade("random", GAME)}, "policy must be one that does not search"),
+        ({"partners": ("smartbt",)}, "partners must be one of .*did you mean smartbot"),
+        ({"partners": 3}, "partners must be a list of policies, or None, got 3"),
+        ({"partners": SmartBot()}, "partners must be a list of policies, or None, got SmartBot"),
+        ({"rollout": 30}, "got 'rollout': did you mean rollouts"),
+    ],
+)
+def test_a_judge_is_refused_when_it_is_made(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(HanabiSearchError, match=says):
+        Judge(**options)
+
+
+def test_a_judge_goes_on_over_bad_positions(caplog: pytest.LogCaptureFixture) -> None:
+    judge = Judge("random", rollouts=8, config=GAME.config)
+    positions: list[Any] = ["bad", VIEW, None, (), VIEW, PAST.view]
+    with pytest.raises(RecordError, match="position 0: line 1 of the observation"):
+        judge.many(positions, threads=1)
+    found = judge.many(positions, threads=1, errors="coerce")
+    assert [each is None for each in found] == [True, False, True, True, False, True]
+    assert found[1] == found[4] == judge(VIEW)
+    assert "4 of 6 verdicts are None: position 0: line 1 of the observation" in caplog.text
+    with pytest.raises(ConfigError, match="errors must be one of raise, coerce, got 'skip'"):
+        judge.many(positions, errors="skip")  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("move", "says"),
+    [
+        ("hint P0 red", "a hint of P0 must go to another player, P1, got 'hint P0 red'"),
+        ("hint P3 red", "a hint of P0 must go to another player, P1, got 'hint P3 red'"),
+        ("hint 9", "a rank must be from 1 to 2, got 'hint 9'"),
+        ("discard 0", r"\(Discard 0\) is not legal in this position"),
+        ("nonsense", "a move must be as in"),
+    ],
+)
+def test_a_move_that_is_not_legal_is_told_those_that_are(move: str, says: str) -> None:
+    verdict = Judge("random", rollouts=8)(VIEW)
+    with pytest.raises((RecordError, IllegalActionError), match=f"{says}.*: the legal moves here"):
+        verdict.reward(move)
+    assert verdict.reward(move, illegal=0.0) == 0.0

@@ -132,7 +132,7 @@ def test_by_default_it_opens_a_browser(
         ("--belief particles", "belief must be one of exact, hints, grounded, smartnet, "),
         ("--belief rlnet", "belief rlnet is for games of hanabi with players 2"),
         ("--belief rlnat", "got 'rlnat': did you mean rlnet?"),
-        ("--belief /tmp", "or a file, got '/tmp'"),
+        ("--belief /tmp", "or a file, got /tmp, which is no file"),
         ("--belief grounded --seed -1", "seed must be an integer of at least 0, got -1"),
     ],
 )

@@ -417,7 +417,7 @@ def test_refuses_what_it_cannot_do():
     for name in ("epsilon", "uncertainty"):
         with pytest.raises(ConfigError, match=f"{name} must be from 0 to 1"):
             private_belief(game, blueprint, one, **{name: -0.1})
-    with pytest.raises(UnsupportedError, match="one view"):
+    with pytest.raises(ContractError, match="one view"):
         private_belief(game, blueprint, worlds.view(0))
     seer = HanabiGame(players=2, observation_type="seer")
     with pytest.raises(UnsupportedError, match="seer"):

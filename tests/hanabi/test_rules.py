@@ -518,8 +518,8 @@ def test_an_agent_of_your_own() -> None:
     [
         (lambda: RuleAgent([]), "rules must be from 1 to"),
         (lambda: RuleAgent([PlaySafe()] * 60), "rules must be from 1 to"),
-        (lambda: RuleAgent(["PlaySafe"]), "rules must be rules"),  # type: ignore[list-item]
-        (lambda: RuleAgent([Rule()]), "rules must be rules"),
+        (lambda: RuleAgent(["PlaySafe"]), "rules must be those of"),  # type: ignore[list-item]
+        (lambda: RuleAgent([Rule()]), "rules must be those of"),
         (lambda: RuleAgent([PlaySafe()], convention="on"), "convention must be one of off, any"),  # type: ignore[arg-type]
         (lambda: RuleAgent([PlaySafe()], strict=1), "strict must be true or false"),  # type: ignore[arg-type]
         (lambda: PlayProbablySafe(1.5), "threshold must be from 0 to 1"),

@@ -41,7 +41,10 @@ COMPLETE = 2_500_000  # moves of a tree that is listed whole
 MDS_STATES = 300  # information states; a search that draws its moves is asked in all of them
 ROUNDS = 6  # of searching and tabulating at one seat after the other
 TRIALS = {2: 300, 3: 300, 4: 120}  # of joint policy search, by horizon
-OTHER_TRIALS = {"Box pushing/3": 3_000, "Box pushing/4": 3_000, "Mars rover/4": 20}
+OTHER_TRIALS = {
+    "Box pushing/3": 3_000, "Box pushing/4": 3_000, "Mars rover/4": 60,
+    "Broadcast channel/5": 1_000,
+}  # fmt: skip
 SEED = 1
 
 # Name, file, published optima by horizon, all without a discount.

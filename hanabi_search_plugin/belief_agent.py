@@ -28,7 +28,7 @@ from hanabi_search_plugin.core.capabilities import Enumerable, HasBeliefs
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import Event, Game, View, require_game
 from hanabi_search_plugin.core.near_names import near_names
-from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
+from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy, require_combinations
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.reprs import agent_repr
 from hanabi_search_plugin.core.require import class_given, require_share
@@ -189,6 +189,7 @@ def upgrade(
     require_game(game, policy, search, call="upgrade(policy, game, search)")
     blueprint = blueprint_of(policy, game)
     require_no_search(blueprint)
+    require_combinations(blueprint)
     if isinstance(belief, str):
         belief = load_belief(belief, game, epsilon=epsilon)
         epsilon = 0.0 if isinstance(belief, Particles) else epsilon

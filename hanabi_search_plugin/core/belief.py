@@ -59,6 +59,7 @@ class Belief(ABC):
     view: View  #: what the seat sees now, a batch of one
     likelihoods: int  #: policy evaluations since the game began
     exact: bool = True  #: False if a part of the support stands for all of it
+    ran_out: bool = False  #: True if the latest recovery was for want of samples, not for a move
     recovered: int  #: times that no world was left and the evidence of moves had to be dropped
 
     def __repr__(self) -> str:
@@ -115,6 +116,7 @@ class WrappedBelief(Belief):
         self.view = inner.view
         self.exact = inner.exact
         self.recovered = inner.recovered
+        self.ran_out = inner.ran_out
 
     @property
     def likelihoods(self) -> int:  # type: ignore[override]

@@ -148,13 +148,11 @@ class ParticleBelief(TrackedBelief):
         after, likelihoods = self._advance(self.tracked, event, view, rng, evidence=evidence)
         if after is None:
             ran_out = not evidence or self._none_shows(event, view)
+            why = "the particles ran out, none shows" if ran_out else "no particle explains"
             _log.info(
-                "%s: %s seat %d after player %d's move %d; the belief deals new ones and drops the "
+                "%s: %s player %d's move %d to seat %d; the belief deals new ones and drops the "
                 "evidence of all moves",
-                self.game.name,
-                "the particles ran out: none shows what is seen by" if ran_out
-                else "no particle in which a partner keeps to its policy is left to",
-                self.seat, event.player[0], event.action[0],
+                self.game.name, why, event.player[0], event.action[0], self.seat,
             )  # fmt: skip
             after, recovered = self._recover(history, rng), recovered + 1
         return ParticleBelief(

@@ -139,7 +139,7 @@ class ParticleBelief(TrackedBelief):
         return [*super().caveats(), *([few] if self._missing else [])]
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> ParticleBelief:
-        require_update(event, view, self.game)
+        require_update(event, view, self.game, self.view)
         event, view = event.seen_by(self.seat, self.game), one_view(view)
         history, recovered = self.history.append(event, view), self.recovered
         ran_out = self.ran_out
@@ -258,9 +258,10 @@ class ParticleBelief(TrackedBelief):
                     now = self._resampled(now, rng)
             if now is not None:
                 return now
+        own = f"; {OWN_BELIEF}" if isinstance(self.game, HasBeliefs) else ""
         raise UnsupportedError(
             f"{ROUNDS} times {self.particles} new particles of {self.game.name} did not show what "
-            f"seat {self.seat} has seen; use more particles or an uncertainty epsilon"
+            f"seat {self.seat} has seen; use more particles or an uncertainty epsilon{own}"
         )
 
 

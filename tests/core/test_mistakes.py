@@ -361,6 +361,32 @@ def test_particles_go_on_with_those_that_were_found() -> None:
     assert f"{few.size} particles were found, expected 1000" in few.caveats()
 
 
+def test_particles_that_ran_out_are_told_from_a_partner_that_left(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    agent = upgrade("random", GAME, Sparta(rollouts=20), belief=Particles(particles=3))
+    worlds = GAME.deal(np.random.default_rng(4), 1)
+    memory = agent.start(worlds.view(0))
+    for move in (0, -1):
+        event = worlds.step(np.flatnonzero(worlds.legal[0])[[move]])
+        memory = agent.observe(worlds.view(0), event, memory)
+    assert memory[0].ran_out and memory[0].recovered == 1
+    assert "the particles of seat 0 ran out" in caplog.text and "rules out" not in caplog.text
+
+
+@pytest.mark.parametrize("belief", [None, Particles(particles=50)])
+def test_a_belief_is_updated_by_an_event_once(belief: Any) -> None:
+    agent = upgrade("random", GAME, Sparta(rollouts=20), belief=belief)
+    worlds = GAME.deal(np.random.default_rng(0), 1)
+    memory = agent.start(worlds.view(0))
+    event = worlds.step(np.flatnonzero(worlds.legal[0])[-1:])
+    after = agent.observe(worlds.view(0), event, memory)
+    with pytest.raises(
+        ContractError, match=r"by each event once.*seat 1 is to move, got a move of"
+    ):
+        agent.observe(worlds.view(0), event, after)
+
+
 def test_what_is_set_stays_where_all_seats_search(caplog: pytest.LogCaptureFixture) -> None:
     alone = upgrade("random", GAME, Sparta(rollouts=200, threshold=0.1, endgame=1000))
     assert "threshold=0.1" in repr(alone.for_all_seats())
@@ -370,7 +396,7 @@ def test_what_is_set_stays_where_all_seats_search(caplog: pytest.LogCaptureFixtu
         evaluate(GAME, alone, games=1)
         evaluate(GAME, upgrade("random", GAME, Sparta(rollouts=40)), games=1)
     assert "ask for more gain where no threshold was set" in caplog.text
-    assert "min_rollouts=" not in caplog.text.replace("min_rollouts=2)", "")
+    assert "cannot give each" not in caplog.text
 
 
 # ------------------------------------------------------------------------------------- results

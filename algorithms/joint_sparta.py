@@ -22,7 +22,13 @@ import numpy as np
 from hanabi_search_plugin.algorithms.range_search import RangeSearch
 from hanabi_search_plugin.algorithms.sparta import noise_notes, warn_of_budget
 from hanabi_search_plugin.beliefs.exact import public_belief
-from hanabi_search_plugin.core.agent import SearchAgent, TeamSearch
+from hanabi_search_plugin.core.agent import (
+    SearchAgent,
+    TeamSearch,
+    require_deciding,
+    require_event,
+    require_memory,
+)
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import Event, Game, IntArray, View
 from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective
@@ -158,6 +164,8 @@ class JointAgent(SearchAgent):
         return [self._started(view.select(np.array([b]))) for b in range(len(view))]
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
+        require_memory(memory, view)
+        require_event(event, view)
         seats = []
         for b, seat in enumerate(memory):
             row = np.array([b])
@@ -168,12 +176,20 @@ class JointAgent(SearchAgent):
             seats.append(Seat(common, shown))
         return seats
 
-    def decide(self, memory: Seat, rng: np.random.Generator) -> SearchResult:
-        """One decision of the seat to move. Takes one draw from ``rng`` if it may not search."""
-        common, player = memory.common, memory.view.player
-        own = np.array([common.public.infostate_of(memory.view)])
+    def require_memory(self, memory: Memory, view: View) -> None:
+        require_memory(memory, view)
+
+    def decide(self, belief: Seat, rng: np.random.Generator) -> SearchResult:
+        """One decision of the seat to move, from an entry of what ``start`` and ``observe`` give.
+
+        Raises UnsupportedError for what are no such entry and generator. Takes one draw from
+        ``rng`` if the seat may not search.
+        """
+        require_deciding(belief, rng, Seat, "what a seat knows")
+        common, player = belief.common, belief.view.player
+        own = np.array([common.public.infostate_of(belief.view)])
         if common.searcher != player:
-            return self._by_blueprint(memory, own, rng)
+            return self._by_blueprint(belief, own, rng)
         search, threshold = self.search.by_range, self.search.threshold
         state = search.search(common.public, player, own, self._seed(common.public.turn))
         action, base = int(state.chosen(threshold)[0]), int(state.base[0])

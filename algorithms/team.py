@@ -42,12 +42,17 @@ def joint_search(search: Search, game: Game, blueprint: Blueprint) -> JointSpart
         return None
     if game.rewards != "identical" or not game.public_actions or not _affordable(game, blueprint):
         return None
-    return JointSparta(max_range=MAX_RANGE, **{name: getattr(search, name) for name in own})
+    settings = {name: getattr(search, name) for name in own}
+    if "min_rollouts" not in own:  # so many as the budget has, for what nobody has set
+        each = max(1, search.rollouts // game.num_actions)
+        settings["min_rollouts"] = min(JointSparta.min_rollouts, each)
+    return JointSparta(max_range=MAX_RANGE, **settings)
 
 
 def doubtful_search(search: Search) -> Search:
-    """SPARTA with a threshold of at least the paper's for independent searches; else as given."""
-    if isinstance(search, Sparta) and search.threshold < THRESHOLD:
+    """SPARTA with the paper's threshold for independent searches, unless another is set; else as
+    given."""
+    if isinstance(search, Sparta) and "threshold" not in changed(search):
         return dataclasses.replace(search, threshold=THRESHOLD)
     return search
 

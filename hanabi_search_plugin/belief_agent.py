@@ -12,6 +12,7 @@ from hanabi_search_plugin.beliefs.learned_belief import Learned
 from hanabi_search_plugin.beliefs.particles import Particles
 from hanabi_search_plugin.core.agent import (
     CutsRollouts,
+    FitsGames,
     MakeBelief,
     NamesPolicies,
     Search,
@@ -19,18 +20,25 @@ from hanabi_search_plugin.core.agent import (
     SmallSteps,
     TeamSearch,
     WrapsBelief,
+    require_deciding,
+    require_event,
+    require_memory,
     require_no_search,
     require_to_move,
 )
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.blame import require_search_call
+from hanabi_search_plugin.core.blame import (
+    parameter_names,
+    require_belief_call,
+    require_search_call,
+)
 from hanabi_search_plugin.core.capabilities import Enumerable, HasBeliefs
-from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.core.errors import ConfigError, ContractError
 from hanabi_search_plugin.core.game import Event, Game, View, require_game
 from hanabi_search_plugin.core.near_names import near_names
-from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
+from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy, require_combinations
 from hanabi_search_plugin.core.public_belief import PublicBelief
-from hanabi_search_plugin.core.reprs import agent_repr
+from hanabi_search_plugin.core.reprs import agent_repr, search_repr
 from hanabi_search_plugin.core.require import class_given, require_share
 from hanabi_search_plugin.core.result import SearchResult, require_result
 from hanabi_search_plugin.core.rollout import can_cut, without_values
@@ -78,9 +86,9 @@ class BeliefAgent(SearchAgent):
 
         SPARTA searches jointly where the game and the blueprint allow it at a bearable price
         (``algorithms.team``). Elsewhere each seat searches by itself, with an ``uncertainty`` of
-        0.05 and a threshold of at least 0.2 (SPARTA, Table 4). A search of ``SmallSteps`` needs no
-        more than beliefs softened by its own ``softening``. Raises ConfigError for an agent with
-        a belief of its own.
+        0.05 and a threshold of 0.2 where it is not set (SPARTA, Table 4). A search of
+        ``SmallSteps`` needs no more than beliefs softened by its own ``softening``. Raises
+        ConfigError for an agent with a belief of its own.
         """
         if isinstance(self.search, SmallSteps) and self.belief is None and not self.epsilon:
             soft = max(self.search.softening_of(policy) for policy in self.blueprint)
@@ -104,7 +112,7 @@ class BeliefAgent(SearchAgent):
     def start(self, view: View) -> Memory:
         rows = [view.select(np.array([b])) for b in range(len(view))]
         if self.belief is not None:
-            beliefs = [self.belief(self.blueprint, row) for row in rows]
+            beliefs = [self._made(self.belief(self.blueprint, row)) for row in rows]
         else:
             doubt = {"epsilon": self.epsilon, "uncertainty": self.uncertainty}
             beliefs = [
@@ -114,27 +122,38 @@ class BeliefAgent(SearchAgent):
             beliefs = [self.search.wrap(belief) for belief in beliefs]
         return beliefs
 
+    def _made(self, belief: object) -> Belief:
+        if not isinstance(belief, Belief):
+            raise ContractError(
+                f"{search_repr(self.belief)}, which is given as belief, must make a Belief of "
+                f"(blueprint, view), got {belief!r}"
+            )
+        return belief
+
+    def require_memory(self, memory: Memory, view: View) -> None:
+        require_memory(memory, view)
+
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
+        require_memory(memory, view)
+        require_event(event, view)
         after = []
         for b, belief in enumerate(memory):
             row = np.array([b])
             after.append(belief.update(event.select(row), view.select(row)))
             if after[-1].recovered > belief.recovered:
-                self.warn_of_recovery(view.player)
+                self.warn_of_recovery(view.player, ran_out=after[-1].ran_out)
         return after
 
-    def decide(self, memory: Belief, rng: np.random.Generator) -> SearchResult:
+    def decide(self, belief: Belief, rng: np.random.Generator) -> SearchResult:
         """One decision from one belief: an entry of what ``start`` and ``observe`` give.
 
-        Raises UnsupportedError for what is no belief, IllegalActionError where the seat is not to
-        move, ContractError for a search that returns what is no result. Randomness is the search's.
+        Raises UnsupportedError for what are no belief and generator, IllegalActionError where the
+        seat is not to move, ContractError for a search that returns what is no result. Randomness
+        is the search's.
         """
-        if not isinstance(memory, Belief):
-            raise UnsupportedError(
-                f"expected one belief, an entry of the agent's memory, got {type(memory).__name__}"
-            )
-        require_to_move(memory)
-        return require_result(self.search, self.search(rng, memory), memory.view.legal[0])
+        require_deciding(belief, rng, Belief, "one belief")
+        require_to_move(belief)
+        return require_result(self.search, self.search(rng, belief), belief.view.legal[0])
 
 
 def _option_of_a_search(name: str) -> str:
@@ -174,9 +193,10 @@ def upgrade(
     ``load_belief_model`` knows it.
 
     Raises UnsupportedError for a wrong number of policies, for what is no Policy or no Game, and
-    where rollouts are to be cut short by values that no policy has,
-    ContractError for a game that lacks a setting and for a search that takes other arguments than
-    (rng, belief), ConfigError for no game, what is no search, a
+    where rollouts are to be cut short by values that no policy has or ``belief`` does not fit the
+    game, ContractError for a game that lacks a setting, for a search that takes other arguments
+    than (rng, belief), a belief's maker than (blueprint, view), and for values that combine in no
+    way that there is, ConfigError for no game, what is no search, a
     policy that searches itself, an epsilon or an uncertainty outside 0 to 1 or with a belief, or
     where a TeamSearch is given what it cannot use.
     """
@@ -189,6 +209,7 @@ def upgrade(
     require_game(game, policy, search, call="upgrade(policy, game, search)")
     blueprint = blueprint_of(policy, game)
     require_no_search(blueprint)
+    require_combinations(blueprint)
     if isinstance(belief, str):
         belief = load_belief(belief, game, epsilon=epsilon)
         epsilon = 0.0 if isinstance(belief, Particles) else epsilon
@@ -196,6 +217,11 @@ def upgrade(
         belief = belief.loaded(game)
     if isinstance(search, str):
         search = load_search(search)
+    if isinstance(belief, TeamSearch) or parameter_names(belief) == ["rng", "belief"]:
+        raise ConfigError(
+            f"belief must make one, got the search {search_repr(belief)}: upgrade(policy, game, "
+            f"{search_repr(belief)})"
+        )
     if isinstance(belief, type) or not (belief is None or callable(belief)):
         given = class_given(belief) if isinstance(belief, type) else repr(belief)
         raise ConfigError(
@@ -220,6 +246,11 @@ def upgrade(
     if isinstance(search, type) or not (callable(search) or isinstance(search, TeamSearch)):
         given = class_given(search) if isinstance(search, type) else repr(search)
         raise ConfigError(f"search must be a search, as Sparta() is, got {given}")
+    if parameter_names(search) == ["blueprint", "view"]:
+        raise ConfigError(
+            f"search must be a search, as Sparta() is, got {search_repr(search)}, which makes "
+            f"beliefs: upgrade(policy, game, Sparta(), belief={search_repr(search)})"
+        )
     cuts = isinstance(search, CutsRollouts) and search.depth is not None
     if cuts and not isinstance(belief, NamesPolicies) and not can_cut(blueprint):
         raise without_values(blueprint)
@@ -232,6 +263,10 @@ def upgrade(
             )
         return search.agent(game, blueprint, epsilon)
     require_search_call(search)
+    if belief is not None:
+        require_belief_call(belief)
+    if isinstance(belief, FitsGames):
+        belief.require_fit(game, blueprint)
     return BeliefAgent(game, blueprint, search, epsilon, belief, uncertainty)
 
 

@@ -33,6 +33,7 @@ from hanabi_search_plugin.core.game import (
     Worlds,
     as_actions,
     require_legal,
+    require_said,
     require_seat,
 )
 from hanabi_search_plugin.core.require import require_integer, require_share
@@ -183,6 +184,7 @@ class DecPomdpGame(SharesFutures):
         return after
 
     def action_to_string(self, player: int, action: int) -> str:
+        require_said(player, action, self)
         return f"agent {player}: {self.problem.actions[player][action]}"
 
     def _started(self, state: IntArray, streams: Streams) -> DecPomdpWorlds:

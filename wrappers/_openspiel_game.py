@@ -34,6 +34,7 @@ from hanabi_search_plugin.core.game import (
     IntArray,
     View,
     Worlds,
+    require_said,
 )
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.wrappers._openspiel_rules import OpenSpielRules, State
@@ -106,6 +107,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
         return OpenSpielWorlds(self, copies, Streams.spawn(rng, len(copies)))
 
     def action_to_string(self, player: int, action: int) -> str:
+        require_said(player, action, self)
         return str(self.spiel.action_to_string(player, action))
 
     def deals(self) -> tuple[OpenSpielWorlds, FloatArray]:

@@ -7,10 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from hanabi_search_plugin.beliefs.tracked_worlds import one_view
+from hanabi_search_plugin.beliefs.tracked_worlds import DRAWN, one_view
+from hanabi_search_plugin.core.agent import FitsGames
 from hanabi_search_plugin.core.belief import Belief, require_update
+from hanabi_search_plugin.core.capabilities import OWN_BELIEF, HasBeliefs
 from hanabi_search_plugin.core.errors import UnsupportedError
-from hanabi_search_plugin.core.game import Event, FloatArray, IntArray, View
+from hanabi_search_plugin.core.game import Event, FloatArray, Game, IntArray, View
 from hanabi_search_plugin.core.policy import Blueprint, Memory, observed, started, take
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_integers, require_share
@@ -23,7 +25,7 @@ from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielView, OpenS
 
 
 @dataclass(frozen=True)
-class Redealt:
+class Redealt(FitsGames):
     """Beliefs over other deals: ``upgrade(policy, game, SoIsmcts(), belief=Redealt())``.
 
     For card games of OpenSpiel: spades, hearts, euchre, oh_hell, gin_rummy, crazy_eights, and
@@ -46,6 +48,14 @@ class Redealt:
 
     def __repr__(self) -> str:
         return settings_repr(self, "proposals")
+
+    def require_fit(self, game: Game, blueprint: Blueprint) -> None:
+        """See ``FitsGames``: raises for what is no game of OpenSpiel."""
+        if not isinstance(game, OpenSpielGame):
+            way = (
+                OWN_BELIEF if isinstance(game, HasBeliefs) else f"belief=None lists worlds, {DRAWN}"
+            )
+            raise UnsupportedError(f"Redealt is for games of OpenSpiel, got {game!r}: {way}")
 
     def __call__(self, blueprint: Blueprint, view: View) -> RedealtBelief:
         """The belief of ``view.player`` at its first view."""
@@ -77,8 +87,8 @@ class RedealtBelief(Belief):
         Raises UnsupportedError for a game that cannot be dealt anew, and says why.
         """
         view = one_view(view)
-        if not (isinstance(view, OpenSpielView) and isinstance(view.game, OpenSpielGame)):
-            raise UnsupportedError(f"Redealt is for games of OpenSpiel, got {view.game!r}")
+        settings.require_fit(view.game, blueprint)
+        assert isinstance(view, OpenSpielView) and isinstance(view.game, OpenSpielGame)
         belief = cls(settings, view.game, blueprint, view, started(blueprint[view.player], view))
         belief._holdings.draw(np.random.default_rng(0), 1)  # raises where there is no way to
         return belief

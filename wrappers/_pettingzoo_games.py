@@ -41,6 +41,7 @@ from hanabi_search_plugin.core.game import (
     IntArray,
     Rewards,
     Worlds,
+    require_said,
 )
 from hanabi_search_plugin.core.require import require_choice
 from hanabi_search_plugin.core.state_list import StateGame, StateList, StateView, StateWorlds
@@ -211,6 +212,7 @@ class AECGame(StateGame):
         return AECWorlds(self, positions)
 
     def action_to_string(self, player: int, action: int) -> str:
+        require_said(player, action, self)
         return f"{self.players[player]} plays {action}"
 
     def current_player(self, state: Position) -> int:

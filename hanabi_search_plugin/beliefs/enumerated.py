@@ -90,7 +90,7 @@ class EnumeratedBelief(TrackedBelief, ExplicitBelief):
         )  # fmt: skip
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> EnumeratedBelief:
-        require_update(event, view, self.game)
+        require_update(event, view, self.game, self.view)
         event, view = event.seen_by(self.seat, self.game), one_view(view)
         history = self.history.append(event, view)
         step = track_event(

@@ -21,8 +21,9 @@ from hanabi_search_plugin.beliefs.tracked_worlds import (
     showing,
     track_event,
 )
+from hanabi_search_plugin.core.agent import FitsGames
 from hanabi_search_plugin.core.belief import require_update
-from hanabi_search_plugin.core.capabilities import Enumerable
+from hanabi_search_plugin.core.capabilities import OWN_BELIEF, Enumerable, HasBeliefs
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import (
     UNSEEN,
@@ -49,6 +50,7 @@ from hanabi_search_plugin.core.settings import NamedOptions
 from hanabi_search_plugin.core.streams import Streams
 
 TRIES = 50_000  # deals to find particles that show the seat's first view, before giving up
+ENOUGH = 10  # a belief goes on with one of so many of the particles that were asked for
 ROUNDS = 10  # times that a recovery deals anew
 
 _log = logging.getLogger(__name__)
@@ -86,6 +88,8 @@ class ParticleBelief(TrackedBelief):
         tries: int,
         likelihoods: int = 0,
         recovered: int = 0,
+        ran_out: bool = False,
+        missing: int = 0,
     ) -> None:
         super().__init__(
             game, blueprint, history, tracked, memory, epsilon=epsilon, likelihoods=likelihoods,
@@ -94,6 +98,8 @@ class ParticleBelief(TrackedBelief):
         self.particles = particles  # how many there are after resampling
         self._seed = seed  # of all updates: the same events give the same belief
         self._tries = tries
+        self.ran_out = ran_out
+        self._missing = missing  # of those that were asked for, in no deal at the beginning
 
     @classmethod
     def start(
@@ -110,9 +116,10 @@ class ParticleBelief(TrackedBelief):
         """The belief at the first decision, from the seat's first view (a batch of one).
 
         Takes one draw from ``rng``. Deals ever larger batches of worlds, the last one of ``tries``,
-        until ``particles`` worlds of one batch show the view. Raises UnsupportedError if fewer do:
-        earlier, where the game names a belief that fits it better and ``tries`` deals would hardly
-        show the view so often. Raises ConfigError for parameters out of range.
+        until ``particles`` worlds of one batch show the view. Goes on with fewer, which ``caveats``
+        tells, if they are a tenth at least. Raises UnsupportedError for fewer still: earlier, where
+        a belief fits the game better and ``tries`` deals would hardly show the view so often.
+        Raises ConfigError for parameters out of range.
         """
         if particles < 1 or tries < particles:
             raise ConfigError(
@@ -123,30 +130,43 @@ class ParticleBelief(TrackedBelief):
         tracked = _deal(game, blueprint, view, particles, tries, np.random.default_rng(seed))
         return cls(
             game, blueprint, History(view.player, (view,)), tracked,
-            started(blueprint[view.player], view), particles=particles, seed=seed, epsilon=epsilon,
-            tries=tries,
+            started(blueprint[view.player], view), particles=len(tracked), seed=seed,
+            epsilon=epsilon, tries=tries, missing=particles - len(tracked),
         )  # fmt: skip
 
+    def caveats(self) -> list[str]:
+        few = f"{self.particles} particles were found, expected {self.particles + self._missing}"
+        return [*super().caveats(), *([few] if self._missing else [])]
+
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> ParticleBelief:
-        require_update(event, view, self.game)
+        require_update(event, view, self.game, self.view)
         event, view = event.seen_by(self.seat, self.game), one_view(view)
         history, recovered = self.history.append(event, view), self.recovered
+        ran_out = self.ran_out
         rng = np.random.default_rng([self._seed, len(history.events)])
         evidence = by_blueprint and int(event.player[0]) != self.seat
         after, likelihoods = self._advance(self.tracked, event, view, rng, evidence=evidence)
         if after is None:
+            ran_out = not evidence or self._none_shows(event, view)
+            why = "the particles ran out, none shows" if ran_out else "no particle explains"
             _log.info(
-                "%s: no particle explains player %d's move %d to seat %d; the belief deals new "
-                "ones and drops the evidence of all moves",
-                self.game.name, event.player[0], event.action[0], self.seat,
+                "%s: %s player %d's move %d to seat %d; the belief deals new ones and drops the "
+                "evidence of all moves",
+                self.game.name, why, event.player[0], event.action[0], self.seat,
             )  # fmt: skip
             after, recovered = self._recover(history, rng), recovered + 1
         return ParticleBelief(
             self.game, self.blueprint, history, self._resampled(after, rng),
             observed(self.blueprint[self.seat], view, event, self.memory),
             particles=self.particles, seed=self._seed, epsilon=self.epsilon, tries=self._tries,
-            likelihoods=self.likelihoods + likelihoods, recovered=recovered,
+            likelihoods=self.likelihoods + likelihoods, recovered=recovered, ran_out=ran_out,
+            missing=self._missing,
         )  # fmt: skip
+
+    def _none_shows(self, event: Event, view: View) -> bool:
+        """Does no particle show what the seat sees after an event, whoever plays what?"""
+        rng = np.random.default_rng(self._seed)
+        return self._advance(self.tracked, event, view, rng, evidence=False)[0] is None
 
     def _advance(
         self,
@@ -238,9 +258,10 @@ class ParticleBelief(TrackedBelief):
                     now = self._resampled(now, rng)
             if now is not None:
                 return now
+        own = f"; {OWN_BELIEF}" if isinstance(self.game, HasBeliefs) else ""
         raise UnsupportedError(
             f"{ROUNDS} times {self.particles} new particles of {self.game.name} did not show what "
-            f"seat {self.seat} has seen; use more particles or an uncertainty epsilon"
+            f"seat {self.seat} has seen; use more particles or an uncertainty epsilon{own}"
         )
 
 
@@ -254,20 +275,22 @@ def _deal(
 ) -> TrackedWorlds:
     """As many particles at the first decision, dealt until they show ``view``.
 
-    Raises UnsupportedError where ``tries`` deals show it too seldom; where the game knows a better
-    belief, as soon as they surely would.
+    Fewer, if ``tries`` deals show it at least as often as one in ``ENOUGH`` of them. Raises
+    UnsupportedError where they show it more seldom; where the game knows a better belief, as soon
+    as they surely would.
     """
-    n = particles
+    n, enough = particles, math.ceil(particles / ENOUGH)
+    better = OWN_BELIEF if isinstance(game, HasBeliefs) else ""
     while True:
         worlds = game.deal(rng, n)
         rows = np.flatnonzero(showing(worlds, view))[:particles]
-        if len(rows) == particles:
+        if len(rows) == particles or (n == tries and len(rows) >= enough):
             worlds = worlds.select(rows)
-            return TrackedWorlds(worlds, np.ones(particles), start_memories(worlds, blueprint))
+            return TrackedWorlds(worlds, np.ones(len(rows)), start_memories(worlds, blueprint))
         at_most = (len(rows) + 4.0 * math.sqrt(len(rows)) + 7.0) / n  # one in a thousand is above
-        rare = at_most * tries < particles  # and so it surely is in all tries
-        if n == tries or (rare and game.belief_to_use):
-            better = game.belief_to_use
+        rare = at_most * tries < enough  # and so it surely is in all tries
+        better = better or game.belief_to_use
+        if n == tries or (rare and better):
             way = better or "use fewer particles, more tries, or another belief"
             if len(rows) == 0 and not better:
                 way = f"give more tries (now {tries}), or the game a belief of its own (HasBeliefs)"
@@ -293,13 +316,14 @@ def _one_each(
 
 
 @dataclass(frozen=True)
-class Particles(NamedOptions):
+class Particles(FitsGames, NamedOptions):
     """Beliefs by particle filters: ``upgrade(..., belief=Particles(1000, seed=0))``.
 
     For games with too many worlds to list. ``particles`` worlds are followed; they are found by
     dealing whole games until so many show the seat's first view, ``tries`` deals in the last batch
     before an UnsupportedError says that it is too rare, as it is where a seat is dealt a hand of
-    many cards. ``epsilon`` is the probability with which the others are taken to move at random.
+    many cards; a tenth of the particles will do. ``epsilon`` is the probability with which the
+    others are taken to move at random.
     All randomness follows from ``seed``, the seat and what it sees. ``ParticleBelief.start``
     documents the errors raised, beside ConfigError for settings out of range.
     """
@@ -316,6 +340,14 @@ class Particles(NamedOptions):
 
     def __repr__(self) -> str:
         return settings_repr(self, "particles")
+
+    def require_fit(self, game: Game, blueprint: Blueprint) -> None:
+        """See ``FitsGames``: a game with a belief of its own must show what a seat sees, of a
+        first deal, often enough."""
+        if isinstance(game, HasBeliefs):
+            rng = np.random.default_rng(self.seed)
+            view = one_view(game.deal(rng, 1).view(0))
+            _deal(game, blueprint, view, self.particles, self.tries, rng)
 
     def __call__(self, blueprint: Blueprint, view: View) -> ParticleBelief:
         """The belief of ``view.player`` at its first view."""

@@ -31,6 +31,7 @@ from hanabi_search_plugin.core.game import (
     Worlds,
     as_actions,
     require_legal,
+    require_said,
 )
 from hanabi_search_plugin.core.require import require_choice
 from hanabi_search_plugin.core.streams import Streams
@@ -131,6 +132,7 @@ class BridgeBidding(DealsTokens):
         return BridgeWorlds(self, owners, Auctions.begin(dealer), vulnerable)
 
     def action_to_string(self, player: int, action: int) -> str:
+        require_said(player, action, self)
         return call_text(action)
 
     def outcome(self, worlds: Worlds) -> Mapping[str, IntArray]:

@@ -16,11 +16,17 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
-from hanabi_search_plugin.core.game import BoolArray, Game, IntArray, View, same_game
+from hanabi_search_plugin.core.errors import (
+    ConfigError,
+    ContractError,
+    IllegalActionError,
+    UnsupportedError,
+)
+from hanabi_search_plugin.core.game import BoolArray, Event, Game, IntArray, View, same_game
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams, require_streams
+from hanabi_search_plugin.core.words import an, counted
 
 _logger = logging.getLogger("hanabi_search_plugin")
 
@@ -40,6 +46,65 @@ def require_asked(rng: object, belief: object) -> None:
             f"({type(rng).__name__}, {type(belief).__name__})"
         )
     require_to_move(belief)
+
+
+def require_deciding(belief: object, rng: object, kind: type, what: str) -> None:
+    """Raises UnsupportedError unless ``decide`` is given one entry of the agent's memory, which is
+    of ``kind``, and a generator, in this order."""
+    if isinstance(belief, kind) and isinstance(rng, np.random.Generator):
+        return
+    swapped = isinstance(rng, kind) and isinstance(belief, np.random.Generator)
+    raise UnsupportedError(
+        f"an agent is asked by decide(belief, rng), belief {what}, an entry of the agent's memory "
+        "as memory[0] is, and rng a np.random.Generator, got "
+        f"({type(belief).__name__}, {type(rng).__name__}){': swap them' if swapped else ''}"
+    )
+
+
+def require_memory(memory: object, view: View) -> None:
+    """Raises UnsupportedError for what is no list, ContractError unless it has one entry for each
+    world of ``view``, all of them of the seat that sees it.
+
+    ``memory`` is that of an agent whose entries have a view of their own.
+    """
+    if not isinstance(view, View):
+        raise UnsupportedError(
+            f"expected the view of a seat, as worlds.view(seat) gives it, got {an(_kind(view))}"
+        )
+    if not isinstance(memory, list):
+        raise UnsupportedError(
+            "expected the agent's memory, a list of one entry for each world as agent.start(view) "
+            f"and agent.observe(view, event, memory) give it, got {an(_kind(memory))}"
+        )
+    if len(memory) != len(view):
+        raise ContractError(
+            f"expected a memory with one entry for each of {counted(len(view), 'world')} of the "
+            f"view, got {len(memory)}"
+        )
+    for entry in memory:
+        if entry.view.player != view.player:
+            raise ContractError(
+                f"expected the view of seat {entry.view.player}, whose memory is given, got one "
+                f"of seat {view.player}"
+            )
+
+
+def require_event(event: object, view: View) -> None:
+    """Raises UnsupportedError for what is no event, ContractError unless it has as many worlds as
+    ``view``."""
+    if not isinstance(event, Event):
+        raise UnsupportedError(
+            "an agent observes (view, event, memory), an Event as worlds.step(actions) returns "
+            f"it, got {an(_kind(event))}"
+        )
+    if len(event) != len(view):
+        raise ContractError(
+            f"expected an event of {counted(len(view), 'world')}, as the view, got {len(event)}"
+        )
+
+
+def _kind(value: object) -> str:
+    return type(value).__name__
 
 
 def require_to_move(belief: Belief) -> None:
@@ -107,6 +172,14 @@ MakeBelief = Callable[[Blueprint, View], Belief]
 """Makes a seat's belief at the start of a game, from the blueprint and the seat's first view."""
 
 
+class FitsGames(ABC):
+    """What makes beliefs of some games and not of others; ``upgrade`` asks it beforehand."""
+
+    @abstractmethod
+    def require_fit(self, game: Game, blueprint: Blueprint) -> None:
+        """Raises UnsupportedError, with the way out, where no belief of the game can be begun."""
+
+
 class NamesPolicies(ABC):
     """A search, or what makes beliefs, whose policies may be given by name.
 
@@ -163,11 +236,23 @@ class SearchAgent(Policy):
     def require_belief(self) -> None:
         """Raise UnsupportedError where no belief can be begun, if that is known without a deal."""
 
-    def warn_of_recovery(self, seat: int) -> None:
-        """Log a warning, the first time, that a belief of this agent had to drop its evidence."""
+    def warn_of_recovery(self, seat: int, *, ran_out: bool = False) -> None:
+        """Log a warning, the first time, that a belief of this agent had to drop its evidence.
+
+        ``ran_out``: none of its samples showed what the seat sees, whatever policies play.
+        """
         if "_warned" in vars(self):
             return
         object.__setattr__(self, "_warned", True)  # agents are mostly frozen dataclasses
+        if ran_out:
+            _logger.warning(
+                "the particles of seat %d ran out: none of them shows what it sees, so %r dealt "
+                "new ones and dropped the evidence of moves (said once; notes of results count "
+                "it): take more particles, or the game's own belief (belief=None)",
+                seat,
+                self,
+            )
+            return
         silent = {  # what may be stochastic and not say so
             repr(policy): None
             for p, policy in enumerate(self.blueprint)
@@ -194,8 +279,12 @@ class SearchAgent(Policy):
         )
 
     @abstractmethod
-    def decide(self, memory: Any, rng: np.random.Generator) -> SearchResult:
-        """Make one decision, from one entry of the memory."""
+    def decide(self, belief: Any, rng: np.random.Generator) -> SearchResult:
+        """Make one decision, from one entry of the memory: a belief, or what holds one."""
+
+    def require_memory(self, memory: Memory, view: View) -> None:
+        """Raise where ``memory`` does not belong to ``view``; a class whose entries have a view
+        of their own checks it. Nothing is checked by default."""
 
     def decide_all(self, memory: Memory, rng: Streams) -> list[SearchResult]:
         """[B] one decision per world. One draw of each world's stream seeds its search."""
@@ -207,5 +296,6 @@ class SearchAgent(Policy):
         ]
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
+        self.require_memory(memory, view)
         results = self.decide_all(memory, rng)
         return np.array([result.action for result in results], dtype=np.int64)

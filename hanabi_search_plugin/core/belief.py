@@ -40,14 +40,22 @@ def _table(game: Game) -> tuple[str, int, int]:
     return game.name, game.num_players, game.num_actions
 
 
-def require_update(event: object, view: object, game: Game) -> None:
-    """Raises as ``require_one_view``, and UnsupportedError for what is no event."""
+def require_update(event: object, view: object, game: Game, before: View | None = None) -> None:
+    """Raises as ``require_one_view``, UnsupportedError for what is no event, and ContractError for
+    the move of a seat that was not to move, by the view ``before`` it."""
     if not isinstance(event, Event):
         raise UnsupportedError(
             "a belief is updated by (event, view), an Event as worlds.step(actions) returns it and "
             f"the seat's view after it, got ({type(event).__name__}, {type(view).__name__})"
         )
     require_one_view(view, game)
+    if before is not None and (event.player != before.current_player).any():
+        turn, mover = int(before.current_player[0]), int(event.player[0])
+        whose = "the game is over" if turn < 0 else f"seat {turn} is to move"
+        raise ContractError(
+            f"a belief is updated by each event once, in their order: {whose}, got a move of seat "
+            f"{mover}"
+        )
 
 
 class Belief(ABC):
@@ -59,6 +67,7 @@ class Belief(ABC):
     view: View  #: what the seat sees now, a batch of one
     likelihoods: int  #: policy evaluations since the game began
     exact: bool = True  #: False if a part of the support stands for all of it
+    ran_out: bool = False  #: True if the latest recovery was for want of samples, not for a move
     recovered: int  #: times that no world was left and the evidence of moves had to be dropped
 
     def __repr__(self) -> str:
@@ -115,6 +124,7 @@ class WrappedBelief(Belief):
         self.view = inner.view
         self.exact = inner.exact
         self.recovered = inner.recovered
+        self.ran_out = inner.ran_out
 
     @property
     def likelihoods(self) -> int:  # type: ignore[override]

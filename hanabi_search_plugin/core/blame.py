@@ -69,6 +69,30 @@ def require_call(policy: object, method: str, name: str) -> None:
         ) from None
 
 
+def parameter_names(function: object) -> list[str]:
+    """What a function, or an object that is called, names its parameters; [] if it does not say."""
+    try:
+        return list(inspect.signature(function).parameters)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return []
+
+
+def require_belief_call(make: object) -> None:
+    """Raises ContractError for what is not called as ``belief(blueprint, view)``."""
+    try:
+        signature = inspect.signature(make)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return  # it does not say
+    try:
+        signature.bind("blueprint", "view")
+    except TypeError:
+        kind = getattr(make, "__name__", type(make).__name__)
+        raise ContractError(
+            f"{kind}, which is given as belief, is called as belief(blueprint, view), got "
+            f"{signature}"
+        ) from None
+
+
 def require_search_call(search: object) -> None:
     """Raises ContractError for a search that is not called as ``search(rng, belief)``."""
     try:

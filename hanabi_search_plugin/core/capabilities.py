@@ -209,6 +209,10 @@ class DealsTokens(PrivateTokens, Replays):
     """
 
 
+OWN_BELIEF = 'the game has a belief of its own: belief=None, or "exact" (--belief exact)'
+"""The way out for a game that ``HasBeliefs`` where another belief does not fit it."""
+
+
 class HasBeliefs(Game):
     """A game with exact private and public beliefs of its own, in place of enumerated ones.
 

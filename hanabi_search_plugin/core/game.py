@@ -216,7 +216,10 @@ class Game(ABC):
 
     @abstractmethod
     def action_to_string(self, player: int, action: int) -> str:
-        """The action in words, for a move of ``player``."""
+        """The action in words, for a move of ``player``.
+
+        The games of this package raise as ``require_said``.
+        """
 
     @property
     def belief_to_use(self) -> str:
@@ -308,13 +311,24 @@ def same_game(a: Game, b: Game) -> bool:
 def require_seat(player: object, game: Game) -> None:
     """Raises UnsupportedError for what is no integer, ConfigError for no player of the game."""
     last = game.num_players - 1
-    if not isinstance(player, Integral):
+    if not isinstance(player, Integral) or isinstance(player, bool):
         raise UnsupportedError(
             f"player must be an integer from 0 to {last}, got {player!r}; current_player has one "
             "for each world"
         )
     if not 0 <= int(player) <= last:
         raise ConfigError(f"player must be from 0 to {last}, got {player}")
+
+
+def require_said(player: object, action: object, game: Game) -> None:
+    """Raises as ``require_seat``, and IllegalActionError for what is no action of the game: what
+    ``Game.action_to_string`` cannot say."""
+    require_seat(player, game)
+    known = isinstance(action, Integral) and not isinstance(action, bool)
+    if not (known and 0 <= int(action) < game.num_actions):  # type: ignore[call-overload]
+        raise IllegalActionError(
+            f"action must be an integer from 0 to {game.num_actions - 1}, got {action!r}"
+        )
 
 
 def require_game(game: object, *instead: object, call: str = "") -> None:

@@ -24,6 +24,7 @@ from hanabi_search_plugin.core.game import (
     IntArray,
     Worlds,
     require_game,
+    require_said,
     require_seat,
 )
 from hanabi_search_plugin.core.state_list import (
@@ -110,6 +111,7 @@ class PlainGame(StateGame, Enumerable):
         return PlainWorlds(self, [_drawn(starts, u) for u in streams.uniform().tolist()], streams)
 
     def action_to_string(self, player: int, action: int) -> str:
+        require_said(player, action, self)
         return f"player {player} plays {action}"
 
     def deals(self) -> tuple[PlainWorlds, FloatArray]:

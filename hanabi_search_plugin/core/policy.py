@@ -12,7 +12,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from hanabi_search_plugin.core.game import (
     View,
     Worlds,
 )
+from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.require import class_given
 from hanabi_search_plugin.core.streams import Streams, require_streams
 from hanabi_search_plugin.core.words import an, counted
@@ -328,6 +329,12 @@ def require_policy(given: object, expected: str) -> None:
         return
     if isinstance(given, type):
         raise UnsupportedError(f"expected {expected}, got {class_given(given)}")
+    if isinstance(given, Value):
+        name = type(given).__name__
+        raise UnsupportedError(
+            f"expected {expected}, got {an(name)}, which has values and does not act: inherit from "
+            f"Policy, too, as in class {name}(Policy, Value)"
+        )
     raise UnsupportedError(
         f"expected {expected}, got {an(type(given).__name__)}: from_callable makes one of a "
         "function or a torch module, load_policy of a name, and as_policy of wrappers.openspiel, "
@@ -357,10 +364,38 @@ Combination = Literal["sum", "mean", "central", "mover"]
 values, that of the seat itself, or that of the player to move, in games of identical rewards."""
 
 
-class Value(ABC):
-    """A policy that also estimates returns, so that rollouts can be cut short."""
+def require_combinations(policies: Sequence[Policy]) -> None:
+    """Raises ContractError for a policy whose values combine in no way that there is."""
+    known = get_args(Combination)
+    for policy in policies:
+        if isinstance(policy, Value) and policy.combine not in known:
+            raise ContractError(
+                f"combine of {policy!r} must be one of {', '.join(known)}, got {policy.combine!r}"
+                f"{did_you_mean(policy.combine, known)}"
+            )
 
-    combine: Combination  #: how the values of the seats make one estimate
+
+class Value(ABC):
+    """What a policy inherits from, beside ``Policy``, to estimate returns, so that rollouts can be
+    cut short::
+
+        class Careful(Policy, Value):
+            combine = "mean"  # "mover" where it is not set
+
+            def act(self, view, legal, memory, rng):
+                return legal.argmax(axis=1)
+
+            def value(self, view, memory):
+                return np.full(len(view), 3.0)  # points that are still to come
+
+        upgrade(Careful(), game, Sparta(depth=4))
+
+    ``combine`` says how the values of the seats make one estimate: "mover", that of the player to
+    move, in games of identical rewards; "sum" or "mean" of all seats'; "central", that of the
+    searching seat alone, in games of any rewards.
+    """
+
+    combine: Combination = "mover"  #: how the values of the seats make one estimate
 
     @abstractmethod
     def value(self, view: View, memory: Memory) -> FloatArray:

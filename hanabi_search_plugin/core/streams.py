@@ -30,6 +30,11 @@ class Streams:
     """
 
     def __init__(self, state: NDArray[np.uint64]) -> None:
+        if not isinstance(state, np.ndarray):
+            raise UnsupportedError(
+                "Streams hold an array uint64 [B], one number a world: Streams.spawn("
+                f"np.random.default_rng(0), B) makes them, got {state!r}"
+            )
         self.state = state
 
     def __repr__(self) -> str:

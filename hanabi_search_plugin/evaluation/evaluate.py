@@ -436,9 +436,13 @@ def seated_everywhere(policies: AnyBlueprint, game: Game) -> AnyBlueprint:
 def say_seated(given: SearchAgent, seated: SearchAgent) -> None:
     """Log what plays every seat in place of the agent that was given for all."""
     _logger.warning(
-        "all seats search: %r plays them, since %r takes the others to play the blueprint",
+        "all seats search: %r plays them, since %r takes the others to play the blueprint%s",
         seated,
         given,
+        ""
+        if seated.searches_jointly
+        else "; searching independently, they doubt each other and ask for more gain where no "
+        "threshold was set (uncertainty, threshold: SPARTA, Table 4)",
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hanabi_search_plugin.core.game import NOBODY
+from hanabi_search_plugin.core.game import NOBODY, require_said
 from hanabi_search_plugin.core.plain_game import Outcomes, PlainGame
 from hanabi_search_plugin.core.require import require_integer
 
@@ -79,4 +79,5 @@ class MiniBridge(PlainGame):
         return [hearts[player], *calls, *(NOTHING,) * (self.max_length - len(calls))]
 
     def action_to_string(self, player: int, action: int) -> str:
+        require_said(player, action, self)
         return "pass" if action == PASS else f"{(action + 1) // 2}{'HS'[(action - 1) % 2]}"

@@ -25,6 +25,7 @@ from hanabi_search_plugin.core.policy import (
     Policy,
     UniformPolicy,
     as_blueprint,
+    require_combinations,
     require_moves,
     take,
 )
@@ -62,6 +63,7 @@ def check_policy(game: Game, policy: AnyPolicy, *, seed: int = 0, games: int = 4
     require_game(game)
     policy = policy_of(policy, game)
     _require_calls(policy)
+    require_combinations((policy,))
     rng = np.random.default_rng(seed)
     seats = range(game.num_players)
     worlds = game.deal(rng, games)

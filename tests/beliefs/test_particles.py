@@ -12,7 +12,7 @@ from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.beliefs.particles import ParticleBelief
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
-from hanabi_search_plugin.core.game import Event, Game, View
+from hanabi_search_plugin.core.game import Game, View
 from hanabi_search_plugin.core.policy import Blueprint, Policy, UniformPolicy, memory_from
 from hanabi_search_plugin.core.rollout import observe_all, start_memories
 from hanabi_search_plugin.core.streams import Streams
@@ -248,7 +248,7 @@ def test_recovers_when_the_partner_leaves_its_policy(kind, caplog):
     assert "the belief had to recover once" in note
     # What cannot have been seen is no reason to invent anything.
     with pytest.raises(UnsupportedError, match="10 times 400 new particles"):
-        belief.update(Event(np.array([1]), event.action), worlds.view(1))
+        belief.update(event, full.deal_scripts([[0, 2]]).view(1))  # as if nobody had moved
 
 
 def test_refuses_what_it_cannot_do():

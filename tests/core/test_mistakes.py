@@ -6,6 +6,7 @@ import inspect
 import logging
 import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,11 @@ from hanabi_search_plugin.core.errors import (
     RecordError,
     UnsupportedError,
 )
+from hanabi_search_plugin.core.game import View
 from hanabi_search_plugin.core.near_names import near_names
+from hanabi_search_plugin.core.policy import UniformPolicy, Value
+from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.games.mini_bridge import MiniBridge
 from hanabi_search_plugin.hanabi import (
     DiscardOldest,
     PlayProbablySafe,
@@ -53,6 +58,7 @@ from hanabi_search_plugin.hanabi import (
 )
 from hanabi_search_plugin.judge import Judge, play_games
 from hanabi_search_plugin.named_searches import SEARCHES
+from hanabi_search_plugin.testing import check_policy
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, load_game
 
 GAME = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, bomb="keep")
@@ -63,9 +69,23 @@ BELIEF = private_belief(GAME, "random", VIEW)
 EVENT = GAME.deal(np.random.default_rng(0), 1).step(np.array([4]))
 RECORD = next(play_games(GAME, "random", 1))
 KUHN = OpenSpielGame("kuhn_poker")
+SPARTA = upgrade("random", GAME, Sparta(rollouts=20))
+MEMORY = SPARTA.start(VIEW)
+STREAMS = Streams.spawn(np.random.default_rng(0), 1)
+NATIVE = HanabiGame(players=2)
 PAST = BELIEF.update(
     (MOVED := GAME.deal(np.random.default_rng(0), 1)).step(np.array([4])), MOVED.view(0)
 )  # of a seat that is not to move
+
+
+class ValueAlone(Value):
+    def value(self, view: View, memory: Any) -> Any:
+        return np.zeros(len(view))
+
+
+class Valued(UniformPolicy, ValueAlone):
+    def __init__(self, combine: Any) -> None:
+        self.combine = combine
 
 
 def times_mask(factor: float) -> Any:
@@ -180,6 +200,58 @@ def times_mask(factor: float) -> Any:
         (ConfigError, "file of games must be a path, got 3", lambda: list(read_games(3))),  # type: ignore[arg-type]
         (UnsupportedError, r"come as in play_games\(game, policies, games\)",
          lambda: list(play_games("random", GAME, 1))),  # type: ignore[arg-type]
+        # values
+        (UnsupportedError, r"got a ValueAlone.*inherit from Policy, too, as in class ValueAlone\(P",
+         lambda: upgrade(ValueAlone(), GAME, Lbs())),  # type: ignore[arg-type]
+        (ContractError, "combine of Valued must be one of .*got 'means': did you mean mean",
+         lambda: upgrade(Valued("means"), GAME, Lbs())),
+        (ContractError, "combine of Valued must be one of .*got 3",
+         lambda: check_policy(GAME, Valued(3))),
+        # a belief for a search, a search for a belief, and beliefs that do not fit
+        (ConfigError, r"got Particles\(particles=9\), which makes beliefs: .*belief=Particles",
+         lambda: upgrade("random", GAME, Particles(particles=9))),  # type: ignore[arg-type]
+        (ConfigError, r"got the search Sparta.*upgrade\(policy, game, Sparta",
+         lambda: upgrade("random", GAME, belief=Sparta())),  # type: ignore[arg-type]
+        (ConfigError, r"got the search JointSparta",
+         lambda: upgrade("random", GAME, belief=JointSparta())),  # type: ignore[arg-type]
+        (ContractError, r"called as belief\(blueprint, view\), got \(v\)",
+         lambda: upgrade("random", GAME, belief=lambda v: v)),  # type: ignore[arg-type, misc]
+        (ContractError, r"must make a Belief of \(blueprint, view\), got 5",
+         lambda: upgrade("random", GAME, belief=lambda b, v: 5).start(VIEW)),  # type: ignore[arg-type, return-value]
+        (UnsupportedError, 'the game has a belief of its own: belief=None, or "exact"',
+         lambda: upgrade("random", NATIVE, belief=Particles(particles=200))),
+        (UnsupportedError, 'the game has a belief of its own: belief=None, or "exact"',
+         lambda: upgrade("random", NATIVE, belief="particles")),
+        (UnsupportedError, 'for games of OpenSpiel, got HanabiGame.*belief=None, or "exact"',
+         lambda: upgrade("random", NATIVE, belief="redealt")),
+        # an agent driven by hand
+        (UnsupportedError, "the agent's memory, a list .*got a NoneType",
+         lambda: SPARTA.act(VIEW, VIEW.legal, None, STREAMS)),
+        (UnsupportedError, r"observes \(view, event, memory\), an Event .*got a NoneType",
+         lambda: SPARTA.observe(VIEW, None, MEMORY)),  # type: ignore[arg-type]
+        (UnsupportedError, "the agent's memory, a list .*got a NoneType",
+         lambda: SPARTA.observe(VIEW, EVENT, None)),
+        (ContractError, "expected the view of seat 0, whose memory is given, got one of seat 1",
+         lambda: SPARTA.act(WORLDS.view(1).select(np.array([0])), VIEW.legal, MEMORY, STREAMS)),
+        (ContractError, "one entry for each of 3 worlds of the view, got 1",
+         lambda: SPARTA.act(WORLDS.view(0), WORLDS.legal, MEMORY, STREAMS)),
+        (UnsupportedError, r"decide\(belief, rng\), .*got \(Generator, HandBelief\): swap them",
+         lambda: SPARTA.decide(RNG, MEMORY[0])),  # type: ignore[arg-type]
+        (UnsupportedError, r"an entry of the agent's memory as memory\[0\] is, .*got \(list, Gen",
+         lambda: SPARTA.decide(MEMORY, RNG)),
+        (UnsupportedError, r"Streams.spawn\(np.random.default_rng\(0\), B\) makes them, got 5",
+         lambda: Streams(5)),  # type: ignore[arg-type]
+        (UnsupportedError, "player must be an integer from 0 to 1, got True",
+         lambda: WORLDS.view(True)),
+        *(
+            (kind, says, partial(game.action_to_string, *given))
+            for game in (GAME, KUHN, MiniBridge())
+            for kind, says, given in (
+                (ConfigError, "player must be from 0 to 1, got 7", (7, 0)),
+                (IllegalActionError, "action must be an integer from 0 to .*, got 999", (0, 999)),
+                (IllegalActionError, "action must be an integer from 0 to .*, got -1", (0, -1)),
+            )
+        ),
         # functions
         (ContractError, "sum to 1 in each row, got a row that sums to 3",
          lambda: evaluate(GAME, times_mask(3), games=1)),
@@ -270,6 +342,61 @@ def test_an_agent_of_rules_shows_them() -> None:
     assert repr(agent) == f"{shown}DiscardOldest()])"
     assert eval(repr(agent)).parameters == agent.parameters
     assert repr(load_policy("piers")) == "RuleAgent('piers')"
+
+
+def test_values_are_those_of_the_player_to_move_where_nothing_is_said() -> None:
+    class Mine(UniformPolicy, ValueAlone):
+        pass
+
+    agent = upgrade(Mine(), GAME, Sparta(rollouts=40, min_rollouts=2, depth=2))
+    result = agent.decide(agent.start(VIEW)[0], np.random.default_rng(0))  # type: ignore[attr-defined]
+    assert Mine().combine == "mover" and result.rollouts > 0
+
+
+def test_particles_go_on_with_those_that_were_found() -> None:
+    view = GAME.deal(np.random.default_rng(3), 1).view(0)
+    shown = len(Particles(particles=100, tries=50_000)((UniformPolicy(),) * 2, view).tracked)
+    few = Particles(particles=1000, tries=4000)((UniformPolicy(),) * 2, view)
+    assert shown == 100 and 100 <= few.size < 1000
+    assert f"{few.size} particles were found, expected 1000" in few.caveats()
+
+
+def test_particles_that_ran_out_are_told_from_a_partner_that_left(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    agent = upgrade("random", GAME, Sparta(rollouts=20), belief=Particles(particles=3))
+    worlds = GAME.deal(np.random.default_rng(4), 1)
+    memory = agent.start(worlds.view(0))
+    for move in (0, -1):
+        event = worlds.step(np.flatnonzero(worlds.legal[0])[[move]])
+        memory = agent.observe(worlds.view(0), event, memory)
+    assert memory[0].ran_out and memory[0].recovered == 1
+    assert "the particles of seat 0 ran out" in caplog.text and "rules out" not in caplog.text
+
+
+@pytest.mark.parametrize("belief", [None, Particles(particles=50)])
+def test_a_belief_is_updated_by_an_event_once(belief: Any) -> None:
+    agent = upgrade("random", GAME, Sparta(rollouts=20), belief=belief)
+    worlds = GAME.deal(np.random.default_rng(0), 1)
+    memory = agent.start(worlds.view(0))
+    event = worlds.step(np.flatnonzero(worlds.legal[0])[-1:])
+    after = agent.observe(worlds.view(0), event, memory)
+    with pytest.raises(
+        ContractError, match=r"by each event once.*seat 1 is to move, got a move of"
+    ):
+        agent.observe(worlds.view(0), event, after)
+
+
+def test_what_is_set_stays_where_all_seats_search(caplog: pytest.LogCaptureFixture) -> None:
+    alone = upgrade("random", GAME, Sparta(rollouts=200, threshold=0.1, endgame=1000))
+    assert "threshold=0.1" in repr(alone.for_all_seats())
+    few = upgrade("random", NATIVE, Sparta(rollouts=200)).for_all_seats()
+    assert "JointSparta(rollouts=200, max_range=80, min_rollouts=10)" in repr(few)
+    with caplog.at_level(logging.WARNING):
+        evaluate(GAME, alone, games=1)
+        evaluate(GAME, upgrade("random", GAME, Sparta(rollouts=40)), games=1)
+    assert "ask for more gain where no threshold was set" in caplog.text
+    assert "cannot give each" not in caplog.text
 
 
 # ------------------------------------------------------------------------------------- results

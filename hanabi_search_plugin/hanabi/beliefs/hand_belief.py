@@ -57,7 +57,7 @@ class HandBelief(HandRange, ExplicitBelief):
         return notes
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> Self:
-        require_update(event, view, self.game)
+        require_update(event, view, self.game, self.view)
         view.require_player(self.seat)
         new = super().update(event, view, by_blueprint=by_blueprint)
         own = observed(self.blueprint[self.seat], view, event, self.own_memory)

@@ -24,7 +24,6 @@ from hanabi_search_plugin.core.capabilities import (
 from hanabi_search_plugin.core.errors import (
     ConfigError,
     IllegalActionError,
-    RecordError,
     UnsupportedError,
 )
 from hanabi_search_plugin.core.game import (
@@ -37,6 +36,7 @@ from hanabi_search_plugin.core.game import (
     View,
     Worlds,
     as_actions,
+    require_said,
     require_seat,
 )
 from hanabi_search_plugin.core.near_names import did_you_mean
@@ -176,11 +176,9 @@ class HanabiRules(Branches, PrivateTokens, Redeterminizes, Replays):
         return HanabiWorlds(self, rows)
 
     def action_to_string(self, player: int, action: int) -> str:
-        """For example "P1 hints red to P0". Raises IllegalActionError for an unknown id."""
-        try:
-            return action_in_words(self.config, player, action)
-        except RecordError as error:
-            raise IllegalActionError(str(error)) from None
+        """For example "P1 hints red to P0". Raises as ``require_said``."""
+        require_said(player, action, self)
+        return action_in_words(self.config, player, action)
 
     def outcome(self, worlds: Worlds) -> Mapping[str, IntArray]:
         """``lives_left`` [B]."""

@@ -285,8 +285,12 @@ def test_results_are_saved_and_compared_by_object_file_and_dict(tmp_path: Path) 
         (found[0].difference, found[0].sem, 4)
     }
     for wrong, says in (({}, "games is missing"), ({"games": "x"}, "expected results")):
-        with pytest.raises(RecordError, match=f"the first: .*{says}"):
+        with pytest.raises(RecordError, match=f"a dict: .*{says}"):
             compare(wrong, other)
+    assert [found[0].base.path, found[0].other.path] == [first.names[0], other.names[0]]
+    assert "the first" not in str(found[0])
+    with pytest.raises(ConfigError, match=r"no file smartbot: .*evaluate.game, first"):
+        compare("smartbot", "piers")
     with pytest.raises(ConfigError, match="path must be a path, got 3"):
         first.save(3)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="path must lie in a folder that exists"):

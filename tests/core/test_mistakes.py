@@ -14,6 +14,7 @@ import pyspiel
 import pytest
 
 from hanabi_search_plugin import (
+    Game,
     HanabiConfig,
     HanabiGame,
     JointSparta,
@@ -26,12 +27,14 @@ from hanabi_search_plugin import (
     SmartBot,
     Sparta,
     UnknownPartners,
+    Worlds,
     compare,
     evaluate,
     from_callable,
     load_policy,
     private_belief,
     public_belief,
+    register_policy,
     upgrade,
 )
 from hanabi_search_plugin.core.errors import (
@@ -53,7 +56,8 @@ from hanabi_search_plugin.hanabi import (
 )
 from hanabi_search_plugin.judge import Judge, play_games
 from hanabi_search_plugin.named_searches import SEARCHES
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, load_game
+from hanabi_search_plugin.testing import check_game, check_policy, check_search
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, as_policy, load_game
 
 GAME = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, bomb="keep")
 RNG = np.random.default_rng(0)
@@ -66,6 +70,13 @@ KUHN = OpenSpielGame("kuhn_poker")
 PAST = BELIEF.update(
     (MOVED := GAME.deal(np.random.default_rng(0), 1)).step(np.array([4])), MOVED.view(0)
 )  # of a seat that is not to move
+
+
+def over(game: Game) -> Worlds:
+    worlds = game.deal(RNG, 1)
+    while not worlds.terminal[0]:
+        worlds.step(worlds.legal.argmax(axis=1))
+    return worlds
 
 
 def times_mask(factor: float) -> Any:
@@ -120,6 +131,38 @@ def times_mask(factor: float) -> Any:
          lambda: load_policy(SmartBot(), GAME)),  # type: ignore[arg-type]
         (IllegalActionError, r"expected 1 action, got 2: write np.array\(\[2\]\)",
          lambda: GAME.deal(RNG, 1).step(2)),  # type: ignore[arg-type]
+        (IllegalActionError, r"expected 3 actions, got 2: write np.array\(\[2\] \* 3\)",
+         lambda: GAME.deal(RNG, 3).step(np.int64(2))),  # type: ignore[arg-type]
+        (IllegalActionError, "the game of world 0 is over", lambda: over(KUHN).step(np.array([0]))),
+        (ContractError, "describe shows one world, got 3", lambda: WORLDS.view(0).describe()),
+        (ConfigError, "a position is one world, got a view of 3: view.select",
+         lambda: Judge("random")(WORLDS.view(0))),
+        (RecordError, "a position must be text, .* got None", lambda: Judge("random")(None)),  # type: ignore[arg-type]
+        (UnsupportedError, r"got a pyspiel.Game: load_game\(game\) or OpenSpielGame\(game\)",
+         lambda: as_policy(None, pyspiel.load_game("kuhn_poker"))),
+        # checks of contracts
+        (ConfigError, r"check_search\(game, search, policy=.*too many positional arguments",
+         lambda: check_search(GAME, Sparta(), "uniform")),  # type: ignore[misc]
+        (ConfigError, r"check_game\(game, seed=..., games=...\) is the call: too many positional",
+         lambda: check_game(GAME, 3)),  # type: ignore[misc]
+        (ConfigError, "check_game.*unexpected keyword argument 'foo'",
+         lambda: check_game(GAME, foo=1)),  # type: ignore[call-arg]
+        (ConfigError, "check_game.*missing a required argument: 'game'", lambda: check_game()),  # type: ignore[call-arg]
+        (ConfigError, "check_policy.*missing a required argument: 'policy'",
+         lambda: check_policy(GAME)),  # type: ignore[call-arg]
+        (ConfigError, "games must be an integer of at least 1, got 0",
+         lambda: check_game(GAME, games=0)),
+        (UnsupportedError, r"must come as in check_search\(game, search\), got a Sparta",
+         lambda: check_search(Sparta(), GAME)),  # type: ignore[arg-type]
+        (UnsupportedError, r"must come as in check_policy\(game, policy\), got a SmartBot",
+         lambda: check_policy(SmartBot(), GAME)),  # type: ignore[arg-type]
+        # words that others have for an option
+        (ConfigError, "got 'rollouts': did you mean iterations", lambda: RisMcts(rollouts=9)),  # type: ignore[call-arg]
+        (ConfigError, "got 'iterations': did you mean rollouts", lambda: Lbs(iterations=9)),  # type: ignore[call-arg]
+        (ConfigError, "argument of load_policy must be .* got 'foo': options follow the name",
+         lambda: load_policy("smartbot", GAME, foo=1)),  # type: ignore[call-arg]
+        (ConfigError, "argument of register_policy must be one of name, load, .* got 'foo'",
+         lambda: register_policy(foo=1)),  # type: ignore[call-arg]
         (ConfigError, "player must be from 0 to 1, got -1", lambda: WORLDS.view(-1)),
         (ConfigError, "player must be from 0 to 1, got 5", lambda: KUHN.deal(RNG, 1).view(5)),
         (UnsupportedError, "player must be an integer from 0 to 1, got '0'",

@@ -48,6 +48,7 @@ from hanabi_search_plugin.core.words import counted
 _logger = logging.getLogger("hanabi_search_plugin")
 
 Pruning = Literal["expected", "paired", "independent", "off"]
+PATIENCE = 500  # worlds after which an undecided move has to promise more, in proportion to them
 ROUNDING = 1e-9  # exact values that differ by less are equal
 ERRORS = (
     "Standard errors of its gain over the blueprint's that a move must gain, too, times what the "
@@ -70,7 +71,8 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
     All moves are tried in the same worlds with the same future chance (common random numbers) and
     compared by paired differences. ``pruning`` drops moves on the way: ``"expected"`` a move that
     would gain less than ``indifference`` points over the leader, in expectation, if the rest of the
-    worlds were played (the expected value of perfect information: Chick and Inoue, 2001);
+    budget were played (the expected value of sample information: Chick and Inoue, 2001). From
+    ``PATIENCE`` worlds on that grows with the worlds: each further world has to be worth as much.
     ``"paired"`` a move that is behind the leader by more than ``deviations`` standard errors of
     their difference; ``"independent"`` (the paper and its program) a move whose interval of
     ``deviations`` standard errors around its mean lies below the leader's; ``"off"`` none. All
@@ -125,7 +127,7 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
     )
     pruning: Pruning = setting("expected", PRUNING)
     indifference: float = setting(
-        0.003, "Score points that a move dropped as expected could still gain, on average."
+        0.002, "Score points that a move dropped as expected could still gain, on average."
     )
     deviations: float = setting(
         2.0, "Standard errors by which a move is behind that is dropped by differences or means."
@@ -246,8 +248,9 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
                 threads=self.threads,
             )  # fmt: skip
             rounds.add(arms, worth(self.objective, values, belief.game))
-            alive &= ~self._behind(rounds.tally, alive, base, moves, share)
-            if len(np.unique(np.flatnonzero(alive) % moves)) == 1:
+            behind, settled = self._behind(rounds.tally, alive, base, moves, share)
+            alive &= ~behind
+            if settled or len(np.unique(np.flatnonzero(alive) % moves)) == 1:
                 break
             if self.seconds is not None and time.monotonic() - started >= self.seconds:
                 notes.append(f"stopped after {self.seconds} seconds")
@@ -314,11 +317,15 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
 
     def _worlds_next(self, tally: Tally, alive: BoolArray, share: int) -> int:
         """Worlds of the next round; 0 when the budget is spent."""
-        left = share - int(tally.count[alive].max())
-        if self.reallocate:
-            left = (self._budget - int(tally.count.sum())) // int(alive.sum())
+        left = self._worlds_left(tally, alive, share)
         done, first = int(tally.count.max()), min(self.round_size, self._fewest(share))
         return min(max(self.round_size, done // 4) if done else first, left)
+
+    def _worlds_left(self, tally: Tally, alive: BoolArray, share: int) -> int:
+        """Worlds in which the budget can still play each of the moves alive."""
+        if self.reallocate:
+            return (self._budget - int(tally.count.sum())) // int(alive.sum())
+        return share - int(tally.count[alive].max())
 
     def _fewest(self, share: int) -> int:
         """Worlds before a move is dropped: by expectations no more than half of an equal share."""
@@ -337,17 +344,30 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
 
     def _behind(
         self, tally: Tally, alive: BoolArray, base: int, moves: int, share: int
-    ) -> BoolArray:
-        """[arms] True for those to drop now; never the leader."""
+    ) -> tuple[BoolArray, bool]:
+        """[arms] True for those to drop now, never the leader; and is the decision settled?"""
         behind = np.zeros(len(alive), dtype=np.bool_)
         if self.pruning == "off" or tally.count[alive].min() < self._fewest(share):
-            return behind
+            return behind, False
         credit = np.zeros(len(alive))
         credit[base::moves] = self.threshold
         leader = _leader(tally.mean + credit, alive, base)
+        settled = False
         if self.pruning == "expected":
+            worlds, left = int(tally.count[leader]), self._worlds_left(tally, alive, share)
+            if left < 1:
+                return behind, True
             lead = tally.difference(leader)[0] + credit[leader] - credit
-            behind = expected_excess(lead, tally.cautious_errors(leader)) < self.indifference
+            error = tally.cautious_errors(leader)
+            enough = self.indifference * max(1.0, worlds / PATIENCE)
+            # By how much the mean of all worlds will differ from that of those played.
+            changes = error * math.sqrt(left / (worlds + left))
+            behind[alive] = expected_excess(lead[alive], changes[alive]) < enough
+            behind[leader] = True
+            settled = bool(behind[alive].all())
+            # The blueprint's move is spared: unless it has lost for good, ``errors`` decide.
+            own = slice(base, None, moves)
+            behind[own] &= expected_excess(lead[own], error[own]) < enough
         elif self.pruning == "paired":
             lead, error = tally.difference(leader)
             behind = lead + credit[leader] - credit > self.deviations * error
@@ -355,7 +375,7 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
             mean, margin = tally.mean + credit, self.deviations * tally.stderr
             behind = mean + margin < mean[leader] - margin[leader]
         behind[leader] = False
-        return np.asarray(behind & alive)
+        return np.asarray(behind & alive), settled
 
     def _choose(self, tally: Tally, alive: BoolArray, base: int) -> tuple[int, Reason]:
         """The index of the move to play, and the reason. A blueprint's dropped move has lost."""

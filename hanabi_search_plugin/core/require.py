@@ -9,8 +9,6 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.near_names import did_you_mean
 
@@ -67,7 +65,7 @@ def _is_number(value: object) -> bool:
 
 def require_flag(name: str, value: object) -> None:
     """Raises ConfigError unless ``value`` is True or False, NumPy's too."""
-    if not isinstance(value, bool | np.bool_):
+    if type(value).__name__ not in ("bool", "bool_"):  # NumPy's, too, which is slow to import
         raise ConfigError(f"{name} must be True or False, got {value!r}")
 
 

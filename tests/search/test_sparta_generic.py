@@ -307,6 +307,39 @@ def test_a_move_that_can_hardly_gain_is_dropped():
     assert strict.action == 2
 
 
+def test_a_decision_ends_once_the_rest_of_the_budget_could_hardly_change_it():
+    """Of two moves of equal worth, all that could be known would still gain 0.014 points."""
+    belief = gamble((5, 6, 0), (6, 5, 0), (5, 5, 0))
+    spent = [
+        [
+            Sparta(rollouts=rollouts, threshold=0.0, errors=0.0, indifference=0.012)(
+                np.random.default_rng(seed), belief
+            ).rollouts
+            for seed in range(10)
+        ]
+        for rollouts in (1_000, 4_000)
+    ]
+    assert max(spent[0]) < 960  # the last round is of more than 40
+    assert max(spent[1]) > max(spent[0])
+
+
+def test_what_each_further_world_has_to_be_worth_grows_with_the_worlds(monkeypatch):
+    belief = gamble((5, 6, 0), (6, 5, 0), (5, 5, 0))
+    search = Sparta(rollouts=12_000, threshold=0.0, errors=0.0)
+    hasty = [search(np.random.default_rng(seed), belief).rollouts for seed in range(10)]
+    monkeypatch.setattr("hanabi_search_plugin.algorithms.sparta.PATIENCE", 10**9)
+    patient = [search(np.random.default_rng(seed), belief).rollouts for seed in range(10)]
+    assert max(hasty) < 8_000 < max(patient)
+
+
+def test_the_blueprints_move_is_not_lost_to_a_budget_that_ends():
+    """What is left cannot tell the moves apart, so their errors decide, as if it were played."""
+    search = Sparta(rollouts=200, threshold=0.0, errors=1.0)
+    belief = gamble(*EQUAL)
+    results = [search(np.random.default_rng(seed), belief) for seed in range(100)]
+    assert np.mean([result.action == 0 for result in results]) > 0.5
+
+
 def test_errors_are_never_small_by_chance_alone():
     tally = Tally(3)
     tally.add(np.arange(3), np.array([[1.0] * 10, [0.0] * 10, [0.0, 8.0] * 5]))

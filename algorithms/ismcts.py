@@ -423,6 +423,10 @@ class SoIsmcts(TreeSearch):
     """Single-observer IS-MCTS: nodes are what the searching seat has seen, whoever is to move.
 
     Moves of others that look the same to it lead to the same node. See ``TreeSearch``.
+
+    Over a blueprint with conventions of its own, such as SmartBot, it plays much worse by default
+    than the blueprint does: its tree has others move as they like, and reads nothing into their
+    moves. Use ``Sparta`` there, and this over agents of rules.
     """
 
     def tree(self, game: Game, seat: int) -> Tree:
@@ -431,7 +435,12 @@ class SoIsmcts(TreeSearch):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MoIsmcts(TreeSearch):
-    """Multiple-observer IS-MCTS: nodes are what the player to move has seen. See ``TreeSearch``."""
+    """Multiple-observer IS-MCTS: nodes are what the player to move has seen. See ``TreeSearch``.
+
+    Over a blueprint with conventions of its own, such as SmartBot, it plays much worse by default
+    than the blueprint does: its tree has others move as they like, and reads nothing into their
+    moves. Use ``Sparta`` there, and this over agents of rules.
+    """
 
     def tree(self, game: Game, seat: int) -> Tree:
         return _of_all(game, self.nodes)
@@ -442,6 +451,10 @@ class RisMcts(TreeSearch):
     """Re-determinizing IS-MCTS, for games that declare ``Redeterminizes``. See ``TreeSearch``.
 
     If the hidden parts cannot be restored, the iteration ends in the world it has come to.
+
+    Over a blueprint with conventions of its own, such as SmartBot, it plays much worse by default
+    than the blueprint does: its tree has others move as they like, and reads nothing into their
+    moves. Use ``Sparta`` there, and this over agents of rules.
     """
 
     redeterminizes = True

@@ -17,8 +17,9 @@ Everything most programs need, by what it is for:
 * errors: ``HanabiSearchError``, ``ConfigError``, ``UnsupportedError``
 
 OpenSpiel, PettingZoo and Gymnasium are served by ``hanabi_search_plugin.wrappers.openspiel``,
-``.pettingzoo`` and ``.gymnasium``. Names load on first use: importing the package costs nothing and
-needs no framework.
+``.pettingzoo`` and ``.gymnasium``. The folders ``hanabi``, ``judge``, ``algorithms``, ``beliefs``,
+``testing`` and ``wrappers`` are attributes, too. Names load on first use: importing the package
+costs nothing and needs no framework.
 """
 
 from __future__ import annotations
@@ -30,6 +31,12 @@ from hanabi_search_plugin._version import __version__
 from hanabi_search_plugin.core.lazy import lazily
 
 if TYPE_CHECKING:
+    from hanabi_search_plugin import algorithms as algorithms
+    from hanabi_search_plugin import beliefs as beliefs
+    from hanabi_search_plugin import hanabi as hanabi
+    from hanabi_search_plugin import judge as judge
+    from hanabi_search_plugin import testing as testing
+    from hanabi_search_plugin import wrappers as wrappers
     from hanabi_search_plugin.algorithms.ismcts import MoIsmcts, RisMcts, SoIsmcts
     from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
     from hanabi_search_plugin.algorithms.lbs import Lbs
@@ -113,6 +120,7 @@ __all__ = [
 __getattr__, __dir__ = lazily(
     __name__,
     {
+        "": ("algorithms", "beliefs", "hanabi", "judge", "testing", "wrappers"),
         "algorithms.ismcts": ("MoIsmcts", "RisMcts", "SoIsmcts"),
         "algorithms.joint_sparta": ("JointSparta",),
         "algorithms.lbs": ("Lbs",),

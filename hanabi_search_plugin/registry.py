@@ -21,6 +21,7 @@ from hanabi_search_plugin.core.game import Game, require_game
 from hanabi_search_plugin.core.lazy import resolve
 from hanabi_search_plugin.core.policy import Blueprint, Policy, as_blueprint, require_policy
 from hanabi_search_plugin.core.require import class_given, is_no_file, unknown
+from hanabi_search_plugin.core.settings import named_arguments
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,7 @@ OPENSPIEL = "openspiel"  # before the name of a bot there
 _entries: dict[str, Entry] = {}
 
 
+@named_arguments()
 def register_policy(
     name: str,
     load: Callable[..., Policy],
@@ -98,6 +100,7 @@ def networks() -> tuple[Entry, ...]:
     return (*shipped, own)
 
 
+@named_arguments(lambda option: f": options follow the name, as in 'NAME:{option}=1'")
 def load_policy(
     name: str | os.PathLike[str], game: Game | None = None, *, what: str = "policy"
 ) -> Policy:

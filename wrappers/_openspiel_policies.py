@@ -17,7 +17,7 @@ from open_spiel.python import policy as spiel_policy
 from open_spiel.python import rl_agent
 
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
-from hanabi_search_plugin.core.game import BoolArray, FloatArray, Game, View
+from hanabi_search_plugin.core.game import BoolArray, FloatArray, Game, View, require_game
 from hanabi_search_plugin.core.policy import Memory, Policy
 from hanabi_search_plugin.core.require import require_choice
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
@@ -83,6 +83,7 @@ def as_policy(
     """
     if reads not in (None, *get_args(Reads)):
         raise ConfigError(f"reads must be one of {', '.join(get_args(Reads))}, got {reads!r}")
+    require_game(game, thing, call="as_policy(thing, game)")
     if not isinstance(game, HanabiGame | OpenSpielGame):
         raise UnsupportedError(
             f"expected a HanabiGame or an OpenSpielGame, got {type(game).__name__}"

@@ -110,6 +110,17 @@ class View(ABC):
     def keys(self) -> Sequence[Hashable]:
         """[B] a key of each observation: equal keys exactly where the seat observes the same."""
 
+    def describe(self) -> str:
+        """What the seat sees, as text to print; see ``Game.describe``.
+
+        Raises ContractError unless the view is of one world.
+        """
+        if len(self) != 1:
+            raise ContractError(
+                f"describe shows one world, got {len(self)}: view.select(np.array([0])).describe()"
+            )
+        return self.game.describe(self)
+
 
 class Worlds(ABC):
     """A batch of B complete states, each at a decision or at the end of a game.
@@ -221,6 +232,16 @@ class Game(ABC):
         The games of this package raise as ``require_said``.
         """
 
+    def describe(self, view: View) -> str:
+        """What ``view``, of one world, shows its seat, as text to print.
+
+        By default the encoding "string" where there is one, as OpenSpiel's games have, else the
+        numbers of the first. ``HanabiGame`` shows the table in lines.
+        """
+        encoding = "string" if "string" in self.encodings else self.encodings[0]
+        seen = view.observation(encoding)[0]
+        return seen if isinstance(seen, str) else repr(np.asarray(seen).tolist())
+
     @property
     def belief_to_use(self) -> str:
         """Words for refusals: what draws worlds where they are too many to list, or "".
@@ -260,9 +281,10 @@ def as_actions(actions: object, worlds: int) -> IntArray:
     if given.shape != (worlds,):
         came = f"shape {given.shape}"
         if given.ndim == 0:
-            came = repr(actions)
+            came = repr(given.item())
         if given.ndim == 0 and given.dtype.kind in "iu":
-            came += f": write np.array([{actions!r}])"
+            alike = f"[{came}]" if worlds == 1 else f"[{came}] * {worlds}"
+            came += f": write np.array({alike})"
         raise IllegalActionError(f"expected {counted(worlds, 'action')}, got {came}")
     if worlds and given.dtype.kind not in "iu":
         raise IllegalActionError(f"expected actions in integers, got {given.dtype}")
@@ -275,6 +297,11 @@ def require_legal(actions: IntArray, legal: BoolArray) -> None:
     wrong = ~(known & legal[np.arange(len(legal)), np.where(known, actions, 0)])
     if wrong.any():
         b = int(wrong.argmax())
+        if not legal[b].any():
+            raise IllegalActionError(
+                f"the game of world {b} is over, so no action is legal, got {actions[b]}: "
+                "worlds.terminal tells where it is"
+            )
         raise IllegalActionError(
             f"world {b} allows the actions {np.flatnonzero(legal[b]).tolist()}, got {actions[b]}"
         )

@@ -20,13 +20,16 @@ def lazily(
     """``__getattr__`` and ``__dir__`` of a package that offers ``homes[module]`` of its modules.
 
     ``dir`` lists what ``__all__`` of the package does. A module is named relative to the package:
-    ``".jit"`` is one beside it. A name may be that of a submodule.
+    ``".jit"`` is one beside it. A name may be that of a submodule. ``homes[""]`` are modules of the
+    package itself, which ``dir`` lists, too.
     """
     module_of = {name: module for module, names in homes.items() for name in names}
 
     def load(name: str) -> Any:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if not module_of[name]:
+            return import_module(f".{name}", package)
         home = import_module(f".{module_of[name]}", package)
         found = hasattr(home, name)
         value = getattr(home, name) if found else import_module(f"{home.__name__}.{name}")
@@ -36,6 +39,6 @@ def lazily(
     def listed() -> list[str]:
         own = vars(sys.modules[package])
         special = [name for name in own if name.startswith("__") and name.endswith("__")]
-        return sorted({*special, *own["__all__"]})
+        return sorted({*special, *own["__all__"], *homes.get("", ())})
 
     return load, listed

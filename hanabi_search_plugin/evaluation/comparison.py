@@ -42,7 +42,7 @@ _EXPECTED = "expected results of `evaluate --json`, of `reproduce`, or games tha
 class ResultGames:
     """Games of one line-up in a result file. Raises ValueError for values of other types."""
 
-    path: str  #: of the file
+    path: str  #: of the file; the names of the policies where there is none
     label: str  #: of a row or curve of ``reproduce``; else ""
     games: int  #: that are finished
     mean: float | None  #: score points a game; None: no games, or not in the file
@@ -166,9 +166,9 @@ def compare(base: Comparable, other: Comparable) -> Comparison:
     ``read_results``. The difference is ``other`` less ``base``, in score points a game, with the
     standard error of paired games; without common decks of all games, unpaired. No randomness.
     Raises UnsupportedError for what is none of these, RecordError and OSError as ``read_results``,
-    and ConfigError for a file of several line-ups.
+    and ConfigError for a file of several line-ups, or what is surely no file.
     """
-    base, other = _games_of(base, "the first"), _games_of(other, "the second")
+    base, other = _games_of(base), _games_of(other)
     why, note = _apart(base, other)
     common = sorted((base.scores or {}).keys() & (other.scores or {}).keys()) if not why else []
     if not (why or common):
@@ -241,17 +241,24 @@ def _journal(path: str, parameters: dict[str, Any], lines: list[dict[str, Any]])
     )
 
 
-def _games_of(given: Comparable, name: str) -> ResultGames:
+def _games_of(given: Comparable) -> ResultGames:
     if isinstance(given, ResultGames):
         return given
     if isinstance(given, Evaluation):
-        return _evaluated(name, given.to_dict())
+        return _evaluated(", ".join(given.names), given.to_dict())
     if isinstance(given, Mapping):
+        names = given.get("names")
+        name = ", ".join(map(str, names)) if isinstance(names, list) else "a dict"
         return _understood(name, lambda: [_evaluated(name, dict(given))])[0]
     if not isinstance(given, str | Path):
         raise UnsupportedError(
             "expected a result of evaluate, its to_dict(), or a file of one, got "
             f"{an(type(given).__name__)}"
+        )
+    if not Path(given).suffix and not Path(given).exists():
+        raise ConfigError(
+            f"compare takes results of evaluate, or files of them, and there is no file {given}: "
+            "compare(evaluate(game, first, games=100), evaluate(game, second, games=100))"
         )
     found = read_results(given)
     if len(found) != 1:

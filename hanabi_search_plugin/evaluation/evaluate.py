@@ -7,7 +7,7 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,16 @@ from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.figures import blank_figure
 from hanabi_search_plugin.core.game import FloatArray, Game, require_game
 from hanabi_search_plugin.core.html_tables import html_table
+from hanabi_search_plugin.core.plain_json import parse_object, typed
 from hanabi_search_plugin.core.policy import Blueprint, Value
-from hanabi_search_plugin.core.require import require_flag, require_integer, require_writable
+from hanabi_search_plugin.core.require import (
+    require_flag,
+    require_integer,
+    require_path,
+    require_writable,
+)
 from hanabi_search_plugin.core.settings import named_arguments
+from hanabi_search_plugin.core.whole_files import read_whole
 from hanabi_search_plugin.core.words import counted, with_error
 from hanabi_search_plugin.evaluation.executor import Executor, require_executor
 from hanabi_search_plugin.evaluation.frame import frame_of
@@ -73,6 +80,7 @@ class Evaluation:
     skipped: tuple[FailedGame, ...] = ()  #: what failed, with ``skip_failed``
     peak_rss_mb: float  #: of the process so far
     compile_seconds: float  #: CPU seconds the process has spent on compiling so far
+    versions: Mapping[str, str] = field(default_factory=versions)  #: of what the results depend on
 
     @property
     def interrupted(self) -> bool:
@@ -227,15 +235,37 @@ class Evaluation:
         out |= {"scores": self.scores.tolist()}
         if self.baseline is not None:
             out["blueprint_scores"] = self.blueprint_scores.tolist()
+        out["per_game"] = _columns(self.games, _KEPT if self.searched else _OUTCOMES)
+        if self.baseline is not None:
+            out["blueprint_per_game"] = _columns(self.baseline, _OUTCOMES)
+        out |= {"names": list(self.names), "baseline_names": list(self.baseline_names)}
+        out |= {"best": self.best, "searched": self.searched}
         out |= {"peak_rss_mb": self.peak_rss_mb, "compile_seconds": self.compile_seconds}
-        return out | self.parameters | {"threads": self.threads, "versions": versions()}
+        return out | self.parameters | {"threads": self.threads, "versions": dict(self.versions)}
 
     def to_json(self) -> str:
         """``to_dict`` as text, as ``hanabi-search evaluate --json`` writes it."""
         return json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
 
+    @classmethod
+    def load(cls, path: str | Path) -> Evaluation:
+        """The evaluation that ``save`` or ``hanabi-search evaluate --json`` wrote.
+
+        All is as it was but for the moves of its games, which the file does not hold: ``actions``
+        are empty. Raises RecordError for a file that is none, or of a version before 0.2.0 (which
+        ``compare`` reads), and OSError for one that cannot be read.
+        """
+        require_path("path", path)
+        try:
+            return _loaded(parse_object(read_whole(path)))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            reason = f"{error.args[0]} is missing" if isinstance(error, KeyError) else error
+            raise RecordError(
+                f"{path}: expected what Evaluation.save or evaluate --json wrote: {reason}"
+            ) from None
+
     def save(self, path: str | Path) -> None:
-        """Write ``to_json`` to a file, which ``compare`` and ``hanabi-search compare`` read.
+        """Write ``to_json`` to a file, which ``Evaluation.load`` and ``compare`` read.
 
         Raises ConfigError for a path that cannot be written.
         """
@@ -396,6 +426,9 @@ def _counting(
 _SHOWN: Mapping[Side, str] = {"baseline": "baseline games", "policies": "games"}
 
 _COSTS = ("cpu_seconds", "rollouts", "likelihoods", "searched_moves", "changed_moves")
+_OUTCOMES = ("lives_left", "moves")  # of a game, beside its number and score
+_KEPT = (*_OUTCOMES, *_COSTS, "fallback_moves", "depth")  # where somebody searches
+_PARAMETERS = ("game", "policies", "baseline", "seed", "critics")
 
 MANY_SEARCHERS = (
     "seats %s search independently: each one's belief assumes that the others play the blueprint, "
@@ -486,6 +519,49 @@ def critics(policies: Blueprint) -> list[str] | None:
 
 
 # ------------------------------------------------------------------------------------ reporting
+
+
+def _columns(games: Sequence[GameResult], names: Sequence[str]) -> dict[str, list[Any]]:
+    return {name: np.asarray(column(games, name)).tolist() for name in names}
+
+
+def _loaded(content: Mapping[str, Any]) -> Evaluation:
+    """From what ``to_dict`` gave. Raises ValueError or KeyError for other things."""
+    if content.get("format") != RESULTS:
+        raise ValueError(f"format is {content.get('format')!r}, this version reads {RESULTS!r}")
+    numbers = typed("numbers", content["numbers"], tuple[int, ...])
+    sides: dict[Side, GameTable] = {}
+    prefixes: dict[Side, str] = {"policies": "", "baseline": "blueprint_"}
+    for side, prefix in prefixes.items():
+        if side == "policies" or "gain" in content:
+            columns = {"score": content[f"{prefix}scores"], **content[f"{prefix}per_game"]}
+            sides[side] = GameTable.of_columns(side, numbers, columns)
+    seed = typed("seed", content["seed"], int)
+    skipped = []
+    for one in content.get("skipped", ()):
+        failed = FailedGame(
+            one["side"], typed("games", one["games"], tuple[int, ...]), seed, Exception()
+        )
+        kind, _, text = one["error"].removeprefix(f"{failed.where}: ").partition(": ")
+        error = type(kind, (Exception,), {})(text)  # shown as it was
+        skipped.append(dataclasses.replace(failed, error=error))
+    return Evaluation(
+        names=typed("names", content["names"], tuple[str, ...]),
+        baseline_names=typed("baseline_names", content["baseline_names"], tuple[str, ...]),
+        parameters={name: content[name] for name in _PARAMETERS},
+        games=sides["policies"],
+        baseline=sides.get("baseline"),
+        best=typed("best", content["best"], float),
+        return_of=typed("return_of", content["return_of"], int | None),
+        unit=typed("unit", content.get("unit", ""), str),
+        searched=typed("searched", content["searched"], bool),
+        threads=typed("threads", content["threads"], int),
+        requested=typed("requested_games", content["requested_games"], int),
+        skipped=tuple(skipped),
+        peak_rss_mb=typed("peak_rss_mb", content["peak_rss_mb"], float),
+        compile_seconds=typed("compile_seconds", content["compile_seconds"], float),
+        versions=typed("versions", content["versions"], dict),
+    )
 
 
 def _finished(lines: list[dict[str, Any]], path: Any) -> Iterator[GameResult]:

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.evaluation.game_table import column
 from hanabi_search_plugin.evaluation.match import GameResult
 
 _SEARCH = (
@@ -52,5 +53,5 @@ def _outcomes(games: Sequence[GameResult], best: float) -> dict[str, list[Any]]:
         "perfect": [game.score == best for game in games],
         "lost": [None if game.lives_left is None else game.lives_left == 0 for game in games],
         "lives_left": [game.lives_left for game in games],
-        "turns": [len(game.actions) for game in games],
+        "turns": [int(moves) for moves in column(games, "moves")],
     }

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
-from typing import Any, overload
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.game import BoolArray, IntArray
+from hanabi_search_plugin.core.plain_json import typed
 from hanabi_search_plugin.evaluation.match import GameResult, Side
 
 _NONE = -1  # of the columns that may be None
+_MOST = 10**9  # games that a file may number
 _COLUMNS = {
     "score": "f8", "lives_left": "i2", "cpu_seconds": "f8", "rollouts": "i8", "likelihoods": "i8",
     "searched_moves": "i4", "changed_moves": "i4", "fallback_moves": "i4", "depth": "f8",
@@ -39,6 +41,36 @@ class GameTable(Sequence[GameResult]):
         """[games] which numbers have a result."""
         return self._columns["known"]
 
+    @classmethod
+    def of_columns(cls, side: Side, numbers: Sequence[int], columns: Mapping[str, Any]) -> Self:
+        """The results of games ``numbers``, by what ``column`` gave; their ``actions`` are empty.
+
+        Raises ValueError for other columns, or values that do not fit them.
+        """
+        last = max(numbers, default=-1)
+        if (
+            sorted(set(numbers)) != list(numbers)
+            or not -1 <= last < _MOST
+            or min(numbers, default=0) < 0
+        ):
+            raise ValueError("numbers must be those of games, in order")
+        table = cls(side, last + 1, 1)
+        chosen = np.array(numbers, dtype=np.int64)
+        for name, values in columns.items():
+            if name not in _COLUMNS or name in ("start", "known"):
+                raise ValueError(f"{name!r} is no column of results")
+            for value in typed(name, values, tuple[float | None, ...]):
+                if value is None and name not in _MAY_BE_NONE:
+                    raise ValueError(f"{name} must be numbers, got null")
+            if len(values) != len(chosen):
+                raise ValueError(f"{name} must have {len(chosen)} values, got {len(values)}")
+            try:
+                table._columns[name][chosen] = [_NONE if one is None else one for one in values]
+            except OverflowError:
+                raise ValueError(f"{name} must be smaller numbers") from None
+        table.known[chosen] = True
+        return table.select(chosen)
+
     def put(self, result: GameResult) -> None:
         """Keep a result, by its number."""
         own = {"start": len(self._moves), "moves": len(result.actions), "known": True}
@@ -48,9 +80,9 @@ class GameTable(Sequence[GameResult]):
             if value != 0:
                 values[result.game] = _NONE if value is None else value
 
-    def select(self, numbers: IntArray) -> GameTable:
+    def select(self, numbers: IntArray) -> Self:
         """The results of these games, in this order; the table behind them is the same."""
-        chosen = object.__new__(GameTable)
+        chosen = object.__new__(type(self))
         chosen.__dict__ |= self.__dict__ | {"_chosen": numbers}
         return chosen
 

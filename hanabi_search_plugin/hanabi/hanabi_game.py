@@ -22,6 +22,7 @@ from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, TreeSettings
 from hanabi_search_plugin.hanabi.bots.compiled import table_of
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.layout import DECK_NEXT, DECK_SIZE
+from hanabi_search_plugin.hanabi.engine.text import describe
 from hanabi_search_plugin.hanabi.search import compiled_rollouts
 
 if TYPE_CHECKING:
@@ -34,6 +35,14 @@ class HanabiGame(HanabiRules, HasBeliefs, CompilesRollouts, SolvesEndgames, Grow
     ``HanabiGame(config)``, or ``HanabiGame(players=3, ...)`` with the parameters of HanabiConfig.
     Raises ConfigError.
     """
+
+    def describe(self, view: View) -> str:
+        """The table in lines, hidden cards as ??.
+
+        Below each card stands what hints have left possible: colours/ranks, * for all. A ``Judge``
+        reads this text.
+        """
+        return describe(self.config, self._seen(view)[0], view.player)
 
     def private_belief(
         self, blueprint: Blueprint, view: View, *, epsilon: float = 0.0, uncertainty: float = 0.0

@@ -23,7 +23,6 @@ from hanabi_search_plugin.core.errors import (
 )
 from hanabi_search_plugin.core.game import History, View
 from hanabi_search_plugin.core.objective import Objective, require_objective
-from hanabi_search_plugin.core.plain_json import short
 from hanabi_search_plugin.core.policy import Blueprint, Policy
 from hanabi_search_plugin.core.require import (
     require_choice,
@@ -141,7 +140,7 @@ class Judge(NamedOptions):
         """The verdict on one position.
 
         * text: an observation of OpenSpiel's Hanabi (``observation_string``) or of this package
-          (``describe``), of the player to move; the belief holds all hands that it allows;
+          (``View.describe``), of the player to move; the belief holds all hands that it allows;
         * a list of texts: that player's observations before every move of the game, in turn, the
           last before its own; ``moves`` between them, where the texts leave them open;
         * a ``RecordedGame``: before the move number ``turn``, from 0, or where the record stops;
@@ -169,7 +168,7 @@ class Judge(NamedOptions):
         else:
             raise RecordError(
                 f"a position must be text, a list of texts, a View, a History or a RecordedGame, "
-                f"got {short(position)}"
+                f"got {_cut(position)}"
             )
         return self._verdict(
             self._belief(history), whole=from_the_deal(history), alone=not history.events
@@ -178,7 +177,7 @@ class Judge(NamedOptions):
     def game(self, record: RecordedGame) -> list[Verdict]:
         """[T] the verdicts on every move of a recorded game. Raises RecordError."""
         if not isinstance(record, RecordedGame):
-            raise RecordError(f"a game must be a RecordedGame, got {short(record)}")
+            raise RecordError(f"a game must be a RecordedGame, got {_cut(record)}")
         bomb = record.bomb or self.bomb
         record = replace(record, bomb=bomb)
         table = self._table(replace(record.config, bomb=bomb, random_start_player=False))
@@ -227,7 +226,7 @@ class Judge(NamedOptions):
         require_choice("errors", errors, get_args(Errors))
         if isinstance(positions, str):
             raise ConfigError(
-                f"positions must be a list of positions, got one text: [{short(positions)}]"
+                f"positions must be a list of positions, got one text: [{_cut(positions)}]"
             )
         if not isinstance(positions, Iterable):
             raise ConfigError(f"positions must be a list of positions, got {positions!r}")
@@ -270,8 +269,13 @@ class Judge(NamedOptions):
     def _belief(self, history: History) -> Belief:
         """The belief of ``history.seat`` at its end."""
         view = history.views[0]
-        if not isinstance(view, HanabiView) or len(view) != 1:
+        if not isinstance(view, HanabiView):
             raise ConfigError(f"a view must be one of native Hanabi, got {view!r}")
+        if len(view) != 1:
+            raise ConfigError(
+                f"a position is one world, got a view of {len(view)}: "
+                "view.select(np.array([0])) is the first of them"
+            )
         table = self._table(view.game.config)
         known = tuple(
             policy if seat == history.seat else table.candidates.partner(seat)
@@ -318,6 +322,14 @@ class Judge(NamedOptions):
                 rules, blueprint, Candidates(policies, names, self.epsilon)
             )
         return self._tables[config]
+
+
+_SHOWN = 60  # characters of what is refused
+
+
+def _cut(given: object) -> str:
+    shown = repr(given)
+    return shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,7 @@ def check_belief(
     what the seat sees, and an update leaves the old belief alone. On Enumerable games, the weights
     equal Bayes' rule, worked out here world by world. The seat itself moves at random.
     """
-    require_game(game)
+    require_game(game, blueprint, call="check_belief(game, blueprint)")
     policies = blueprint_of(blueprint, game)
     rng = np.random.default_rng(seed)
     for seat in list(range(game.num_players)) * games:

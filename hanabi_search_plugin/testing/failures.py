@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import traceback
 from collections.abc import Callable
 from typing import ParamSpec
 
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.errors import ContractError, HanabiSearchError
+from hanabi_search_plugin.core.errors import ConfigError, ContractError, HanabiSearchError
 from hanabi_search_plugin.core.game import Game, View, Worlds
 from hanabi_search_plugin.core.policy import Policy
+from hanabi_search_plugin.core.require import require_integer
 
 P = ParamSpec("P")
 
@@ -18,12 +20,26 @@ P = ParamSpec("P")
 def naming_failures(check: Callable[P, None]) -> Callable[P, None]:
     """``check``, of which every error is typed.
 
+    A call with other arguments is a ConfigError, which shows how the check is called.
     A ContractError names the check. What is no error of this package becomes one, which names the
     method that was asked and what came, too. A lack of memory passes.
     """
 
+    signature = inspect.signature(check)
+    shown = ", ".join(
+        f"{one.name}=..." if one.kind is one.KEYWORD_ONLY else one.name
+        for one in signature.parameters.values()
+    )
+
     @functools.wraps(check)
     def named(*given: P.args, **options: P.kwargs) -> None:
+        try:
+            asked = signature.bind(*given, **options)
+        except TypeError as error:
+            raise ConfigError(f"{check.__name__}({shown}) is the call: {error}") from None
+        asked.apply_defaults()
+        require_integer("games", asked.arguments["games"], 1)
+        require_integer("seed", asked.arguments["seed"], 0)
         try:
             check(*given, **options)
         except ContractError as error:

@@ -74,7 +74,11 @@ def check_game(game: Game, *, seed: int = 0, games: int = 8) -> None:
         worlds = worlds.select(np.flatnonzero(~worlds.terminal))
         if len(worlds) == 0:
             return
-        require(moves < game.max_length, f"{game.name} is longer than {game.max_length} moves")
+        require(
+            moves < game.max_length,
+            f"{game.name} is longer than {game.max_length} moves: set max_length to the most moves "
+            "that a game of all players may take",
+        )
         if isinstance(game, PlainGame):
             _check_values(game, worlds)
         _check_hidden(game, worlds, rng)
@@ -119,9 +123,17 @@ def _check_position(game: Game, worlds: Worlds, shapes: Shapes) -> None:
         f"{name}: returns must be from {low} to {high}, got {over.tolist()}",
     )
     if game.rewards == "identical":
-        require(bool(np.ptp(over, axis=1).sum() == 0), f"{name}: returns are not identical")
+        differ = np.ptp(over, axis=1) != 0
+        require(
+            not differ.any(),
+            f"{name}: returns are not identical, got {over[differ][:1].tolist()}: set rewards to "
+            "zero_sum or general_sum where players are paid differently",
+        )
     if game.rewards == "zero_sum":
-        require(bool((abs(over.sum(axis=1)) < 1e-6).all()), f"{name}: returns are not zero-sum")
+        require(
+            bool((abs(over.sum(axis=1)) < 1e-6).all()),
+            f"{name}: returns are not zero-sum: set rewards to general_sum where they need not be",
+        )
     for p in range(game.num_players):
         view = worlds.view(p)
         _check_view(game, view, current, np.where(current[:, None] == p, legal, False))

@@ -60,7 +60,7 @@ def check_policy(game: Game, policy: AnyPolicy, *, seed: int = 0, games: int = 4
     peeking: other hidden information behind the same view changes nothing. Half of the moves played
     are random, as a policy under search meets.
     """
-    require_game(game)
+    require_game(game, policy, call="check_policy(game, policy)")
     policy = policy_of(policy, game)
     _require_calls(policy)
     require_combinations((policy,))
@@ -108,7 +108,7 @@ def check_agent(
     ``RANDOM_MOVES`` of all moves, the agent's own included, are replaced by random ones, so that
     histories hold what no policy here would do.
     """
-    require_game(game)
+    require_game(game, agent, call="check_agent(game, agent)")
     agent = policy_of(agent, game)
     _require_calls(agent)
     rng = np.random.default_rng(seed)

@@ -17,7 +17,7 @@ from hanabi_search_plugin.belief_agent import BeliefAgent, upgrade
 from hanabi_search_plugin.core.agent import MakeBelief, Search, SearchAgent, TeamSearch
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
-from hanabi_search_plugin.core.game import NOBODY, Event, FloatArray, Game, Worlds
+from hanabi_search_plugin.core.game import NOBODY, Event, FloatArray, Game, Worlds, require_game
 from hanabi_search_plugin.core.plain_game import PlainGame
 from hanabi_search_plugin.core.policy import Memory, UniformPolicy, chances_of, moves_of
 from hanabi_search_plugin.core.reprs import search_repr
@@ -72,6 +72,7 @@ def check_search(
 
     Raises ContractError at the first breach, ConfigError for ``exact`` with a TeamSearch.
     """
+    require_game(game, search, policy, call="check_search(game, search)")
     if exact and isinstance(search, TeamSearch):
         raise ConfigError("exact must be False for a search of a team, got True")
     agent = upgrade(policy, game, search, belief=belief)

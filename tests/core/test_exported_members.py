@@ -42,9 +42,25 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
+FOLDERS = {"algorithms", "beliefs", "hanabi", "judge", "testing", "wrappers"}
+
+
+def test_folders_are_attributes() -> None:
+    code = (
+        "import hanabi_search_plugin as h;"
+        "print(h.judge.Judge, h.hanabi.read_games, h.beliefs, h.testing.check_game,"
+        "h.algorithms.Sparta, h.wrappers)"
+    )
+    subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert set(dir(package)) >= FOLDERS
+    assert package.judge is import_module("hanabi_search_plugin.judge")
+
+
 @pytest.mark.parametrize("name", ["", ".algorithms", ".core", ".hanabi", ".networks"])
 def test_completion_offers_what_is_public(name: str) -> None:
     package = import_module(f"hanabi_search_plugin{name}")
     offered = [each for each in dir(package) if not each.startswith("__")]
-    assert offered == sorted(each for each in package.__all__ if not each.startswith("__"))
+    folders = set() if name else FOLDERS
+    listed = {each for each in package.__all__ if not each.startswith("__")}
+    assert offered == sorted(listed | folders)
     assert "__doc__" in dir(package)

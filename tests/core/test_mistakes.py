@@ -15,6 +15,7 @@ import pyspiel
 import pytest
 
 from hanabi_search_plugin import (
+    Game,
     HanabiConfig,
     HanabiGame,
     JointSparta,
@@ -27,12 +28,14 @@ from hanabi_search_plugin import (
     SmartBot,
     Sparta,
     UnknownPartners,
+    Worlds,
     compare,
     evaluate,
     from_callable,
     load_policy,
     private_belief,
     public_belief,
+    register_policy,
     upgrade,
 )
 from hanabi_search_plugin.core.errors import (
@@ -58,8 +61,8 @@ from hanabi_search_plugin.hanabi import (
 )
 from hanabi_search_plugin.judge import Judge, play_games
 from hanabi_search_plugin.named_searches import SEARCHES
-from hanabi_search_plugin.testing import check_policy
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, load_game
+from hanabi_search_plugin.testing import check_game, check_policy, check_search
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, as_policy, load_game
 
 GAME = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, bomb="keep")
 RNG = np.random.default_rng(0)
@@ -86,6 +89,13 @@ class ValueAlone(Value):
 class Valued(UniformPolicy, ValueAlone):
     def __init__(self, combine: Any) -> None:
         self.combine = combine
+
+
+def over(game: Game) -> Worlds:
+    worlds = game.deal(RNG, 1)
+    while not worlds.terminal[0]:
+        worlds.step(worlds.legal.argmax(axis=1))
+    return worlds
 
 
 def times_mask(factor: float) -> Any:
@@ -140,6 +150,38 @@ def times_mask(factor: float) -> Any:
          lambda: load_policy(SmartBot(), GAME)),  # type: ignore[arg-type]
         (IllegalActionError, r"expected 1 action, got 2: write np.array\(\[2\]\)",
          lambda: GAME.deal(RNG, 1).step(2)),  # type: ignore[arg-type]
+        (IllegalActionError, r"expected 3 actions, got 2: write np.array\(\[2\] \* 3\)",
+         lambda: GAME.deal(RNG, 3).step(np.int64(2))),  # type: ignore[arg-type]
+        (IllegalActionError, "the game of world 0 is over", lambda: over(KUHN).step(np.array([0]))),
+        (ContractError, "describe shows one world, got 3", lambda: WORLDS.view(0).describe()),
+        (ConfigError, "a position is one world, got a view of 3: view.select",
+         lambda: Judge("random")(WORLDS.view(0))),
+        (RecordError, "a position must be text, .* got None", lambda: Judge("random")(None)),  # type: ignore[arg-type]
+        (UnsupportedError, r"got a pyspiel.Game: load_game\(game\) or OpenSpielGame\(game\)",
+         lambda: as_policy(None, pyspiel.load_game("kuhn_poker"))),
+        # checks of contracts
+        (ConfigError, r"check_search\(game, search, policy=.*too many positional arguments",
+         lambda: check_search(GAME, Sparta(), "uniform")),  # type: ignore[misc]
+        (ConfigError, r"check_game\(game, seed=..., games=...\) is the call: too many positional",
+         lambda: check_game(GAME, 3)),  # type: ignore[misc]
+        (ConfigError, "check_game.*unexpected keyword argument 'foo'",
+         lambda: check_game(GAME, foo=1)),  # type: ignore[call-arg]
+        (ConfigError, "check_game.*missing a required argument: 'game'", lambda: check_game()),  # type: ignore[call-arg]
+        (ConfigError, "check_policy.*missing a required argument: 'policy'",
+         lambda: check_policy(GAME)),  # type: ignore[call-arg]
+        (ConfigError, "games must be an integer of at least 1, got 0",
+         lambda: check_game(GAME, games=0)),
+        (UnsupportedError, r"must come as in check_search\(game, search\), got a Sparta",
+         lambda: check_search(Sparta(), GAME)),  # type: ignore[arg-type]
+        (UnsupportedError, r"must come as in check_policy\(game, policy\), got a SmartBot",
+         lambda: check_policy(SmartBot(), GAME)),  # type: ignore[arg-type]
+        # words that others have for an option
+        (ConfigError, "got 'rollouts': did you mean iterations", lambda: RisMcts(rollouts=9)),  # type: ignore[call-arg]
+        (ConfigError, "got 'iterations': did you mean rollouts", lambda: Lbs(iterations=9)),  # type: ignore[call-arg]
+        (ConfigError, "argument of load_policy must be .* got 'foo': options follow the name",
+         lambda: load_policy("smartbot", GAME, foo=1)),  # type: ignore[call-arg]
+        (ConfigError, "argument of register_policy must be one of name, load, .* got 'foo'",
+         lambda: register_policy(foo=1)),  # type: ignore[call-arg]
         (ConfigError, "player must be from 0 to 1, got -1", lambda: WORLDS.view(-1)),
         (ConfigError, "player must be from 0 to 1, got 5", lambda: KUHN.deal(RNG, 1).view(5)),
         (UnsupportedError, "player must be an integer from 0 to 1, got '0'",
@@ -412,8 +454,12 @@ def test_results_are_saved_and_compared_by_object_file_and_dict(tmp_path: Path) 
         (found[0].difference, found[0].sem, 4)
     }
     for wrong, says in (({}, "games is missing"), ({"games": "x"}, "expected results")):
-        with pytest.raises(RecordError, match=f"the first: .*{says}"):
+        with pytest.raises(RecordError, match=f"a dict: .*{says}"):
             compare(wrong, other)
+    assert [found[0].base.path, found[0].other.path] == [first.names[0], other.names[0]]
+    assert "the first" not in str(found[0])
+    with pytest.raises(ConfigError, match=r"no file smartbot: .*evaluate.game, first"):
+        compare("smartbot", "piers")
     with pytest.raises(ConfigError, match="path must be a path, got 3"):
         first.save(3)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="path must lie in a folder that exists"):

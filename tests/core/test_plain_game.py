@@ -464,3 +464,10 @@ def test_a_game_that_fails_is_named_with_the_state(game: PlainGame, says: str) -
     with pytest.raises(ContractError, match=says) as caught:
         check_game(game)
     assert "PlainWorlds" not in str(caught.value)
+
+
+def test_what_a_seat_sees_can_be_printed() -> None:
+    plain = TinyHanabi().deal(np.random.default_rng(0), 1).view(0)
+    assert plain.describe() == repr(plain.observation("observation")[0].tolist())
+    spiel = OpenSpielGame("tiny_hanabi").deal(np.random.default_rng(0), 1).view(0)
+    assert spiel.describe() == spiel.observation("string")[0] != ""

@@ -39,8 +39,8 @@ from hanabi_search_plugin.core.policy import Memory, Policy, UniformPolicy
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.comparison import compare
-from hanabi_search_plugin.evaluation.evaluate import evaluate, without_search
-from hanabi_search_plugin.evaluation.match import GameResult, deal_game, deal_games
+from hanabi_search_plugin.evaluation.evaluate import Evaluation, evaluate, without_search
+from hanabi_search_plugin.evaluation.match import FailedGame, GameResult, deal_game, deal_games
 from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb
 from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
 from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
@@ -642,6 +642,51 @@ def test_an_evaluation_prints_as_the_table_of_the_command_line(policies: Any, ga
     drawn = [line.rstrip() for line in console.file.getvalue().splitlines()]
     assert str(evaluation).splitlines() == drawn
     assert any(line.startswith("gain") for line in drawn) == evaluation.searched
+
+
+@pytest.mark.parametrize("policies", [UniformPolicy(), line_up()])
+def test_a_saved_evaluation_is_loaded_as_it_was(policies: Any, tmp_path: Path) -> None:
+    played = evaluate(GAME, policies, games=5, seed=3)
+    error = ValueError("no: such move")
+    skipped = (FailedGame("baseline", (7, 8), 3, error),)
+    for one in (played, dataclasses.replace(played, games=(), requested=9, skipped=skipped)):
+        if one.baseline is not None and not one.games:
+            one = dataclasses.replace(one, baseline=())
+        one.save(tmp_path / "a.json")
+        again = Evaluation.load(tmp_path / "a.json")
+        assert again.to_dict() == one.to_dict() and str(again) == str(one)
+        assert (again.mean, again.sem, again.gain) == (one.mean, one.sem, one.gain)
+        assert again.scores.tolist() == one.scores.tolist()
+        assert [str(failed) for failed in again.skipped] == [str(failed) for failed in one.skipped]
+        pd = pytest.importorskip("pandas")
+        pd.testing.assert_frame_equal(again.to_frame(), one.to_frame())
+        assert all(game.actions == () for game in again.games)
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"format": None}, "format is None"),
+        ({"per_game": {"lives_left": [1], "moves": [1, 2]}}, "lives_left must have 2 values"),
+        ({"per_game": {"lives_left": [1, 1], "moves": [None, 2]}}, "moves must be numbers"),
+        ({"per_game": {"lives_left": [1, 10**9], "moves": [1, 2]}}, "lives_left must be smaller"),
+        ({"per_game": {"known": [1, 1]}}, "'known' is no column"),
+        ({"numbers": [1, 0]}, "numbers must be those of games"),
+        ({"numbers": [0, 10**15]}, "numbers must be those of games"),
+        ({"names": "a"}, "names must be"),
+        ({"best": None}, "best must be"),
+    ],
+)
+def test_what_is_no_saved_evaluation_is_refused(
+    changes: dict[str, Any], says: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(evaluate(GAME, UniformPolicy(), games=2).to_dict() | changes))
+    with pytest.raises(RecordError, match=f"a.json: expected what Evaluation.save.*{says}"):
+        Evaluation.load(path)
+    path.write_text("[]")
+    with pytest.raises(RecordError, match=r"expected what Evaluation.save"):
+        Evaluation.load(path)
 
 
 def test_an_interrupted_evaluation_says_so() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ from hanabi_search_plugin.core.errors import (
 from hanabi_search_plugin.core.game import Event, History
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.engine import row_kernels
-from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig, HanabiParameters
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView, HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.layout import HANDS, HIDDEN_CARD, NO_CARD
 from hanabi_search_plugin.hanabi.engine.rules import next_uniform
@@ -387,6 +387,21 @@ def test_unknown_encodings_are_refused() -> None:
     view = HanabiGame().deal(np.random.default_rng(0), 1).view(0)
     with pytest.raises(UnsupportedError, match="one of openspiel, packed, v0, got 'bits'"):
         view.observation("bits")
+
+
+def test_type_checkers_know_every_parameter() -> None:
+    assert get_type_hints(HanabiParameters) == get_type_hints(HanabiConfig)
+    assert HanabiParameters.__total__ is False
+
+
+def test_a_view_is_described_in_lines() -> None:
+    worlds = HanabiGame(players=3).deal(np.random.default_rng(0), 1)
+    worlds.step(worlds.legal.argmax(axis=1))
+    text = worlds.view(1).describe()
+    assert text.startswith("move 1, P1 to move\nscore 0 of 25, lives 2 of 3")
+    assert "P1 ??  ??  ??  ??  ??  (you)" in text and "last move: " in text
+    row = worlds.view(1).rows[0]
+    assert all(card_name(worlds.game.config, card) in text for card in row[HANDS : HANDS + 5])
 
 
 def test_third_party_games_end_with_their_scores(third_party_games: Path) -> None:

@@ -292,7 +292,7 @@ def test_by_command(data: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
     run = CliRunner().invoke(app, arguments)
     assert run.exit_code == 0, run.output
-    assert "agreement" in run.output and "blueprint" in run.output
+    assert "agreement" in run.output and "baseline" in run.output
     assert load_network(tmp_path / MODEL).training["games"] == 20
     old = CliRunner().invoke(app, [*arguments[:6], "--out", str(tmp_path), "--rounds", "2"])
     assert old.exit_code == 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from numbers import Integral
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypedDict, get_args
 
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.require import require_choice
@@ -21,6 +21,20 @@ _RANGES = {
     "information_tokens": (0, 50),
     "life_tokens": (1, 50),
 }
+
+
+class HanabiParameters(TypedDict, total=False):
+    """The fields of ``HanabiConfig``, for type checkers of ``HanabiGame(players=2)``."""
+
+    players: int
+    colors: int
+    ranks: int
+    hand_size: int
+    information_tokens: int
+    life_tokens: int
+    random_start_player: bool
+    observation_type: ObservationType
+    bomb: Bomb
 
 
 @dataclass(frozen=True, kw_only=True)

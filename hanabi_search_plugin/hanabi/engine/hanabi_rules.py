@@ -10,7 +10,7 @@ import functools
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ from hanabi_search_plugin.core.game import (
 from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.engine import row_kernels
-from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig, HanabiParameters
 from hanabi_search_plugin.hanabi.engine.encoding import ENCODINGS, encode
 from hanabi_search_plugin.hanabi.engine.layout import (
     DECK_NEXT,
@@ -77,7 +77,9 @@ class HanabiRules(Branches, PrivateTokens, Redeterminizes, Replays):
     weights_are_chance = True
     encodings = ENCODINGS
 
-    def __init__(self, config: HanabiConfig | None = None, **parameters: Any) -> None:
+    def __init__(
+        self, config: HanabiConfig | None = None, **parameters: Unpack[HanabiParameters]
+    ) -> None:
         if config is not None and parameters:
             raise ConfigError("expected a config or parameters, got both")
         if config is not None and not isinstance(config, HanabiConfig):

@@ -42,7 +42,7 @@ MDS_STATES = 300  # information states; a search that draws its moves is asked i
 ROUNDS = 6  # of searching and tabulating at one seat after the other
 TRIALS = {2: 300, 3: 300, 4: 120}  # of joint policy search, by horizon
 OTHER_TRIALS = {
-    "Box pushing/3": 3_000, "Box pushing/4": 3_000, "Mars rover/4": 60,
+    "Box pushing/3": 3_000, "Box pushing/4": 3_000, "Mars rover/4": 1_000,
     "Broadcast channel/5": 1_000,
 }  # fmt: skip
 SEED = 1

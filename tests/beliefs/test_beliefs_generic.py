@@ -171,7 +171,7 @@ def test_refuses_what_it_cannot_do():
         EnumeratedBelief.start(game, blueprint, worlds.view(0))
     belief = EnumeratedBelief.start(game, blueprint, one, max_worlds=5)
     event = worlds.select(np.array([0])).step(np.array([1]))
-    with pytest.raises(ContractError, match="no world"):
+    with pytest.raises(ContractError, match="seat 0 is to move, got a move of seat 1"):
         belief.update(Event(np.array([1]), event.action), worlds.view(0).select(np.array([0])))
 
 

@@ -258,7 +258,7 @@ def test_refuses_what_it_cannot_do():
     with pytest.raises(UnsupportedError, match=r"0 of 500 deals of hanabi .* expected 10"):
         ParticleBelief.start(game, blueprint, one, particles=10, rng=rng, tries=500)
     with pytest.raises(
-        UnsupportedError, match="0 of 200 .* expected 200: the game has a belief of its own"
+        UnsupportedError, match=r"0 of 200 .* expected 200: the game has a belief of its own"
     ):
         ParticleBelief.start(game, blueprint, one, particles=200, rng=rng, tries=500)
     with pytest.raises(ConfigError, match="particles must be from 1 to tries=500, got 0"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -169,6 +169,11 @@ def compare(base: Comparable, other: Comparable) -> Comparison:
     and ConfigError for a file of several line-ups, or what is surely no file.
     """
     base, other = _games_of(base), _games_of(other)
+    if base.name == other.name:
+        base, other = (
+            replace(base, path=f"{base.path} (1)"),
+            replace(other, path=f"{other.path} (2)"),
+        )
     why, note = _apart(base, other)
     common = sorted((base.scores or {}).keys() & (other.scores or {}).keys()) if not why else []
     if not (why or common):

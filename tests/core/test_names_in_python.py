@@ -66,7 +66,8 @@ def test_networks_print_their_names() -> None:
 
 def test_beliefs_by_name_are_those_of_the_command_line() -> None:
     assert upgrade("smartbot", GAME, belief="exact").belief is None  # type: ignore[attr-defined]
-    drawn = upgrade("smartbot", GAME, belief="particles:particles=50", epsilon=0.1)
+    tiny = HanabiGame(players=2, colors=2, ranks=2, hand_size=2)  # particles find its views
+    drawn = upgrade("smartbot", tiny, belief="particles:particles=50", epsilon=0.1)
     assert (drawn.belief, drawn.epsilon) == (Particles(50, epsilon=0.1), 0.0)  # type: ignore[attr-defined]
     grounded = upgrade("smartbot", GAME, belief="grounded").belief  # type: ignore[attr-defined]
     assert repr(grounded) == "Learned(model=Grounded)"

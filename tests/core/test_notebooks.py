@@ -86,10 +86,13 @@ def test_games_and_comparisons_print_as_lines(
     found = compare(result, result)
     lines = str(found).splitlines()
     assert lines[0].split() == ["games", "mean", "difference", "pairs", "better", "worse"]
-    assert lines[1].startswith("the first ") and lines[2].startswith("the second ")
+    names = ", ".join(result.names)
+    assert lines[1].startswith(f"{names} (1) ") and lines[2].startswith(f"{names} (2) ")
     assert lines[2].split()[-6:] == ["+-", "0.000", "3", "0.0", "%", "0.0", "%"][1:]
-    assert repr(found) == "<Comparison: the second less the first +0.000 +- 0.000 in 3 pairs>"
-    assert repr(found.base) == f"<the first: 3 games, mean {result.mean:.3f} +- {result.sem:.3f}>"
+    assert repr(found) == (f"<Comparison: {names} (2) less {names} (1) +0.000 +- 0.000 in 3 pairs>")
+    assert repr(found.base) == (
+        f"<{names} (1): 3 games, mean {result.mean:.3f} +- {result.sem:.3f}>"
+    )
 
 
 def test_a_comparison_of_other_decks_says_so(
@@ -98,7 +101,7 @@ def test_a_comparison_of_other_decks_says_so(
     other = evaluate(GAME, UniformPolicy(), games=3, seed=9)
     found = compare(evaluation[0], other)
     assert "not paired" in repr(found)
-    assert str(found).splitlines()[-1].startswith("the second is not paired: seed is 0 in")
+    assert str(found).splitlines()[-1].startswith("UniformPolicy is not paired: seed is 0 in")
 
 
 def test_a_decision_is_plotted_with_its_errors() -> None:

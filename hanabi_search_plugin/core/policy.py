@@ -377,7 +377,7 @@ def require_combinations(policies: Sequence[Policy]) -> None:
 
 class Value(ABC):
     """What a policy inherits from, beside ``Policy``, to estimate returns, so that rollouts can be
-    cut short::
+    cut short:
 
         class Careful(Policy, Value):
             combine = "mean"  # "mover" where it is not set

@@ -239,7 +239,7 @@ class Evaluation:
         if self.baseline is not None:
             out["blueprint_per_game"] = _columns(self.baseline, _OUTCOMES)
         out |= {"names": list(self.names), "baseline_names": list(self.baseline_names)}
-        out |= {"best": self.best, "searched": self.searched}
+        out |= {"best": self.best, "searches": self.searched}
         out |= {"peak_rss_mb": self.peak_rss_mb, "compile_seconds": self.compile_seconds}
         return out | self.parameters | {"threads": self.threads, "versions": dict(self.versions)}
 
@@ -554,7 +554,7 @@ def _loaded(content: Mapping[str, Any]) -> Evaluation:
         best=typed("best", content["best"], float),
         return_of=typed("return_of", content["return_of"], int | None),
         unit=typed("unit", content.get("unit", ""), str),
-        searched=typed("searched", content["searched"], bool),
+        searched=typed("searches", content["searches"], bool),
         threads=typed("threads", content["threads"], int),
         requested=typed("requested_games", content["requested_games"], int),
         skipped=tuple(skipped),

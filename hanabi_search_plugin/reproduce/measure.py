@@ -123,7 +123,9 @@ def measure(run: Run, effort: Effort, progress: bool | Console = False) -> dict[
     )
     figures = evaluation.to_dict()
     plain: dict[str, Any] = {
-        name: v for name, v in figures.items() if v is None or isinstance(v, (int, float))
+        name: value
+        for name, value in figures.items()
+        if value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
     }
     if run.config.bomb != "zero" and evaluation.games:
         scores = [0.0 if one.lives_left == 0 else one.score for one in evaluation.games]

@@ -12,7 +12,8 @@ MEASURED = (
     b"seconds", b"cpu_seconds", b"cpu_seconds_per_game", b"compile_seconds", b"game_cpu_seconds",
     b"fit_cpu_seconds", b"peak_rss_mb", b"decisions_a_second", b"playing",
 )  # fmt: skip
-_MEASURED = re.compile(rb'(\\?"(?:%s)\\?": ?)[-+.\deE]+' % b"|".join(MEASURED))
+_FIGURES = rb"(?:[-+.\deE]+|\[[-+.\deE,\s]*\])"  # one, or one a game
+_MEASURED = re.compile(rb'(\\?"(?:%s)\\?": ?)%s' % (b"|".join(MEASURED), _FIGURES))
 UNFINISHED = unfinished(Path("x")).suffix
 _TENSORBOARD = "events.out.tfevents."
 

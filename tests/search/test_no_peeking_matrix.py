@@ -306,8 +306,8 @@ BY_VIEWS = [kind for kind in KINDS if kind not in TEAMS]
 def test_every_search_is_caught_behind_a_broken_wall(kind: str, players: int) -> None:
     """Its views show the own hand, by which its blueprint plays."""
     game = SMALL[players]
-    decide = without_wall(agent_of(kind, game, OwnHand()), game)
     try:
+        decide = without_wall(agent_of(kind, game, OwnHand()), game)
         with pytest.raises(Peeked):
             for seed in range(4):
                 check_decisions(decide, game, seed)

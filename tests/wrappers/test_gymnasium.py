@@ -121,7 +121,7 @@ def test_copies_in_mid_game_go_on_identically(made: bool) -> None:
     env: Any = HanabiEnv(players=3, partners=("random", searcher(3)), **SMALL)
     if made:
         env = gymnasium.make(ID, players=3, partners=("random", searcher(3)), **SMALL)
-    env.reset(seed=2)
+    env.reset(seed=3)
     play(env, 0, moves=2)
     copies = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
     expected = play(env, 5)

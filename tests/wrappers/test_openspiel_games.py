@@ -261,7 +261,7 @@ def test_no_deal_is_finished_to_refuse_too_many(monkeypatch):
 def test_particles_name_a_better_belief():
     game = OpenSpielGame("euchre")
     view = game.deal(np.random.default_rng(0), 1).view(0)
-    with pytest.raises(UnsupportedError, match=r"0 of 1000 deals .*belief=Redealt\(\)"):
+    with pytest.raises(UnsupportedError, match=r"0 of 4000 deals .*belief=Redealt\(\)"):
         Particles(1_000)((UniformPolicy(),) * 4, view)
 
 

@@ -402,7 +402,7 @@ def test_ppo(game):
 def test_bad_input_is_named():
     with pytest.raises(UnsupportedError, match="a function that makes a Bot, got int"):
         as_policy(3, TINY)
-    with pytest.raises(UnsupportedError, match="expected a HanabiGame or an OpenSpielGame"):
+    with pytest.raises(UnsupportedError, match="expected a Game of this package"):
         as_policy(pyspiel.UniformPolicy(), "kuhn_poker")
     with pytest.raises(UnsupportedError, match=r"expected a policy for kuhn_poker.* leduc_poker"):
         as_policy(table(pyspiel.load_game("leduc_poker")), KUHN)

@@ -21,7 +21,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from benchmarks.decisions import SEAT, _decisions, _exact
+from benchmarks.decisions import SEAT, decisions_of, exact_belief
 from hanabi_search_plugin import (
     Belief,
     HanabiGame,
@@ -100,7 +100,9 @@ def _record_game(game: HanabiGame, player: Policy, seed: int, index: int) -> dic
         return np.flatnonzero(belief.view.legal[0])
 
     told = seed, index, moves
-    for turn, belief, legal, _ in _decisions(game, player, _exact(game), legal_moves, *told):
+    for turn, belief, legal, _ in decisions_of(
+        game, player, exact_belief(game), legal_moves, *told
+    ):
         if len(legal) > 1:
             kept["turns"].append(turn)
             kept[f"returns-{turn}"] = _returns(belief, legal, [seed, 95, index, turn])
@@ -142,7 +144,9 @@ def compare(
         with np.load(file, allow_pickle=False) as arrays:
             told = seed, int(file.stem), arrays["moves"].tolist()
             turns = set(arrays["turns"].tolist())
-            for turn, belief, _, _ in _decisions(game, player, _exact(game), _nothing, *told):
+            for turn, belief, _, _ in decisions_of(
+                game, player, exact_belief(game), _nothing, *told
+            ):
                 if turn in turns:
                     returns = arrays[f"returns-{turn}"]
                     rng = np.random.default_rng([seed, 96, int(file.stem), turn])

@@ -81,9 +81,9 @@ def values(
     with Checkpoint(out, about) as checkpoint:
         for index in range(len(checkpoint.lines), games):
             turns = []
-            own = _exact(game)
+            own = exact_belief(game)
             told = seed, index, moves[index]
-            for turn, belief, result, seconds in _decisions(game, player, own, EXACT, *told):
+            for turn, belief, result, seconds in decisions_of(game, player, own, EXACT, *told):
                 rng = np.random.default_rng([seed, 99, index, turn])
                 drawn, memories = belief.sample(rng, worlds)
                 tried = action_values(drawn, result.actions, belief.blueprint, memories, SEAT,
@@ -182,7 +182,9 @@ def _gained(
         for index in range(len(lines), games):
             gained = {}
             told = seed, index, moves[index]
-            for turn, belief, own, _ in _decisions(game, player, _exact(game), unsearched, *told):
+            for turn, belief, own, _ in decisions_of(
+                game, player, exact_belief(game), unsearched, *told
+            ):
                 if own == moves[index][turn]:
                     continue
                 rng = np.random.default_rng([seed, 97, index, turn])
@@ -219,7 +221,7 @@ def compare(
     game, player = HanabiGame(players=2), load_policy(policy)
     model = load_belief_model(policy, game)
     beliefs: dict[str, Any] = {
-        "exact": _exact(game),
+        "exact": exact_belief(game),
         "drawn": Learned(model, listed=None),
         "plain": Learned(model, explain=False),
     }
@@ -240,7 +242,7 @@ def compare(
         for line in lines:
             played, spent = [], 0.0
             told = seed, line["game"], line["moves"]
-            for _, _, result, used in _decisions(game, player, belief, search, *told):
+            for _, _, result, used in decisions_of(game, player, belief, search, *told):
                 played.append(result.action)
                 spent += used
                 moved.append(result.action != result.blueprint_action)
@@ -273,7 +275,7 @@ def _moves(
     return [kept[index] for index in range(games)]
 
 
-def _decisions(
+def decisions_of(
     game: HanabiGame,
     policy: Policy,
     make: Any,
@@ -303,7 +305,7 @@ def _decisions(
             spent += _clock() - began
 
 
-def _exact(game: HanabiGame) -> MakeBelief:
+def exact_belief(game: HanabiGame) -> MakeBelief:
     """The game's own belief, of (blueprint, first view)."""
     return partial(private_belief, game)
 

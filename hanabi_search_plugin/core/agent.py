@@ -15,7 +15,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.belief import Belief, require_view
 from hanabi_search_plugin.core.errors import (
     ConfigError,
     ContractError,
@@ -67,10 +67,7 @@ def require_memory(memory: object, view: View) -> None:
 
     ``memory`` is that of an agent whose entries have a view of their own.
     """
-    if not isinstance(view, View):
-        raise UnsupportedError(
-            f"expected the view of a seat, as worlds.view(seat) gives it, got {an(_kind(view))}"
-        )
+    require_view(view)
     if not isinstance(memory, list):
         raise UnsupportedError(
             "expected the agent's memory, a list of one entry for each world as agent.start(view) "

@@ -18,14 +18,20 @@ from hanabi_search_plugin.core.reprs import blueprint_repr
 from hanabi_search_plugin.core.words import counted, times
 
 
-def require_one_view(view: object, game: Game | None = None) -> None:
-    """Raises UnsupportedError for what is no view or one of another game than ``game``,
-    ContractError unless it is of one world."""
+def require_view(view: object) -> View:
+    """The view. Raises UnsupportedError for what is none."""
     if not isinstance(view, View):
         came = counted(len(view), "world") if isinstance(view, Worlds) else repr(view)
         raise UnsupportedError(
             f"expected the view of a seat, as worlds.view(seat) gives it, got {came}"
         )
+    return view
+
+
+def require_one_view(view: object, game: Game | None = None) -> None:
+    """Raises UnsupportedError for what is no view or one of another game than ``game``,
+    ContractError unless it is of one world."""
+    view = require_view(view)
     if len(view) != 1:
         raise ContractError(
             f"a belief follows one game: expected one view, got {len(view)}: "

@@ -197,6 +197,11 @@ class UniformPolicy(Policy):
         require_streams(rng, len(legal))
         # The k-th legal action, k = floor(u * legal count): as compiled loops choose it, too.
         count = legal.sum(axis=1)
+        if not count.all():
+            raise IllegalActionError(
+                f"no action is legal in world {int(count.argmin())}, where the game is over or "
+                "another seat is to move: worlds.current_player tells whose turn it is"
+            )
         k = (rng.uniform() * count).astype(np.int64)
         return np.asarray((np.cumsum(legal, axis=1) > k[:, None]).argmax(axis=1), dtype=np.int64)
 

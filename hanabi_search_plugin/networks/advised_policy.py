@@ -14,8 +14,8 @@ from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Event, View
 from hanabi_search_plugin.core.policy import Memory, Policy, take
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.hanabi.bots import game_loops
-from hanabi_search_plugin.hanabi.bots.compiled import MaskBot, SmartBot, script_of
+from hanabi_search_plugin.hanabi.bots.compiled import MaskBot, SmartBot
+from hanabi_search_plugin.hanabi.bots.memories import words_of
 from hanabi_search_plugin.hanabi.engine.layout import ALL
 from hanabi_search_plugin.networks.nets.advised import Advised, AdvisedMasks
 from hanabi_search_plugin.networks.network_policies import NetworkPolicy
@@ -74,24 +74,21 @@ class AdvisedPolicy(NetworkPolicy):
             return (
                 public,
                 private,
-                memory["adviser"] & self.network.encoding.native(view).game.template[ALL],
+                words_of(memory["adviser"]) & self.network.encoding.native(view).game.template[ALL],
             )
         return public, private, memory["own"]
 
     def _read_by_the_partner(
         self, view: View, event: Event, memory: NDArray[np.int32]
     ) -> NDArray[np.int32]:
-        """[B, words] SmartBot's memory as the seat has it that did not move."""
-        native = self.network.encoding.native(view)
-        script = script_of(self.adviser, native.game)
-        after = np.array(memory, order="C")
+        """SmartBot's memory as the seat has it that did not move."""
+        assert isinstance(self.adviser, SmartBot)
+        after = np.empty_like(memory)
         for actor in np.unique(event.player).tolist():
             rows = np.flatnonzero(event.player == actor)
-            mine = after[rows]
-            game_loops.observe_rows(
-                native.game.dims, script, native.select(rows).rows, 1 - actor, mine
+            after[rows] = self.adviser.observe_at(
+                1 - actor, view.select(rows), event.select(rows), memory[rows]
             )
-            after[rows] = mine
         return after
 
     def _after(self, view: View, adviser: Memory, own: NDArray[Any]) -> Memory:

@@ -20,6 +20,7 @@ from hanabi_search_plugin.evaluation.playing import self_play
 from hanabi_search_plugin.hanabi.bots import game_loops
 from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot, scripts_of
 from hanabi_search_plugin.hanabi.bots.hats import HatBot, HatBotB
+from hanabi_search_plugin.hanabi.bots.memories import words_of
 from hanabi_search_plugin.hanabi.bots.smartbot import ABSENT
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.layout import ALL, HANDS, LEFT0, NO_CARD
@@ -90,7 +91,7 @@ def check_random_play(version: str, game: HanabiGame, seed: int, games: int) -> 
         assert table.worlds.legal[np.arange(len(table)), proposals].all()
         absent = table.worlds.rows[:, HANDS : HANDS + p * h] == NO_CARD
         possible = (table.worlds.rows[:, ALL] & ~table.worlds.rows[:, LEFT0])[:, None]
-        for memory in table.memories:
+        for memory in map(words_of, table.memories):
             assert ((memory == ABSENT) == absent).all()
             assert (absent | ((memory & possible) == memory) & (memory != 0)).all()
         table.step(random_legal(table.worlds, rng))
@@ -236,15 +237,15 @@ def test_what_a_seat_cannot_see_changes_nothing(version: str, players: int) -> N
         changed += int((rows != table.worlds.rows).any(axis=1).sum())
         found = np.empty(len(table), dtype=np.int64)
         unused = np.zeros(len(table), dtype=np.uint64)
-        game_loops.act_rows(game.dims, script, rows, table.memories[mover], unused, found)
+        game_loops.act_rows(game.dims, script, rows, words_of(table.memories[mover]), unused, found)
         assert found.tolist() == table.proposals().tolist()
         before = table.memories
         on = table.step(table.mixed(rng, 0.7))
         for seat in range(players):
-            memory = take(before[seat], on)
+            memory = words_of(take(before[seat], on))
             rows = hidden_shuffled(table.worlds, seat, rng)
             game_loops.observe_rows(game.dims, script, rows, seat, memory)
-            assert np.array_equal(memory, table.memories[seat])
+            assert np.array_equal(memory, words_of(table.memories[seat]))
     assert changed > 400
 
 
@@ -261,9 +262,9 @@ def test_of_two_players_all_that_is_learnt_is_public(version: str) -> None:
         rows = hidden_shuffled(table.worlds, 0, rng)
         rows = hidden_shuffled(HanabiWorlds(game, rows), 1, rng)
         for seat in range(2):
-            memory = take(before[seat], on)
+            memory = words_of(take(before[seat], on))
             game_loops.observe_rows(game.dims, script, rows, seat, memory)
-            assert np.array_equal(memory, table.memories[seat])
+            assert np.array_equal(memory, words_of(table.memories[seat]))
 
 
 # ------------------------------------------------------------------------------- contract, scores

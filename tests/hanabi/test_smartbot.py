@@ -21,6 +21,7 @@ from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.playing import self_play
 from hanabi_search_plugin.hanabi.bots import game_loops
 from hanabi_search_plugin.hanabi.bots.compiled import SmartBot, scripts_of
+from hanabi_search_plugin.hanabi.bots.memories import words_of
 from hanabi_search_plugin.hanabi.bots.smartbot import ABSENT
 from hanabi_search_plugin.hanabi.engine.layout import (
     ALL,
@@ -102,7 +103,7 @@ def check_random_play(game: HanabiGame, seed: int, games: int) -> None:
         assert table.worlds.legal[np.arange(len(table)), proposals].all()
         absent = table.worlds.rows[:, HANDS : HANDS + p * h] == NO_CARD
         everything = table.worlds.rows[:, ALL, None]
-        for memory in table.memories:
+        for memory in map(words_of, table.memories):
             assert ((memory == ABSENT) == absent).all()
             assert (absent | ((memory & everything) == memory) & (memory != 0)).all()
         table.step(random_legal(table.worlds, rng))
@@ -228,15 +229,15 @@ def test_what_a_seat_cannot_see_changes_nothing(players: int) -> None:
         changed += int((rows != table.worlds.rows).any(axis=1).sum())
         found = np.empty(len(table), dtype=np.int64)
         unused = np.zeros(len(table), dtype=np.uint64)
-        game_loops.act_rows(game.dims, script, rows, table.memories[mover], unused, found)
+        game_loops.act_rows(game.dims, script, rows, words_of(table.memories[mover]), unused, found)
         assert found.tolist() == table.proposals().tolist()
         before = table.memories
         on = table.step(table.mixed(rng, 0.7))
         for seat in range(players):
-            memory = take(before[seat], on)
+            memory = words_of(take(before[seat], on))
             rows = hidden_shuffled(table.worlds, seat, rng)
             game_loops.observe_rows(game.dims, script, rows, seat, memory)
-            assert np.array_equal(memory, table.memories[seat])
+            assert np.array_equal(memory, words_of(table.memories[seat]))
     assert changed > 1000
 
 
@@ -293,7 +294,8 @@ def test_compiled_values_from_unequal_memories(players: int) -> None:
     rng = np.random.default_rng(players)
     table = midgame(game, rng, 40, moves=8, smart=0.7)
     everything = int(game.template[ALL])
-    for seat, memory in enumerate(table.memories):
+    for seat, whole in enumerate(table.memories):
+        memory = whole[:, :-1]
         forgotten = rng.integers(0, everything, memory.shape, endpoint=True)
         forgotten &= rng.integers(0, everything, memory.shape, endpoint=True)
         memory |= np.where((memory == ABSENT) | (seat == 0), 0, forgotten).astype(np.int32)

@@ -20,15 +20,15 @@ from tests.helpers.hanabi_table import Table, last_move, position
 
 
 def masks_of(game: HanabiGame, memory: Memory) -> list[list[set[int]]]:
-    """One seat's memory of one world: the identities that each card of each hand may have."""
+    """One seat's memory [words + 1] of one world: the identities that each card may have."""
     return [
         [{card for card in range(25) if mask >> card & 1} for mask in hand if mask != ABSENT]
-        for hand in memory.reshape(game.num_players, -1).tolist()
+        for hand in memory[:-1].reshape(game.num_players, -1).tolist()
     ]
 
 
 def as_row(hands: list[list[int]], hand_size: int) -> list[int]:
-    """A seat's memory of one world from the masks of the cards in each hand."""
+    """The words of a seat's memory of one world from the masks of the cards in each hand."""
     return [mask for hand in hands for mask in hand + [ABSENT] * (hand_size - len(hand))]
 
 
@@ -48,7 +48,7 @@ def check_recorded(policy: Policy, folder: Path, name: str, players: int) -> Non
         turns = [known[players, records[g].game][turn] for g in playing.tolist()]
         expected = [as_row(before["k"], game.config.hand_size) for before in turns]
         for seat in range(players):
-            assert table.memories[seat].tolist() == expected, f"turn {turn}, seat {seat}"
+            assert table.memories[seat][:, :-1].tolist() == expected, f"turn {turn}, seat {seat}"
         actions = np.array([records[g].actions[turn] for g in playing.tolist()])
         assert table.proposals().tolist() == actions.tolist(), f"turn {turn}"
         turn += 1
@@ -86,7 +86,7 @@ def compare(policy: Policy, plain_bot: Any, game: HanabiGame, seed: int, n: int,
                 bot = plain[b][seat]
                 bot.observe(before[b].seen_by(seat), move, now[b].seen_by(seat))
                 masks = [[sum(1 << card for card in mask) for mask in hand] for hand in bot.masks]
-                assert table.memories[seat][b].tolist() == as_row(masks, game.config.hand_size), (
-                    f"{game}, seed {seed}: seat {seat} after {move} in {before[b]}"
-                )
+                assert table.memories[seat][b, :-1].tolist() == as_row(
+                    masks, game.config.hand_size
+                ), f"{game}, seed {seed}: seat {seat} after {move} in {before[b]}"
     return decisions

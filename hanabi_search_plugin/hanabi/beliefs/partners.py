@@ -30,10 +30,11 @@ from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.beliefs.hand_filters import DEPENDS_ON_PENDING, regroup
 from hanabi_search_plugin.hanabi.beliefs.hand_range import HandRange, Partners
 from hanabi_search_plugin.hanabi.bots.compiled import script_of
+from hanabi_search_plugin.hanabi.bots.memories import with_moves
 from hanabi_search_plugin.hanabi.bots.script import SCRIPT, WORDS
 from hanabi_search_plugin.hanabi.bots.shown_memories import memory_shown
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
-from hanabi_search_plugin.hanabi.engine.layout import DREW, LAST_FLAGS
+from hanabi_search_plugin.hanabi.engine.layout import DREW, LAST_FLAGS, MOVES
 
 R = TypeVar("R", bound=HandRange)
 
@@ -101,8 +102,9 @@ class CompiledPartners(Partners):
 
     def memories(self, belief: HandRange, pick: IntArray) -> tuple[Memory, ...]:
         groups = belief.groups[pick] if len(belief.groups) else np.zeros(len(pick), dtype=np.int64)
+        moves = belief.view.rows[0, MOVES]
         return tuple(
-            self.table[groups, p, :words] if words else None
+            with_moves(self.table[groups, p, :words], moves) if words else None
             for p, words in enumerate(self.scripts[:, WORDS].tolist())
         )
 

@@ -14,16 +14,25 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.beliefs.mixture import Mixture
+from hanabi_search_plugin.core.agent import require_event
+from hanabi_search_plugin.core.belief import require_view
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View
 from hanabi_search_plugin.core.policy import Memory, Policy, UniformPolicy
 from hanabi_search_plugin.core.streams import Streams, require_streams
 from hanabi_search_plugin.hanabi.bots import game_loops, smartbot
-from hanabi_search_plugin.hanabi.bots.routines import address_of
+from hanabi_search_plugin.hanabi.bots.memories import (
+    require_all_held,
+    require_next,
+    require_to_move,
+    require_words,
+    with_moves,
+    words_of,
+)
+from hanabi_search_plugin.hanabi.bots.routines import CODE, FLAG, address_of
 from hanabi_search_plugin.hanabi.bots.script import (
     COMMON,
     DECIDE,
@@ -38,7 +47,7 @@ from hanabi_search_plugin.hanabi.bots.script import (
     WORDS,
 )
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiView
-from hanabi_search_plugin.hanabi.engine.layout import ALL
+from hanabi_search_plugin.hanabi.engine.layout import ALL, MOVES
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,11 @@ class CompiledBot(Policy):
     ``words``: int32 words of memory a seat, zeros at the start of a game; 0: no memory.
     ``parameters``: whole numbers that the routines read in the script from PARAMS on.
     ``deterministic``: False where ``decide`` may leave a move to chance.
+
+    Memory: int32 [B, words + 1], the words and how many moves they hold (``bots.memories``); None
+    without words. Methods raise UnsupportedError for what is no memory or no view of native Hanabi,
+    ContractError for a memory of another game, of another number of worlds, or of fewer moves or
+    more than the view shows, and IllegalActionError where the seat is not to move.
 
     Raises ConfigError for more parameters than a script holds.
     """
@@ -127,22 +141,31 @@ class CompiledBot(Policy):
     def start(self, view: View) -> Memory:
         native = _native(view)
         blank = self.blank(native.game)
-        return np.repeat(blank[None], len(view), axis=0) if len(blank) else None
+        if not len(blank):
+            return None
+        return with_moves(np.repeat(blank[None], len(view), axis=0), native.rows[:, MOVES])
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
-        if memory is None:
-            return None
-        memory = np.array(memory, order="C")
+        return self.observe_at(view.player, view, event, memory)
+
+    def observe_at(self, seat: int, view: View, event: Event, memory: Memory) -> Memory:
+        """``observe`` as ``seat`` would do it, if it saw what ``view`` shows."""
         native = _native(view)
-        script = self.script(native.game)
-        game_loops.observe_rows(native.game.dims, script, native.rows, view.player, memory)
-        return memory
+        require_event(event, native)
+        count = self.words(native.game)
+        if count == 0:
+            return None
+        require_words(self, memory, count, native)
+        require_next(memory, native, event)
+        words, script = words_of(memory), self.script(native.game)
+        game_loops.observe_rows(native.game.dims, script, native.rows, seat, words)
+        return with_moves(words, native.rows[:, MOVES])
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
         require_streams(rng, len(view))
         native = _native(view)
+        mine = self._read(native, memory)
         actions = np.empty(len(view), dtype=np.int64)
-        mine = NO_MEMORY if memory is None else np.ascontiguousarray(memory)
         script = self.script(native.game)
         game_loops.act_rows(native.game.dims, script, native.rows, mine, rng.state, actions)
         return actions
@@ -151,11 +174,21 @@ class CompiledBot(Policy):
         if self.deterministic:
             return super().probabilities(view, legal, memory)
         native = _native(view)
-        chance = np.empty(legal.shape)
-        mine = NO_MEMORY if memory is None else np.ascontiguousarray(memory)
+        mine = self._read(native, memory)
+        chance = np.empty((len(view), native.game.num_actions))
         script = self.script(native.game)
         game_loops.chance_rows(native.game.dims, script, native.rows, mine, chance)
         return chance
+
+    def _read(self, view: HanabiView, memory: Memory) -> NDArray[np.int32]:
+        """[B, words] what the seat remembers, which is to move."""
+        require_to_move(view)
+        count = self.words(view.game)
+        if count == 0:
+            return NO_MEMORY
+        require_words(self, memory, count, view)
+        require_all_held(memory, view)
+        return words_of(memory)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
@@ -167,7 +200,7 @@ NO_MEMORY = np.zeros((1, 1), dtype=np.int32)
 class MaskBot(CompiledBot):
     """A compiled bot that remembers public knowledge: the identities that each card may have.
 
-    Memory: int32 [B, players * hand size], the seat's own copy of the public knowledge masks.
+    The words are a mask for each slot, players * hand size: the seat's own copy of them.
     """
 
     def words(self, game: HanabiRules) -> int:
@@ -186,7 +219,7 @@ SMARTBOTS_ROUTINES = Routines(smartbot.choose, smartbot.observe_alone)
 class SmartBot(MaskBot):
     """SmartBot at one seat of native Hanabi, any configuration; see ``smartbot`` for how it plays.
 
-    Memory: int32 [B, players * hand size], the seat's own copy of the public knowledge masks.
+    Memory as of a ``MaskBot``.
     """
 
     kind = SMARTBOT
@@ -201,6 +234,7 @@ class SmartBot(MaskBot):
 
 
 def _native(view: View) -> HanabiView:
+    require_view(view)
     if not isinstance(view, HanabiView):
         raise UnsupportedError(
             f"compiled bots play native Hanabi (HanabiRules), got a view of {view.game.name}"
@@ -211,9 +245,9 @@ def _native(view: View) -> HanabiView:
 @functools.cache
 def _addresses(routines: Routines, dims: tuple[Any, ...]) -> tuple[int, int, int]:
     return (
-        address_of(routines.decide, dims, seat=False, returns=types.int64),
-        address_of(routines.observe, dims, seat=True, returns=types.boolean),
-        address_of(routines.common, dims, seat=False, returns=types.boolean),
+        address_of(routines.decide, dims, seat=False, returns=CODE),
+        address_of(routines.observe, dims, seat=True, returns=FLAG),
+        address_of(routines.common, dims, seat=False, returns=FLAG),
     )
 
 
@@ -273,20 +307,22 @@ def _drawn(policy: Mixture, memory: Memory, game: HanabiRules) -> tuple[IntArray
     if scripts is None or (drawn < 0).any():  # UNKNOWN
         return None
     packed = np.zeros((len(drawn), int(scripts[:, WORDS].max(initial=1))), dtype=np.int32)
+    moves = np.zeros(len(drawn), dtype=np.int32)
     for k, mind in enumerate(memory["minds"]):
         rows = np.flatnonzero(drawn == k)
         if mind is not None and len(rows):
-            packed[rows, : mind.shape[1]] = mind[rows]
-    return scripts[drawn], packed
+            packed[rows, : mind.shape[1] - 1] = mind[rows, :-1]
+            moves[rows] = mind[rows, -1]
+    return scripts[drawn], with_moves(packed, moves)
 
 
 def pack_memories(memories: tuple[Memory, ...]) -> NDArray[np.int32]:
-    """The seats' memories in one array [B or 1, P, words]; shorter ones are padded with zeros."""
+    """The words of the seats in one array [B or 1, P, words]; shorter ones get zeros behind."""
     known = [memory for memory in memories if memory is not None]
     rows = max((len(memory) for memory in known), default=1)
-    words = max((memory.shape[1] for memory in known), default=1)
+    words = max((memory.shape[1] - 1 for memory in known), default=1)
     packed = np.zeros((rows, len(memories), words), dtype=np.int32)
     for p, memory in enumerate(memories):
         if memory is not None:
-            packed[:, p, : memory.shape[1]] = memory
+            packed[:, p, : memory.shape[1] - 1] = memory[:, :-1]
     return packed

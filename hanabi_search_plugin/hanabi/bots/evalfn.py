@@ -54,17 +54,20 @@ def move_features(
 ) -> FloatArray:
     """[B, F] of the legal moves ``actions`` [B] in ``rows`` [B, W]; see ``bots.features``.
 
-    What players may hold is read by the convention of ``agent``, whose memory [B, words] it is.
+    What players may hold is read by the convention of ``agent``, whose memory it is; its words
+    [B or 1, words] alone will do.
     """
     found = np.empty((len(rows), FEATURES))
-    features.feature_rows(game.dims, agent.script(game), rows, memory, actions, found)
+    words = np.ascontiguousarray(memory[:, : agent.words(game)])
+    features.feature_rows(game.dims, agent.script(game), rows, words, actions, found)
     return found
 
 
 def state_features(agent: RuleAgent, game: HanabiRules, rows: Rows, memory: Memory) -> FloatArray:
     """[B, F] of the tables themselves: ``move_features`` without an action."""
     found = np.empty((len(rows), FEATURES))
-    features.state_feature_rows(game.dims, agent.script(game), rows, memory, found)
+    words = np.ascontiguousarray(memory[:, : agent.words(game)])
+    features.state_feature_rows(game.dims, agent.script(game), rows, words, found)
     return found
 
 
@@ -218,7 +221,12 @@ class EvalFn(_NetworkAgent, EstimatingGuide):
         native = _native(view)
         values = np.empty(legal.shape)
         value_kernels.estimate_rows(
-            native.game.dims, self.script(native.game), native.rows, memory, ALL_MOVES, values
+            native.game.dims,
+            self.script(native.game),
+            native.rows,
+            self.read(native, memory),
+            ALL_MOVES,
+            values,
         )
         return values
 

@@ -12,7 +12,7 @@ from hanabi_search_plugin.hanabi.bots.compiled import MaskBot, Routines
 class HatBot(MaskBot):
     """The hat-guessing bot of the SPARTA paper, any configuration; see ``hatbot``.
 
-    Memory: int32 [B, players * hand size], the seat's own copy of the public knowledge masks.
+    Memory as of a ``MaskBot``.
     """
 
     def __init__(self) -> None:
@@ -23,7 +23,7 @@ class HatBot(MaskBot):
 class HatBotB(MaskBot):
     """The stronger hat-guessing bot of 2023, any configuration; see ``hatbot_b``.
 
-    Memory: int32 [B, players * hand size], the seat's own copy of the public knowledge masks.
+    Memory as of a ``MaskBot``.
     """
 
     def __init__(self) -> None:

@@ -19,6 +19,7 @@ from hanabi_search_plugin.core.errors import UnsupportedError
 
 ROW = types.Array(types.int32, 1, "C")
 SCRIPT_ROW = types.Array(types.int64, 1, "C")
+CODE, FLAG = types.int64, types.boolean  # what routines return
 
 
 def _by_address(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -53,7 +54,7 @@ def call_common(typingctx: Any, address: Any, dims: Any, row: Any, memory: Any, 
 def address_of(routine: Any, dims: tuple[Any, ...], *, seat: bool, returns: Any) -> int:
     """Where a routine is, compiled for these ``dims``; 0 for None.
 
-    ``seat``: it takes a seat after the row. Raises UnsupportedError for what is not a routine, and
+    ``seat``: it takes a seat after the row; ``returns``: CODE or FLAG. Raises UnsupportedError for what is not a routine, and
     Numba's own errors where it does not compile.
     """
     if routine is None:

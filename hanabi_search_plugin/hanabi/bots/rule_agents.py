@@ -25,6 +25,7 @@ from hanabi_search_plugin.core.require import class_given, require_choice, unkno
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.bots import action_rules as ops
 from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot, Routines, _native
+from hanabi_search_plugin.hanabi.bots.memories import require_words, words_of
 from hanabi_search_plugin.hanabi.bots.redraw import redraw_rows
 from hanabi_search_plugin.hanabi.bots.rulebook import (
     CompleteTellUseful,
@@ -55,7 +56,7 @@ from hanabi_search_plugin.hanabi.bots.rulebook import (
     TellUnknown,
     TryToUnblock,
 )
-from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiView, HanabiWorlds
 
 UNNAMED = "rules"  # the name of an agent that was not given one
 _ROUTINES = Routines(decide=ops.decide, observe=ops.observe, common=ops.common)
@@ -64,7 +65,7 @@ _ROUTINES = Routines(decide=ops.decide, observe=ops.observe, common=ops.common)
 class RuleAgent(CompiledBot, RedrawingGuide):
     """Play the move of the first rule that proposes one; ``bots.rulebook`` has the two readings.
 
-    Memory: int32 [B, words], see ``bots.action_rules``; the same for all seats. Raises
+    The words of its memory are those of ``bots.action_rules``, the same for all seats. Raises
     ConfigError for an empty or too long list, what is no rule, or an unknown convention.
     """
 
@@ -128,7 +129,7 @@ class RuleAgent(CompiledBot, RedrawingGuide):
         ``view.player`` is to move in all worlds. What a strict agent falls back on comes last.
         """
         native = _native(view)
-        script = self.script(native.game)
+        memory, script = self.read(native, memory), self.script(native.game)
         codes = np.empty((len(view), int(script[ops.RULES])), dtype=np.int64)
         ops.propose_rows(native.game.dims, script, native.rows, memory, codes)
         return codes
@@ -136,7 +137,7 @@ class RuleAgent(CompiledBot, RedrawingGuide):
     def proposed(self, view: View, legal: BoolArray, memory: Memory) -> BoolArray:
         """[B, A] what the rules propose; of a rule that leaves it to chance, all it may come to."""
         native = _native(view)
-        script = self.script(native.game)
+        memory, script = self.read(native, memory), self.script(native.game)
         proposed = np.empty(legal.shape, dtype=np.bool_)
         ops.proposed_rows(native.game.dims, script, native.rows, memory, proposed)
         return proposed
@@ -152,8 +153,16 @@ class RuleAgent(CompiledBot, RedrawingGuide):
         game, rows = worlds.game, worlds.rows.copy()
         rng.state = rng.state.copy()
         seer = bool(game.visible[player, player])
-        redraw_rows(game.dims, self.script(game), rows, memory, player, seer, rng.state)
+        words = self.read(worlds, memory)
+        redraw_rows(game.dims, self.script(game), rows, words, player, seer, rng.state)
         return HanabiWorlds(game, rows)
+
+    def read(self, seen: HanabiView | HanabiWorlds, memory: Memory) -> NDArray[np.int32]:
+        """[B or 1, words] the words of a guide's memory, B rows or one."""
+        first = np.zeros(1, dtype=np.int64)
+        fits = seen.select(first) if np.shape(memory)[:1] == (1,) and len(seen) else seen
+        require_words(self, memory, self.words(seen.game), fits)
+        return words_of(memory)
 
     def __repr__(self) -> str:
         set_to = dict(self._set_to)

@@ -12,9 +12,10 @@ from hanabi_search_plugin.beliefs.mixture import Mixture
 from hanabi_search_plugin.core.game import View
 from hanabi_search_plugin.core.policy import Memory, Policy, started
 from hanabi_search_plugin.hanabi.bots.compiled import MaskBot
+from hanabi_search_plugin.hanabi.bots.memories import with_moves
 from hanabi_search_plugin.hanabi.bots.smartbot import ABSENT
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView
-from hanabi_search_plugin.hanabi.engine.layout import HANDS, LEFT0, NO_CARD
+from hanabi_search_plugin.hanabi.engine.layout import HANDS, LEFT0, MOVES, NO_CARD
 
 
 def memory_shown(policy: Policy, view: View) -> Memory:
@@ -46,11 +47,12 @@ def shown_identities(view: HanabiView) -> NDArray[np.int64]:
 
 
 def shown_masks(view: HanabiView) -> NDArray[np.int32]:
-    """int32 [B, P * H] the memory of a ``MaskBot`` that has seen these hints and nothing else.
+    """int32 [B, P * H + 1] the memory of a ``MaskBot`` that has seen these hints and nothing else.
 
     Identities of which no copy is left are out, where a card may be another one.
     """
     masks = shown_identities(view)
     left = masks & ~view.rows[:, LEFT0].astype(np.int64)[:, None, None]
     masks = np.where(left != 0, left, masks)
-    return np.where(masks == 0, ABSENT, masks).reshape(len(masks), -1).astype(np.int32)
+    words = np.where(masks == 0, ABSENT, masks).reshape(len(masks), -1).astype(np.int32)
+    return with_moves(words, view.rows[:, MOVES])

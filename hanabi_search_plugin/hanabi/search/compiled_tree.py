@@ -22,6 +22,7 @@ from hanabi_search_plugin.hanabi.bots.action_rules import WEIGHTS, proposed_mask
 from hanabi_search_plugin.hanabi.bots.compiled import NO_MEMORY, pack_memories, table_of
 from hanabi_search_plugin.hanabi.bots.evalfn import EvalFn
 from hanabi_search_plugin.hanabi.bots.game_loops import NO_MOVE, act_rows, observe_rows, play_rows
+from hanabi_search_plugin.hanabi.bots.memories import words_of
 from hanabi_search_plugin.hanabi.bots.redraw import conventional
 from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
 from hanabi_search_plugin.hanabi.bots.script import KIND, NO_BOT, SCRIPT
@@ -339,5 +340,5 @@ def start_tree(
         known = EvalFn if isinstance(settings.guide, EstimatingGuide) else RuleAgent
         if not isinstance(settings.guide, known):
             return None
-        words, memory = settings.guide.script(game), settings.guide_memory
+        words, memory = settings.guide.script(game), words_of(settings.guide_memory)
     return CompiledTree(game, seat, blueprint, settings, words, memory)

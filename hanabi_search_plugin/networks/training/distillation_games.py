@@ -18,6 +18,7 @@ from hanabi_search_plugin.core.policy import Policy, join, take
 from hanabi_search_plugin.core.rollout import action_values, choose, observe_all, start_memories
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.bots.compiled import MaskBot
+from hanabi_search_plugin.hanabi.bots.memories import words_of
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds, points
 from hanabi_search_plugin.hanabi.engine.layout import ALL
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
@@ -113,7 +114,7 @@ def play_distillation_games(
         }  # fmt: skip
         if before:
             step["masks_before"] = _of_seat(seat, before) & game.template[ALL]
-            step["masks_after"] = _of_seat(seat, theirs) & game.template[ALL]
+            step["masks_after"] = _of_seat(seat, _masks(bot, theirs)) & game.template[ALL]
         for name, value in step.items():
             rows[name].append(value)
         worlds.step(actions)
@@ -139,7 +140,7 @@ def play_distillation_games(
 
 
 def _masks(bot: Policy, memories: tuple[Any, ...]) -> tuple[NDArray[np.int32], ...]:
-    return memories if isinstance(bot, MaskBot) else ()
+    return tuple(map(words_of, memories)) if isinstance(bot, MaskBot) else ()
 
 
 def _kept(network: Network, memories: tuple[Any, ...], n: int) -> tuple[NDArray[Any], ...]:

@@ -1,0 +1,111 @@
+"""What compiled bots remember, as Python has it, and what is checked of it before they read it.
+
+A memory is int32 [B, words + 1]: the words that the bot's routines read, then how many moves of the
+game they hold. By that number a memory is told from one that does not belong to the view. Compiled
+code gets the words alone, and trusts them: no check is made there. Letters: B worlds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
+from hanabi_search_plugin.core.game import Event, View, Worlds
+from hanabi_search_plugin.core.policy import Memory
+from hanabi_search_plugin.core.words import an, counted
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView
+from hanabi_search_plugin.hanabi.engine.layout import LAST_ACTION, LAST_PLAYER, MOVES, TURN
+
+Words = NDArray[np.int32]
+
+
+def with_moves(words: Words, moves: int | Words) -> Words:
+    """The memory of ``words`` [B, words] that hold so many moves, one number or [B]."""
+    memory = np.empty((len(words), words.shape[1] + 1), dtype=np.int32)
+    memory[:, :-1] = words
+    memory[:, -1] = moves
+    return memory
+
+
+def words_of(memory: Words) -> Words:
+    """A copy of the words [B, words] of a memory, for compiled code."""
+    return memory[:, :-1].copy()
+
+
+def require_words(bot: object, memory: Memory, words: int, seen: View | Worlds) -> None:
+    """Raises UnsupportedError for what is no array, ContractError unless it is a memory of ``bot``
+    with so many words, and a row for each world of ``seen``."""
+    if not isinstance(memory, np.ndarray):
+        raise UnsupportedError(
+            f"expected the memory of {bot!r}, an array as policy.start(view) and "
+            f"policy.observe(view, event, memory) give it, got {an(type(memory).__name__)}"
+        )
+    if memory.dtype != np.int32 or memory.ndim != 2 or memory.shape[1] != words + 1:
+        raise ContractError(
+            f"expected the memory of {bot!r} in {seen.game!r}, int32 of shape "
+            f"({len(seen)}, {words + 1}), got {memory.dtype} of shape {memory.shape}"
+        )
+    if len(memory) != len(seen):
+        raise ContractError(
+            f"expected the memory of {counted(len(seen), 'world')}, as the view has, got "
+            f"{len(memory)}"
+        )
+
+
+def require_to_move(view: HanabiView) -> None:
+    """Raises IllegalActionError unless the seat of ``view`` is to move in every world."""
+    turn = view.rows[:, TURN]
+    right = turn == view.player
+    if not right.all():
+        b = int(right.argmin())
+        whose = "the game is over" if turn[b] < 0 else f"seat {turn[b]} is to move"
+        raise IllegalActionError(
+            f"seat {view.player} has no move to make in world {b}: {whose} there"
+        )
+
+
+def require_all_held(memory: Words, view: HanabiView) -> None:
+    """Raises ContractError unless ``memory`` holds all moves that ``view`` shows."""
+    held, shown = memory[:, -1], view.rows[:, MOVES]
+    right = held == shown
+    if not right.all():
+        b = int(right.argmin())
+        way = "the view must be the one of the latest observe"
+        if held[b] < shown[b]:
+            way = "observe(view, event, memory) follows every move, own and others' alike"
+        raise ContractError(
+            f"expected a memory of all {counted(int(shown[b]), 'move')} that the view shows, got "
+            f"one of {held[b]}: {way}"
+        )
+
+
+def require_next(memory: Words, view: HanabiView, event: Event) -> None:
+    """Raises ContractError unless ``event`` is the move that ``view`` shows last, and ``memory``
+    holds all moves before it."""
+    held, shown = memory[:, -1], view.rows[:, MOVES]
+    right = held == shown - 1
+    if not right.all():
+        b = int(right.argmin())
+        way = "an event before it was left out"
+        if held[b] >= shown[b]:
+            way = "view = worlds.view(seat) comes after worlds.step(actions)"
+        raise ContractError(
+            "a memory is updated by each event once, in their order, with the view after it: it "
+            f"holds {counted(int(held[b]), 'move')}, and the view shows {shown[b]}: {way}"
+        )
+    require_shown(event, view)
+
+
+def require_shown(event: Event, view: HanabiView) -> None:
+    """Raises ContractError unless ``event`` is the last move that ``view`` shows."""
+    rows = view.rows
+    right = (event.player == rows[:, LAST_PLAYER]) & (event.action == rows[:, LAST_ACTION])
+    if not right.all():
+        b = int(right.argmin())
+        mover, action = rows[b, LAST_PLAYER], rows[b, LAST_ACTION]
+        last = "no move yet" if mover < 0 else f"action {action} of seat {mover} as the last move"
+        raise ContractError(
+            f"expected the view after the event, action {event.action[b]} of seat "
+            f"{event.player[b]}, got one that shows {last}"
+        )

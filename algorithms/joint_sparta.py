@@ -27,6 +27,7 @@ from hanabi_search_plugin.core.agent import (
     TeamSearch,
     require_deciding,
     require_event,
+    require_latest,
     require_memory,
 )
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
@@ -177,7 +178,7 @@ class JointAgent(SearchAgent):
         return seats
 
     def require_memory(self, memory: Memory, view: View) -> None:
-        require_memory(memory, view)
+        require_latest(memory, view)
 
     def decide(self, belief: Seat, rng: np.random.Generator) -> SearchResult:
         """One decision of the seat to move, from an entry of what ``start`` and ``observe`` give.

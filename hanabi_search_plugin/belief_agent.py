@@ -22,6 +22,7 @@ from hanabi_search_plugin.core.agent import (
     WrapsBelief,
     require_deciding,
     require_event,
+    require_latest,
     require_memory,
     require_no_search,
     require_to_move,
@@ -131,7 +132,7 @@ class BeliefAgent(SearchAgent):
         return belief
 
     def require_memory(self, memory: Memory, view: View) -> None:
-        require_memory(memory, view)
+        require_latest(memory, view)
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
         require_memory(memory, view)
@@ -283,11 +284,12 @@ def private_belief(
 
     ``policy`` is what everybody plays, or a tuple of one policy a seat; a name stands for what
     ``load_policy`` gives. ``view`` is that seat's first view, a batch of one, as
-    ``worlds.view(seat)`` gives it. ``beliefs.exact.private_belief`` documents the rest. No
-    randomness.
+    ``worlds.view(seat)`` gives it. ``beliefs.exact.private_belief`` documents the rest. Raises
+    ConfigError for a policy that searches. No randomness.
     """
     require_game(game, policy, call="private_belief(game, policy, view)")
     blueprint = blueprint_of(policy, game)
+    require_no_search(blueprint)
     return exact.private_belief(game, blueprint, view, epsilon=epsilon, uncertainty=uncertainty)
 
 
@@ -300,4 +302,6 @@ def public_belief(
     Parameters and errors are as in ``private_belief``.
     """
     require_game(game, policy, call="public_belief(game, policy, view)")
-    return exact.public_belief(game, blueprint_of(policy, game), view, epsilon=epsilon)
+    blueprint = blueprint_of(policy, game)
+    require_no_search(blueprint)
+    return exact.public_belief(game, blueprint, view, epsilon=epsilon)

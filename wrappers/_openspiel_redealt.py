@@ -113,7 +113,7 @@ class RedealtBelief(Belief):
         return notes
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> RedealtBelief:
-        require_update(event, view, self.game)
+        require_update(event, view, self.game, self.view)
         view = one_view(view)
         assert isinstance(view, OpenSpielView)
         event = event.seen_by(self.seat, self.game)

@@ -218,7 +218,7 @@ class LearnedBelief(Belief):
         After a move of another seat with ``by_blueprint=False`` no worlds are listed any more: the
         listing would not be exact.
         """
-        require_update(event, view, self.game)
+        require_update(event, view, self.game, self.view)
         event, view = event.seen_by(self.seat, self.game), one_view(view)
         read = "state" in self.__dict__
         return replace(

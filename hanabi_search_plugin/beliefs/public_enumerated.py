@@ -19,6 +19,7 @@ from hanabi_search_plugin.beliefs.tracked_worlds import (
     track_event,
     track_observations,
 )
+from hanabi_search_plugin.core.belief import require_update
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ContractError
 from hanabi_search_plugin.core.game import (
@@ -33,7 +34,13 @@ from hanabi_search_plugin.core.game import (
     Worlds,
 )
 from hanabi_search_plugin.core.policy import Blueprint, Memory, join, memory_from
-from hanabi_search_plugin.core.public_belief import PublicBelief
+from hanabi_search_plugin.core.public_belief import (
+    PublicBelief,
+    normalised,
+    require_chance,
+    require_ids,
+    require_known,
+)
 from hanabi_search_plugin.core.require import require_share
 from hanabi_search_plugin.core.streams import Streams
 
@@ -129,6 +136,8 @@ class EnumeratedPublicBelief(PublicBelief):
     def update(
         self, event: Event, view: View, *, by_blueprint: bool = True
     ) -> EnumeratedPublicBelief:
+        require_update(event, view, self.game, self._view)
+        view.require_player(self.observer)
         game, view = self.game, view.select(np.array([0]))
         actor, action = int(event.player[0]), int(event.action[0])
         shown = event if game.public_actions else Event(event.player, np.array([UNSEEN]))
@@ -185,17 +194,26 @@ class EnumeratedPublicBelief(PublicBelief):
         return np.arange(self.size(player))
 
     def weights(self, player: int, ids: IntArray) -> FloatArray:
-        weights = np.bincount(self._infostates[player], weights=self._tracked.weights)[ids]
-        return np.asarray(weights / weights.sum(), dtype=np.float64)
+        ids = self._known(player, ids)
+        sums = np.bincount(self._infostates[player], weights=self._tracked.weights)
+        return normalised(np.asarray(sums[ids], dtype=np.float64))
 
     def possible(self, player: int, ids: IntArray) -> BoolArray:
-        return np.ones(len(ids), dtype=np.bool_)
+        found = require_ids(player, ids, self.game)
+        return np.asarray((found >= 0) & (found < self.size(player)), dtype=np.bool_)
+
+    def _known(self, player: int, ids: object) -> IntArray:
+        """[E] the ids, all of them from 0 to ``size(player) - 1``."""
+        found: IntArray = require_ids(player, ids, self.game)
+        require_known(player, found, self.possible(player, found))
+        return found
 
     def view_of(self, player: int, ids: IntArray) -> View:
+        ids = self._known(player, ids)
         return self._tracked.worlds.view(player).select(self._first_worlds(player)[ids])
 
     def memory_of(self, player: int, ids: IntArray) -> Memory:
-        first = self._first_worlds(player)[ids].tolist()
+        first = self._first_worlds(player)[self._known(player, ids)].tolist()
         policy = self.blueprint[player]
         return join([memory_from(policy, self._history(player, world)) for world in first])
 
@@ -204,11 +222,7 @@ class EnumeratedPublicBelief(PublicBelief):
         return np.unique(self._infostates[player], return_index=True)[1]
 
     def condition_on(self, player: int, infostate: int) -> EnumeratedBelief:
-        rows = np.flatnonzero(self._infostates[player] == infostate)
-        if len(rows) == 0:
-            raise ContractError(
-                f"player {player} has {self.size(player)} information states, got {infostate}"
-            )
+        rows = np.flatnonzero(self._infostates[player] == self._known(player, [infostate])[0])
         history = self._history(player, int(rows[0]))
         memory = memory_from(self.blueprint[player], history)
         return EnumeratedBelief(
@@ -220,6 +234,8 @@ class EnumeratedPublicBelief(PublicBelief):
     def sample(
         self, player: int, ids: IntArray, chance: Streams
     ) -> tuple[Worlds, tuple[Memory, ...]]:
+        ids = self._known(player, ids)
+        require_chance(chance)
         draw = chance.select(np.arange(len(chance))).uniform()
         drawn, worlds = [], []
         for infostate in ids.tolist():

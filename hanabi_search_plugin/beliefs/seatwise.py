@@ -151,7 +151,7 @@ class SeatwiseBelief(Belief):
         return notes
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> SeatwiseBelief:
-        require_update(event, view, self.game)
+        require_update(event, view, self.game, self.view)
         event, view = event.seen_by(self.seat, self.game), one_view(view)
         turn = len(self.past.history.events)
         past = self.past.observe(event, view)

@@ -86,6 +86,19 @@ def require_memory(memory: object, view: View) -> None:
             )
 
 
+def require_latest(memory: object, view: View) -> None:
+    """Raises as ``require_memory``, and ContractError unless each entry has seen what ``view``
+    shows: whose turn it is, and what there is to see."""
+    require_memory(memory, view)
+    assert isinstance(memory, list)
+    for entry, seen in zip(memory, view.keys(), strict=True):
+        if entry.view.keys()[0] != seen:
+            raise ContractError(
+                "expected the view that the memory was updated with last, got another: "
+                "observe(view, event, memory) follows every move, own and others' alike"
+            )
+
+
 def require_event(event: object, view: View) -> None:
     """Raises UnsupportedError for what is no event, ContractError unless it has as many worlds as
     ``view``."""

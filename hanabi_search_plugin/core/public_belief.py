@@ -9,8 +9,13 @@ player, n worlds drawn for each.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from numbers import Integral
+from typing import Any
+
+import numpy as np
 
 from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import (
     BoolArray,
     Event,
@@ -19,11 +24,62 @@ from hanabi_search_plugin.core.game import (
     IntArray,
     View,
     Worlds,
+    require_seat,
 )
 from hanabi_search_plugin.core.policy import Blueprint, Memory
 from hanabi_search_plugin.core.reprs import blueprint_repr
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.core.words import times
+from hanabi_search_plugin.core.words import an, times
+
+
+def require_ids(player: object, ids: object, game: Game) -> Any:
+    """``ids`` as an array [E] of whole numbers, of objects where 64 bits do not hold them.
+
+    Raises UnsupportedError for other things, and as ``require_seat``.
+    """
+    require_seat(player, game)
+    given = np.asarray(ids)
+    if given.ndim == 1 and given.dtype.kind in "iu":
+        return given.astype(np.int64, copy=False)
+    if given.ndim == 1 and all(isinstance(one, Integral) for one in given.tolist()):
+        return given if len(given) else given.astype(np.int64)
+    came = f"{given.dtype} of shape {given.shape}"
+    if given.ndim == 0:
+        came = f"{ids!r}: write np.array([{ids!r}])" if isinstance(ids, Integral) else repr(ids)
+    raise UnsupportedError(
+        "information states come as an array of integers, one each, as public.infostates(player) "
+        f"gives them, got {came}"
+    )
+
+
+def require_known(player: int, ids: Any, known: BoolArray) -> None:
+    """Raises ContractError unless all of ``ids`` [E] are known [E]."""
+    if not known.all():
+        raise ContractError(
+            f"player {player} has no information state {int(ids[int(known.argmin())])} here: "
+            f"infostates({player}) lists them, and infostate_of(view) gives the one of a view"
+        )
+
+
+def require_chance(chance: object) -> None:
+    """Raises UnsupportedError for what are no streams."""
+    if not isinstance(chance, Streams):
+        raise UnsupportedError(
+            "chance must be Streams, one a world of each information state, as "
+            f"Streams.spawn(np.random.default_rng(0), n) makes them, got "
+            f"{an(type(chance).__name__)}"
+        )
+
+
+def normalised(weights: FloatArray) -> FloatArray:
+    """[E] the weights, which sum to 1. Raises ContractError where all are 0."""
+    total = weights.sum()
+    if not total > 0:
+        raise ContractError(
+            f"expected information states of which one is possible, got {len(weights)} that are "
+            "not: possible(player, ids) tells which are"
+        )
+    return np.asarray(weights / total, dtype=np.float64)
 
 
 class PublicBelief(ABC):
@@ -32,6 +88,9 @@ class PublicBelief(ABC):
     An information state ("infostate") of a player is named by an integer, its id, which means the
     same to every observer. Each seat may keep a public belief of its own and feed it its own views:
     only what is public in them is used.
+
+    What is asked about information states raises UnsupportedError for what are no ids, one integer
+    each, and for what is no ``chance``; ContractError for ids that no player can be in.
     """
 
     game: Game  #: the game that is played
@@ -74,8 +133,11 @@ class PublicBelief(ABC):
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> PublicBelief:
         """The public belief after an event and the observer's view after it (batches of one).
 
-        With ``by_blueprint=False`` the move is no evidence: its mover may have searched. What its
-        search would have done otherwise is ruled out later, by ``exclude``.
+        Where ``public_part`` is known, as in native Hanabi, any seat's view will do. Elsewhere the
+        observer is ``view.player`` of the start. With ``by_blueprint=False`` the move is no
+        evidence: its mover may have searched. What its search would have done otherwise is ruled
+        out later, by ``exclude``. Raises ContractError for an event that was not the next, and for
+        a view that does not fit it.
         """
 
     @abstractmethod

@@ -38,6 +38,9 @@ from hanabi_search_plugin import (
     register_policy,
     upgrade,
 )
+from hanabi_search_plugin.beliefs.belief_model import Grounded
+from hanabi_search_plugin.beliefs.seatwise import Seatwise
+from hanabi_search_plugin.bridge import BridgeBidding
 from hanabi_search_plugin.core.errors import (
     ConfigError,
     ContractError,
@@ -46,7 +49,7 @@ from hanabi_search_plugin.core.errors import (
     RecordError,
     UnsupportedError,
 )
-from hanabi_search_plugin.core.game import View
+from hanabi_search_plugin.core.game import Event, View
 from hanabi_search_plugin.core.near_names import near_names
 from hanabi_search_plugin.core.policy import UniformPolicy, Value
 from hanabi_search_plugin.core.streams import Streams
@@ -62,7 +65,7 @@ from hanabi_search_plugin.hanabi import (
 from hanabi_search_plugin.judge import Judge, play_games
 from hanabi_search_plugin.named_searches import SEARCHES
 from hanabi_search_plugin.testing import check_game, check_policy, check_search
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, as_policy, load_game
+from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, Redealt, as_policy, load_game
 
 GAME = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, bomb="keep")
 RNG = np.random.default_rng(0)
@@ -81,6 +84,19 @@ PAST = BELIEF.update(
 )  # of a seat that is not to move
 
 
+PAIR = NATIVE.deal(np.random.default_rng(0), 1)
+FIRST = PAIR.view(0).select(np.array([0]))
+AGENT = upgrade("random", NATIVE, Sparta(rollouts=20))
+OF_AGENT = AGENT.start(FIRST)
+PUBLIC = public_belief(NATIVE, "smartbot", FIRST)
+OF_THREE = public_belief(
+    HanabiGame(players=3),
+    "smartbot",
+    HanabiGame(players=3).deal(np.random.default_rng(0), 1).view(0),
+)
+OF_KUHN = public_belief(KUHN, "random", KUHN.deal(np.random.default_rng(0), 1).view(0))
+
+
 class ValueAlone(Value):
     def value(self, view: View, memory: Any) -> Any:
         return np.zeros(len(view))
@@ -96,6 +112,13 @@ def over(game: Game) -> Worlds:
     while not worlds.terminal[0]:
         worlds.step(worlds.legal.argmax(axis=1))
     return worlds
+
+
+def a_hand(belief: Any) -> Any:
+    """An information state of player 0 of native Hanabi, whose others can be dealt."""
+    players = belief.game.num_players
+    worlds = HanabiGame(players=players).deal(np.random.default_rng(0), 1)
+    return np.array([belief.infostate_of(worlds.view(0))])
 
 
 def times_mask(factor: float) -> Any:
@@ -281,6 +304,37 @@ def times_mask(factor: float) -> Any:
          lambda: SPARTA.decide(RNG, MEMORY[0])),  # type: ignore[arg-type]
         (UnsupportedError, r"an entry of the agent's memory as memory\[0\] is, .*got \(list, Gen",
          lambda: SPARTA.decide(MEMORY, RNG)),
+        (IllegalActionError, "no action is legal in world 0, where the game is over",
+         lambda: UniformPolicy().act(
+             over(KUHN).view(0), over(KUHN).legal, None, STREAMS)),
+        (ConfigError, "policy must be one that does not search, got Sparta.rollouts=20",
+         lambda: private_belief(NATIVE, AGENT, FIRST)),
+        (ConfigError, "policy must be one that does not search, got Sparta.rollouts=20",
+         lambda: public_belief(NATIVE, ("smartbot", AGENT), FIRST)),
+        # public beliefs
+        *(
+            (kind, says, partial(ask, belief))
+            for belief in (PUBLIC, OF_THREE, OF_KUHN)
+            for kind, says, ask in (
+                (ContractError, r"player 0 has no information state -5 here: infostates\(0\) lists",
+                 lambda b: b.condition_on(0, -5)),
+                (ContractError, "player 1 has no information state 1000000000000 here",
+                 lambda b: b.sample(1, np.array([10**12]), STREAMS)),
+                (ContractError, "player 1 has no information state 1000000000000 here",
+                 lambda b: b.weights(1, [10**12])),
+                (UnsupportedError, r"array of integers, one each, .*got 3: write np.array\(\[3\]\)",
+                 lambda b: b.sample(0, 3, STREAMS)),
+                (UnsupportedError, "array of integers, one each, .*got float64",
+                 lambda b: b.weights(0, np.array([0.5]))),
+                (UnsupportedError, "array of integers, one each, .*got None",
+                 lambda b: b.memory_of(0, None)),
+                (UnsupportedError, r"chance must be Streams, .*default_rng\(0\), n\).*got a Gener",
+                 lambda b: b.sample(0, b.infostates(0)[:1] if b.size(0) < 9 else a_hand(b), RNG)),
+                (ConfigError, "player must be from 0 to ., got 7", lambda b: b.weights(7, [0])),
+            )
+        ),
+        (ContractError, "expected a view of seat 0, got one of 1", lambda: OF_KUHN.update(
+            (deal := KUHN.deal(RNG, 1)).step(np.array([0])), deal.view(1))),
         (UnsupportedError, r"Streams.spawn\(np.random.default_rng\(0\), B\) makes them, got 5",
          lambda: Streams(5)),  # type: ignore[arg-type]
         (UnsupportedError, "player must be an integer from 0 to 1, got True",
@@ -439,6 +493,187 @@ def test_what_is_set_stays_where_all_seats_search(caplog: pytest.LogCaptureFixtu
         evaluate(GAME, upgrade("random", GAME, Sparta(rollouts=40)), games=1)
     assert "ask for more gain where no threshold was set" in caplog.text
     assert "cannot give each" not in caplog.text
+
+
+# ----------------------------------------------------------------------- bots driven by hand
+
+BOTS = ("smartbot", "hatbot", "hatbot-b", "vdb", "cautious", "evalfn")
+
+
+def streams(n: int = 1) -> Streams:
+    return Streams.spawn(np.random.default_rng(0), n)
+
+
+@pytest.mark.parametrize("name", BOTS)
+def test_a_bot_is_not_given_a_memory_that_does_not_fit(name: str) -> None:
+    bot = load_policy(name, NATIVE)
+    worlds, many = NATIVE.deal(np.random.default_rng(0), 1), NATIVE.deal(RNG, 8)
+    four = HanabiGame(players=4).deal(RNG, 1)
+    view, memory = worlds.view(0), bot.start(worlds.view(0))
+    wrong: list[tuple[type[HanabiSearchError], str, View, Any]] = [
+        (UnsupportedError, "an array as policy.start.view. .*got a NoneType", view, None),
+        (UnsupportedError, "an array as policy.start.view. .*got a list", view, []),
+        (ContractError, "int32 of shape .*got float64", view, memory.astype(float)),
+        (ContractError, r"int32 of shape .*got int32 of shape \(1, 3\)", view, memory[:, :3]),
+        (ContractError, r"int32 of shape .*got int32 of shape \(\d+,\)", view, memory[0]),
+        (ContractError, "the memory of 8 worlds, as the view has, got 1", many.view(0), memory),
+        (ContractError, r"in HanabiGame\(players=4\), int32 of shape", four.view(0), memory),
+        (UnsupportedError, r"as worlds.view\(seat\) gives it, got 1 world", worlds, memory),  # type: ignore[list-item]
+        (UnsupportedError, "play native Hanabi .*kuhn_poker", KUHN.deal(RNG, 1).view(0), memory),
+    ]
+    for kind, says, seen, given in wrong:
+        with pytest.raises(kind, match=says):
+            bot.act(seen, seen.legal, given, streams(len(seen)))
+    events = [game.step(game.legal.argmax(axis=1)) for game in (many, four)]
+    for seen, event, says in (
+        (many.view(0), events[0], "the memory of 8 worlds, as the view has, got 1"),
+        (four.view(0), events[1], r"in HanabiGame\(players=4\), int32 of shape"),
+    ):
+        with pytest.raises(ContractError, match=says):
+            bot.observe(seen, event, memory)
+    with pytest.raises(UnsupportedError, match=r"worlds.view\(seat\) gives it, got 8 worlds"):
+        bot.start(many)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", BOTS)
+def test_a_bot_observes_each_event_once_with_the_view_after_it(name: str) -> None:
+    bot = load_policy(name, NATIVE)
+    worlds = NATIVE.deal(np.random.default_rng(0), 1)
+    before = worlds.view(0)
+    memory = bot.start(before)
+    action = bot.act(before, before.legal, memory, streams())
+    with pytest.raises(ContractError, match=r"holds 0 moves, and the view shows 0: .*worlds.step"):
+        bot.observe(before, Event(worlds.current_player, action), memory)
+    event = worlds.step(action)
+    with pytest.raises(UnsupportedError, match=r"an Event as worlds.step.* got a NoneType"):
+        bot.observe(worlds.view(0), None, memory)  # type: ignore[arg-type]
+    with pytest.raises(ContractError, match=r"event, action \d+ of seat 1, got one that shows act"):
+        bot.observe(worlds.view(0), Event(1 - event.player, event.action), memory)
+    after = bot.observe(worlds.view(0), event, memory)
+    with pytest.raises(
+        ContractError, match=r"each event once, .*holds 1 move, and the view shows 1"
+    ):
+        bot.observe(worlds.view(0), event, after)
+    with pytest.raises(ContractError, match=r"as the view shows, 1, got one of 0: observe\(view"):
+        bot.act(worlds.view(1), worlds.legal, memory, streams())
+    with pytest.raises(ContractError, match="as the view shows, 0, got one of 1: take the view of"):
+        bot.act(before, before.legal, after, streams())
+    with pytest.raises(IllegalActionError, match=r"seat 0 has no move .*: seat 1 is to move"):
+        bot.act(worlds.view(0), worlds.legal, after, streams())
+    event = worlds.step(worlds.legal.argmax(axis=1))
+    with pytest.raises(
+        ContractError, match=r"holds 0 moves, .*shows 2: an event before it was left"
+    ):
+        bot.observe(worlds.view(0), event, memory)
+
+
+@pytest.mark.parametrize("name", BOTS)
+def test_a_bot_has_no_move_after_the_game(name: str) -> None:
+    bot, worlds = load_policy(name, NATIVE), over(NATIVE)
+    for seat in range(2):
+        view = worlds.view(seat)
+        with pytest.raises(IllegalActionError, match=f"seat {seat} has no move .*the game is over"):
+            bot.act(view, view.legal, bot.start(view), streams())
+        with pytest.raises(IllegalActionError, match="the game is over"):
+            bot.probabilities(view, view.legal, bot.start(view))
+
+
+def test_a_guide_is_not_given_the_memory_of_another_bot() -> None:
+    guide = load_policy("vdb", NATIVE)
+    assert isinstance(guide, RuleAgent)
+    worlds = NATIVE.deal(np.random.default_rng(0), 1)
+    memory = SmartBot().start(worlds.view(0))
+    event = worlds.step(np.array([15]))  # tells ones
+    memory = SmartBot().observe(worlds.view(0), event, memory)
+    assert memory.shape == guide.start(worlds.view(0)).shape
+    with pytest.raises(ContractError, match=r"memory of RuleAgent.'vdb'., got that of another bot"):
+        guide.redraw(worlds, 0, memory, streams())
+
+
+# --------------------------------------------------------------- agents and beliefs, late or twice
+
+
+@pytest.mark.parametrize("search", [Sparta(rollouts=20), JointSparta(rollouts=8, max_range=3)])
+def test_an_agent_is_not_asked_at_a_view_that_it_has_not_seen(search: Any) -> None:
+    agent = upgrade("random", GAME, search)
+    worlds = GAME.deal(np.random.default_rng(0), 1)
+    memory = agent.start(worlds.view(0))
+    event = worlds.step(np.flatnonzero(worlds.legal[0])[-1:])
+    with pytest.raises(ContractError, match="the view that the memory was updated with last, got"):
+        agent.act(worlds.view(0), worlds.legal, memory, streams())
+    after = agent.observe(worlds.view(0), event, memory)
+    if isinstance(search, Sparta):
+        with pytest.raises(IllegalActionError, match="seat 0 is not to move"):
+            agent.act(worlds.view(0), worlds.legal, after, streams())
+
+
+@pytest.mark.parametrize("players", [2, 3])
+def test_a_public_belief_is_updated_by_an_event_once_from_any_view(players: int) -> None:
+    game = HanabiGame(players=players)
+    worlds = game.deal(np.random.default_rng(0), 1)
+    start = public_belief(game, "smartbot", worlds.view(0))
+    before = worlds.view(0)
+    event = worlds.step(np.flatnonzero(worlds.legal[0])[-1:])
+    with pytest.raises(ContractError, match=r"got one that shows no move yet"):
+        start.update(event, before)
+    after = start.update(event, worlds.view(0))
+    other = start.update(event, worlds.view(1))  # what is public in it is the same
+    assert after.public_part(worlds.view(0)) == other.public_part(worlds.view(1))
+    assert after.turn == other.turn == 1
+    with pytest.raises(ContractError, match=r"each event once, .*seat 1 is to move, got a move of"):
+        after.update(event, worlds.view(0))
+
+
+def test_a_public_belief_of_worlds_listed_is_updated_by_an_event_once() -> None:
+    worlds = KUHN.deal(np.random.default_rng(0), 1)
+    belief = public_belief(KUHN, "random", worlds.view(0))
+    event = worlds.step(np.array([0]))
+    after = belief.update(event, worlds.view(0))
+    with pytest.raises(ContractError, match=r"each event once, .*seat 1 is to move, got a move of"):
+        after.update(event, worlds.view(0))
+
+
+@pytest.mark.parametrize("players", [2, 3])
+def test_a_public_belief_that_begins_in_the_middle_of_a_game_says_so(players: int) -> None:
+    game = HanabiGame(players=players)
+    worlds = game.deal(np.random.default_rng(0), 1)
+    assert public_belief(game, "smartbot", worlds.view(0)).caveats() == []
+    worlds.step(np.flatnonzero(worlds.legal[0])[-1:])
+    assert public_belief(game, "smartbot", worlds.view(0)).caveats() == [
+        "the public belief begins in the middle of the game: 1 earlier move is no evidence"
+    ]
+
+
+def test_information_states_against_the_hints_are_none() -> None:
+    worlds = NATIVE.deal(np.random.default_rng(0), 1)
+    belief = public_belief(NATIVE, "smartbot", worlds.view(0))
+    event = worlds.step(np.flatnonzero(worlds.legal[0])[-1:])  # tells a rank above the lowest
+    told = int(belief.infostate_of(worlds.view(0)))
+    belief = belief.update(event, worlds.view(0))
+    assert belief.condition_on(0, told).recovered == 0
+    ones = sum(5 * (i // 2) << 5 * i for i in range(5))
+    with pytest.raises(ContractError, match=f"no information state {ones} here"):
+        belief.condition_on(0, ones)
+
+
+def test_information_states_of_which_none_is_possible_have_no_weights() -> None:
+    ids = a_hand(OF_THREE)
+    assert OF_THREE.weights(0, ids).tolist() == [1.0]
+    with pytest.raises(ContractError, match="of which one is possible, got 1 that are not"):
+        OF_THREE.exclude(0, 0, ids).weights(0, ids)
+
+
+@pytest.mark.parametrize("belief", [Seatwise(), Learned(Grounded(NATIVE)), Redealt()], ids=repr)
+def test_beliefs_that_sample_are_updated_by_an_event_once(belief: Any) -> None:
+    games = {"Seatwise": BridgeBidding(), "Redealt": load_game("euchre")}
+    game = games.get(type(belief).__name__, NATIVE)
+    worlds = game.deal(np.random.default_rng(0), 1)
+    seat = int(worlds.current_player[0])
+    first = belief((UniformPolicy(),) * game.num_players, worlds.view(seat))
+    event = worlds.step(worlds.legal.argmax(axis=1))
+    after = first.update(event, worlds.view(seat))
+    with pytest.raises(ContractError, match=r"by each event once.* is to move, got a move of"):
+        after.update(event, worlds.view(seat))
 
 
 # ------------------------------------------------------------------------------------- results

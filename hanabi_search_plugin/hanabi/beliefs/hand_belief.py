@@ -12,11 +12,10 @@ from hanabi_search_plugin.core.belief import ExplicitBelief, require_update
 from hanabi_search_plugin.core.game import Event, FloatArray, IntArray, View
 from hanabi_search_plugin.core.policy import Blueprint, Memory, observed, take
 from hanabi_search_plugin.core.streams import Streams, require_draws
-from hanabi_search_plugin.core.words import counted
-from hanabi_search_plugin.hanabi.beliefs.hand_range import HandRange
+from hanabi_search_plugin.hanabi.beliefs.hand_range import HandRange, begun_notes
 from hanabi_search_plugin.hanabi.beliefs.partner_kinds import make_partners
 from hanabi_search_plugin.hanabi.bots.shown_memories import memory_shown
-from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiView, HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.hands import pick_hands
 
 
@@ -50,15 +49,13 @@ class HandBelief(HandRange, ExplicitBelief):
         return self.own_memory
 
     def caveats(self) -> list[str]:
-        notes = super().caveats()
-        if self.begun_after:
-            moves = counted(self.begun_after, "earlier move is", "earlier moves are")
-            notes.append(f"the belief begins in the middle of the game: {moves} no evidence")
-        return notes
+        return [*super().caveats(), *begun_notes("the belief", self.begun_after)]
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> Self:
         require_update(event, view, self.game, self.view)
         view.require_player(self.seat)
+        assert isinstance(view, HanabiView)
+        view.require_last(event)
         new = super().update(event, view, by_blueprint=by_blueprint)
         own = observed(self.blueprint[self.seat], view, event, self.own_memory)
         return replace(new, own_memory=own)

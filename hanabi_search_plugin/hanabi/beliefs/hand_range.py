@@ -30,6 +30,7 @@ from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View
 from hanabi_search_plugin.core.policy import Blueprint, Memory
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.beliefs.hand_filters import EVALUATED, PARENT, filter_hands
 from hanabi_search_plugin.hanabi.bots.script import KIND, NO_BOT, SCRIPT, STOCHASTIC
 from hanabi_search_plugin.hanabi.bots.shown_memories import shown_identities
@@ -100,6 +101,14 @@ class Partners(ABC):
     @abstractmethod
     def memories(self, belief: HandRange, pick: IntArray) -> tuple[Memory, ...]:
         """Each seat's memory under the hands at ``pick``; for the belief's own seat, anything."""
+
+
+def begun_notes(belief: str, moves: int) -> list[str]:
+    """The caveat of a belief that was begun after so many moves; none after no move."""
+    if not moves:
+        return []
+    earlier = counted(moves, "earlier move is", "earlier moves are")
+    return [f"{belief} begins in the middle of the game: {earlier} no evidence"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

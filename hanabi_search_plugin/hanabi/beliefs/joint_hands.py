@@ -22,10 +22,17 @@ from hanabi_search_plugin.core.belief import require_update
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View
 from hanabi_search_plugin.core.policy import Blueprint, Memory, chances_of, join, observed, started
-from hanabi_search_plugin.core.public_belief import PublicBelief
+from hanabi_search_plugin.core.public_belief import (
+    PublicBelief,
+    normalised,
+    require_chance,
+    require_ids,
+    require_known,
+)
 from hanabi_search_plugin.core.require import require_share
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
+from hanabi_search_plugin.hanabi.beliefs.hand_range import begun_notes
 from hanabi_search_plugin.hanabi.beliefs.hypothetical import BeliefCache, HypotheticalBeliefs
 from hanabi_search_plugin.hanabi.beliefs.joint_history import (
     Ids,
@@ -39,6 +46,7 @@ from hanabi_search_plugin.hanabi.beliefs.joint_history import (
 from hanabi_search_plugin.hanabi.beliefs.partners import MAX_ASKED, MAX_BATCHED, MAX_STORED
 from hanabi_search_plugin.hanabi.bots.compiled import is_compiled
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiView, HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.layout import MOVES
 
 logger = logging.getLogger("hanabi_search_plugin")
 
@@ -89,6 +97,10 @@ class JointHands(PublicBelief):
     def likelihoods(self) -> None:
         return None
 
+    def caveats(self) -> list[str]:
+        moves = int(self.history.steps[0].public.rows[0, MOVES])
+        return [*super().caveats(), *begun_notes("the public belief", moves)]
+
     def infostate_of(self, view: View) -> int:
         assert isinstance(view, HanabiView)
         return self.history.pack(view)
@@ -100,8 +112,9 @@ class JointHands(PublicBelief):
     # ------------------------------------------------------------------------------- updates
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> JointHands:
-        require_update(event, view, self.game)
+        require_update(event, view, self.game, self.history.now.public)
         assert isinstance(view, HanabiView)
+        view.require_last(event)
         step = next_step(self.game, self.history.now, event, view, by_blueprint)
         return self._with(PublicHistory(self.game, (*self.history.steps, step)))
 
@@ -181,15 +194,28 @@ class JointHands(PublicBelief):
 
     # -------------------------------------------------------------- given an infostate
 
+    def _ids(self, player: int, ids: object) -> Ids:
+        return self.history.as_ids(require_ids(player, ids, self.game))
+
+    def _known(self, player: int, ids: object) -> Ids:
+        """[E] ids of hands that hints and the cards not yet played or discarded allow."""
+        found = self._ids(player, ids)
+        most = 5 * self.game.config.hand_size * (self.game.num_players - 1)  # bits
+        small = np.array([0 <= one < 1 << most for one in found.tolist()], dtype=np.bool_)
+        known = small.copy()
+        known[small] = self._ways(player, found[small]) > 0.0
+        require_known(player, found, known)
+        return found
+
     def view_of(self, player: int, ids: IntArray) -> HanabiView:
         history = self.history
-        return history.view(len(history.steps) - 1, player, history.as_ids(ids))
+        return history.view(len(history.steps) - 1, player, self._ids(player, ids))
 
     def memory_of(self, player: int, ids: IntArray) -> Memory:
-        return self._follow(player, self.history.as_ids(ids))[0]
+        return self._follow(player, self._ids(player, ids))[0]
 
     def possible(self, player: int, ids: IntArray) -> BoolArray:
-        ids = self.history.as_ids(ids)
+        ids = self._ids(player, ids)
         possible = self._ways(player, ids) > 0.0
         possible[possible] = self._follow(player, ids[possible])[1] > 0.0
         some = np.flatnonzero(possible)
@@ -198,24 +224,28 @@ class JointHands(PublicBelief):
         return possible
 
     def weights(self, player: int, ids: IntArray) -> FloatArray:
-        ids = self.history.as_ids(ids)
+        ids = self._known(player, ids)
         weights = self._ways(player, ids) * self._follow(player, ids)[1]
         some = np.flatnonzero(weights)
         for e, belief in self._beliefs(player, ids[some]):
             weights[some[e]] *= 0.0 if belief is None else _total(belief)
-        return np.asarray(weights / weights.sum(), dtype=np.float64)
+        return normalised(weights)
 
     def condition_on(self, player: int, infostate: int) -> HandBelief:
-        return self._hypothetical.find_real(player, int(infostate))
+        return self._hypothetical.find_real(player, int(self._known(player, [infostate])[0]))
 
     def sample(
         self, player: int, ids: IntArray, chance: Streams
     ) -> tuple[HanabiWorlds, tuple[Memory, ...]]:
-        ids, streams = self.history.as_ids(ids), chance.select(np.arange(len(chance)))
+        ids = self._known(player, ids)
+        require_chance(chance)
+        streams = chance.select(np.arange(len(chance)))
         draw = streams.uniform()
         parts: dict[int, tuple[HanabiWorlds, tuple[Memory, ...]]] = {}
         for e, belief in self._beliefs(player, ids):
-            real = self.condition_on(player, ids[e]) if belief is None else belief
+            real = belief
+            if real is None:
+                real = self._hypothetical.find_real(player, int(ids[e]))
             parts[e] = real.sample_with(draw, streams)
         worlds, memories = zip(*(parts[e] for e in range(len(ids))), strict=True)
         rows = np.concatenate([part.rows for part in worlds])

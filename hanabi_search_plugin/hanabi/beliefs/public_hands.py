@@ -19,11 +19,17 @@ from hanabi_search_plugin.core.belief import require_update
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View
 from hanabi_search_plugin.core.policy import Blueprint, Memory, take
-from hanabi_search_plugin.core.public_belief import PublicBelief
+from hanabi_search_plugin.core.public_belief import (
+    PublicBelief,
+    normalised,
+    require_chance,
+    require_ids,
+    require_known,
+)
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.beliefs import infostate_kernels as kernels
 from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
-from hanabi_search_plugin.hanabi.beliefs.hand_range import HandRange
+from hanabi_search_plugin.hanabi.beliefs.hand_range import HandRange, begun_notes
 from hanabi_search_plugin.hanabi.beliefs.joint_history import (
     RemovedCard,
     card_removed,
@@ -81,6 +87,9 @@ class HandRanges(PublicBelief):
     def likelihoods(self) -> int:
         return self.ranges[0].likelihoods + self.ranges[1].likelihoods
 
+    def caveats(self) -> list[str]:
+        return [*super().caveats(), *begun_notes("the public belief", self.ranges[0].begun_after)]
+
     def infostate_of(self, view: View) -> int:
         assert isinstance(view, HanabiView)
         return _pack(view.rows[0, self.game.hand_slots(1 - view.player)])
@@ -92,8 +101,9 @@ class HandRanges(PublicBelief):
     # ------------------------------------------------------------------------------- updates
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> HandRanges:
-        require_update(event, view, self.game)
+        require_update(event, view, self.game, self.public)
         assert isinstance(view, HanabiView)
+        view.require_last(event)
         first, second = (
             self.ranges[seat].update(
                 event, public_view(self.game, view, seat), by_blueprint=by_blueprint
@@ -135,6 +145,18 @@ class HandRanges(PublicBelief):
 
     # ------------------------------------------------------------------------------- queries
 
+    def _known(self, player: int, ids: object) -> IntArray:
+        """[E] ids of hands that hints and the cards not yet played or discarded allow."""
+        found: IntArray = require_ids(player, ids, self.game)
+        seen = self.ranges[1 - player]
+        small = (found >= 0) & (found >> 5 * seen.present == 0)
+        cards = np.where(small, found, 0)
+        known = small & (_ways(cards, seen.present, seen.unseen) > 0)
+        for slot in range(seen.present):
+            known &= seen.hinted[slot] >> (cards >> 5 * slot & 31) & 1 != 0
+        require_known(player, found, known)
+        return found
+
     def size(self, player: int) -> int:
         return self.ranges[1 - player].size
 
@@ -149,16 +171,19 @@ class HandRanges(PublicBelief):
         return found if len(found) <= limit else None
 
     def view_of(self, player: int, ids: IntArray) -> HanabiView:
+        ids = require_ids(player, ids, self.game)
         public = self.public.rows[0]
         rows = np.empty((len(ids), len(public)), dtype=np.int32)
         kernels.fill_views(self.game.dims, public, 1 - player, ids, rows)
         return HanabiView(self.game, player, rows)
 
     def memory_of(self, player: int, ids: IntArray) -> Memory:
+        ids = require_ids(player, ids, self.game)
         hands = self.ranges[1 - player]
         return hands.partners.memories(hands, hands.rows_of(ids))[player]
 
     def possible(self, player: int, ids: IntArray) -> BoolArray:
+        ids = require_ids(player, ids, self.game)
         hands = self.ranges[player]
         possible = np.empty(len(ids), dtype=np.bool_)
         kernels.possible_infostates(
@@ -169,17 +194,21 @@ class HandRanges(PublicBelief):
 
     def weights(self, player: int, ids: IntArray) -> FloatArray:
         """See ``PublicBelief.weights``. Takes time in proportion to E x hands of the range."""
+        ids = self._known(player, ids)
         weights = np.empty(len(ids))
         seen = self.ranges[1 - player]
         own = seen.likelihood[seen.rows_of(ids)] if len(seen.likelihood) else np.ones(len(ids))
         for e, infostate in enumerate(ids.tolist()):
-            given = self.condition_on(player, infostate)
+            given = self._given(player, infostate)
             weights[e] = given.weights().sum() if len(given.hands) else 0.0
         cards = _ways(ids, seen.present, seen.unseen)
         weights *= cards * own
-        return np.asarray(weights / weights.sum(), dtype=np.float64)
+        return normalised(weights)
 
     def condition_on(self, player: int, infostate: int) -> HandBelief:
+        return self._given(player, int(self._known(player, [infostate])[0]))
+
+    def _given(self, player: int, infostate: int) -> HandBelief:
         own, ids = self.ranges[player], np.array([infostate])
         view = self.view_of(player, ids)
         given = {f.name: getattr(own, f.name) for f in fields(own)}
@@ -189,6 +218,8 @@ class HandRanges(PublicBelief):
     def sample(
         self, player: int, ids: IntArray, chance: Streams
     ) -> tuple[HanabiWorlds, tuple[Memory, ...]]:
+        ids = self._known(player, ids)
+        require_chance(chance)
         hands, views = self.ranges[player], self.view_of(player, ids)
         n = len(chance)
         rows = np.empty((len(ids) * n, views.rows.shape[1]), dtype=np.int32)
@@ -208,11 +239,10 @@ def _pack(cards: NDArray[Any]) -> int:
 
 def _ways(ids: IntArray, cards: int, unseen: IntArray) -> FloatArray:
     """[E] ways to draw each hand from the unseen cards."""
-    ways = np.ones(len(ids))
-    for e, infostate in enumerate(ids.tolist()):
-        counts = unseen.copy()
-        for i in range(cards):
-            card = (infostate >> 5 * i) & 31
-            ways[e] *= max(counts[card], 0)
-            counts[card] -= 1
+    ways, each = np.ones(len(ids)), np.arange(len(ids))
+    left = np.repeat(unseen[None], len(ids), axis=0)
+    for i in range(cards):
+        card = ids >> 5 * i & 31
+        ways *= np.maximum(left[each, card], 0)
+        left[each, card] -= 1
     return ways

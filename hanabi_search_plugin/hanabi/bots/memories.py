@@ -15,7 +15,7 @@ from hanabi_search_plugin.core.game import Event, View, Worlds
 from hanabi_search_plugin.core.policy import Memory
 from hanabi_search_plugin.core.words import an, counted
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView
-from hanabi_search_plugin.hanabi.engine.layout import LAST_ACTION, LAST_PLAYER, MOVES, TURN
+from hanabi_search_plugin.hanabi.engine.layout import MOVES, TURN
 
 Words = NDArray[np.int32]
 
@@ -60,9 +60,7 @@ def require_to_move(view: HanabiView) -> None:
     if not right.all():
         b = int(right.argmin())
         whose = "the game is over" if turn[b] < 0 else f"seat {turn[b]} is to move"
-        raise IllegalActionError(
-            f"seat {view.player} has no move to make in world {b}: {whose} there"
-        )
+        raise IllegalActionError(f"seat {view.player} has no move to make in world {b}: {whose}")
 
 
 def require_all_held(memory: Words, view: HanabiView) -> None:
@@ -71,12 +69,12 @@ def require_all_held(memory: Words, view: HanabiView) -> None:
     right = held == shown
     if not right.all():
         b = int(right.argmin())
-        way = "the view must be the one of the latest observe"
+        way = "take the view of the latest observe"
         if held[b] < shown[b]:
             way = "observe(view, event, memory) follows every move, own and others' alike"
         raise ContractError(
-            f"expected a memory of all {counted(int(shown[b]), 'move')} that the view shows, got "
-            f"one of {held[b]}: {way}"
+            f"a memory must hold as many moves as the view shows, {shown[b]}, got one of {held[b]}"
+            f": {way}"
         )
 
 
@@ -94,18 +92,4 @@ def require_next(memory: Words, view: HanabiView, event: Event) -> None:
             "a memory is updated by each event once, in their order, with the view after it: it "
             f"holds {counted(int(held[b]), 'move')}, and the view shows {shown[b]}: {way}"
         )
-    require_shown(event, view)
-
-
-def require_shown(event: Event, view: HanabiView) -> None:
-    """Raises ContractError unless ``event`` is the last move that ``view`` shows."""
-    rows = view.rows
-    right = (event.player == rows[:, LAST_PLAYER]) & (event.action == rows[:, LAST_ACTION])
-    if not right.all():
-        b = int(right.argmin())
-        mover, action = rows[b, LAST_PLAYER], rows[b, LAST_ACTION]
-        last = "no move yet" if mover < 0 else f"action {action} of seat {mover} as the last move"
-        raise ContractError(
-            f"expected the view after the event, action {event.action[b]} of seat "
-            f"{event.player[b]}, got one that shows {last}"
-        )
+    view.require_last(event)

@@ -54,8 +54,8 @@ def call_common(typingctx: Any, address: Any, dims: Any, row: Any, memory: Any, 
 def address_of(routine: Any, dims: tuple[Any, ...], *, seat: bool, returns: Any) -> int:
     """Where a routine is, compiled for these ``dims``; 0 for None.
 
-    ``seat``: it takes a seat after the row; ``returns``: CODE or FLAG. Raises UnsupportedError for what is not a routine, and
-    Numba's own errors where it does not compile.
+    ``seat``: it takes a seat after the row; ``returns``: CODE or FLAG. Raises UnsupportedError for
+    what is not a routine, and Numba's own errors where it does not compile.
     """
     if routine is None:
         return 0

@@ -17,7 +17,7 @@ from typing import Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.errors import ConfigError, ContractError
 from hanabi_search_plugin.core.game import BoolArray, IntArray, View, Worlds
 from hanabi_search_plugin.core.near_names import near_names
 from hanabi_search_plugin.core.policy import Memory, RedrawingGuide
@@ -162,6 +162,10 @@ class RuleAgent(CompiledBot, RedrawingGuide):
         first = np.zeros(1, dtype=np.int64)
         fits = seen.select(first) if np.shape(memory)[:1] == (1,) and len(seen) else seen
         require_words(self, memory, self.words(seen.game), fits)
+        config = seen.game.config
+        slots = memory[:, : config.players * config.hand_size] >> ops.SLOT & 15
+        if ((slots >= config.hand_size) & (slots != ops.EMPTY)).any():
+            raise ContractError(f"expected the memory of {self!r}, got that of another bot")
         return words_of(memory)
 
     def __repr__(self) -> str:

@@ -23,6 +23,7 @@ from hanabi_search_plugin.core.capabilities import (
 )
 from hanabi_search_plugin.core.errors import (
     ConfigError,
+    ContractError,
     IllegalActionError,
     UnsupportedError,
 )
@@ -48,8 +49,10 @@ from hanabi_search_plugin.hanabi.engine.layout import (
     DECK_NEXT,
     DREW,
     HANDS,
+    LAST_ACTION,
     LAST_CARD,
     LAST_FLAGS,
+    LAST_PLAYER,
     LIVES,
     NO_CARD,
     PLAYED,
@@ -452,6 +455,19 @@ class HanabiView(View):
     def observation(self, encoding: str) -> NDArray[Any]:
         """The observation in one of ``game.encodings``; ``encoding.encode`` says what each is."""
         return encode(self.game.config, self.rows, self.player, encoding)
+
+    def require_last(self, event: Event) -> None:
+        """Raise ContractError unless ``event`` is the last move that is shown."""
+        rows = self.rows
+        right = (event.player == rows[:, LAST_PLAYER]) & (event.action == rows[:, LAST_ACTION])
+        if not right.all():
+            b = int(right.argmin())
+            mover, action = rows[b, LAST_PLAYER], rows[b, LAST_ACTION]
+            last = f"action {action} of seat {mover} last" if mover >= 0 else "no move yet"
+            raise ContractError(
+                f"expected the view after the event, action {event.action[b]} of seat "
+                f"{event.player[b]}, got one that shows {last}"
+            )
 
     def keys(self) -> Sequence[bytes]:
         return [row.tobytes() for row in self.rows]

@@ -37,6 +37,7 @@ from hanabi_search_plugin.hanabi.bots.script import (
     COMMON,
     DECIDE,
     KIND,
+    NO_MEMORY,
     OBSERVE,
     PARAMS,
     RANDOM,
@@ -192,9 +193,6 @@ class CompiledBot(Policy):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
-
-
-NO_MEMORY = np.zeros((1, 1), dtype=np.int32)
 
 
 class MaskBot(CompiledBot):

@@ -52,6 +52,8 @@ NO_BOT, RANDOM, SMARTBOT, ROUTINES = -1, 0, 1, 2  # kinds; NO_BOT: no move to ex
 SILENT, DISCARD_ANY, TELL_ANY, LEGAL_ANY = -1, -2, -3, -4
 COIN = 64
 
+NO_MEMORY = np.zeros((1, 1), dtype=np.int32)  # of bots that have none: read in every world
+
 
 @inline
 def cards_held(dims: Any, row: Any, player: int) -> int:

@@ -19,13 +19,13 @@ from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.tree import GrownTree, MoveStats, TreeSettings
 from hanabi_search_plugin.hanabi.beliefs.mixed_partners import mixes_compiled
 from hanabi_search_plugin.hanabi.bots.action_rules import WEIGHTS, proposed_mask
-from hanabi_search_plugin.hanabi.bots.compiled import NO_MEMORY, pack_memories, table_of
+from hanabi_search_plugin.hanabi.bots.compiled import pack_memories, table_of
 from hanabi_search_plugin.hanabi.bots.evalfn import EvalFn
 from hanabi_search_plugin.hanabi.bots.game_loops import NO_MOVE, act_rows, observe_rows, play_rows
 from hanabi_search_plugin.hanabi.bots.memories import words_of
 from hanabi_search_plugin.hanabi.bots.redraw import conventional
 from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
-from hanabi_search_plugin.hanabi.bots.script import KIND, NO_BOT, SCRIPT
+from hanabi_search_plugin.hanabi.bots.script import KIND, NO_BOT, NO_MEMORY, SCRIPT
 from hanabi_search_plugin.hanabi.bots.value_kernels import estimate_rows
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.layout import TURN, copy_words, hand_size, players

@@ -30,7 +30,6 @@ from hanabi_search_plugin.hanabi.bots.memories import (
     require_to_move,
     require_words,
     with_moves,
-    words_of,
 )
 from hanabi_search_plugin.hanabi.bots.routines import CODE, FLAG, address_of
 from hanabi_search_plugin.hanabi.bots.script import (
@@ -158,9 +157,10 @@ class CompiledBot(Policy):
             return None
         require_words(self, memory, count, native)
         require_next(memory, native, event)
-        words, script = words_of(memory), self.script(native.game)
-        game_loops.observe_rows(native.game.dims, script, native.rows, seat, words)
-        return with_moves(words, native.rows[:, MOVES])
+        after, script = np.array(memory, order="C"), self.script(native.game)
+        game_loops.observe_rows(native.game.dims, script, native.rows, seat, after)
+        after[:, -1] = native.rows[:, MOVES]
+        return after
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
         require_streams(rng, len(view))
@@ -182,14 +182,14 @@ class CompiledBot(Policy):
         return chance
 
     def _read(self, view: HanabiView, memory: Memory) -> NDArray[np.int32]:
-        """[B, words] what the seat remembers, which is to move."""
+        """[B, words and more] what the seat remembers, which is to move."""
         require_to_move(view)
         count = self.words(view.game)
         if count == 0:
             return NO_MEMORY
         require_words(self, memory, count, view)
         require_all_held(memory, view)
-        return words_of(memory)
+        return np.ascontiguousarray(memory)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"

@@ -459,9 +459,9 @@ class HanabiView(View):
     def require_last(self, event: Event) -> None:
         """Raise ContractError unless ``event`` is the last move that is shown."""
         rows = self.rows
-        right = (event.player == rows[:, LAST_PLAYER]) & (event.action == rows[:, LAST_ACTION])
-        if not right.all():
-            b = int(right.argmin())
+        wrong = (event.player != rows[:, LAST_PLAYER]) | (event.action != rows[:, LAST_ACTION])
+        if np.count_nonzero(wrong):
+            b = int(wrong.argmax())
             mover, action = rows[b, LAST_PLAYER], rows[b, LAST_ACTION]
             last = f"action {action} of seat {mover} last" if mover >= 0 else "no move yet"
             raise ContractError(

@@ -133,10 +133,10 @@ class PublicBelief(ABC):
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> PublicBelief:
         """The public belief after an event and the observer's view after it (batches of one).
 
-        Where ``public_part`` is known, any seat's view will do; elsewhere the observer's alone. With
-        ``by_blueprint=False`` the move is no evidence: its mover may have searched. What its search
-        would have done otherwise is ruled out later, by ``exclude``. Raises ContractError for an
-        event that was not the next, and for a view that does not fit it.
+        Where ``public_part`` is known, any seat's view will do, elsewhere the observer's alone.
+        With ``by_blueprint=False`` the move is no evidence: its mover may have searched. What its
+        search would have done otherwise is ruled out later, by ``exclude``. Raises ContractError
+        for an event that was not the next, and for a view that does not fit it.
         """
 
     @abstractmethod

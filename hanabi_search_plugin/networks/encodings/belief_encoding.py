@@ -19,6 +19,8 @@ from torch.nn.functional import one_hot
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Event, View
 from hanabi_search_plugin.core.policy import Memory, Policy
+from hanabi_search_plugin.hanabi.bots.compiled import MaskBot
+from hanabi_search_plugin.hanabi.bots.memories import words_of
 from hanabi_search_plugin.hanabi.engine.layout import LAST_PLAYER, NO_CARD, TURN
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.encodings import status
@@ -55,14 +57,10 @@ class BeliefEncoding(Featurizer):
         self.cards = game.config.players * game.config.hand_size
         self.identities = status.identities(game.config)
         self.listener = listener
-        if listener is not None:
-            view = game.deal(np.random.default_rng(0), 1).view(0)
-            memory = listener.start(view)
-            masks = isinstance(memory, np.ndarray) and memory.dtype == np.int32
-            if not (masks and memory.shape == (1, self.cards)):
-                raise ConfigError(
-                    f"listener must remember a mask for each card, got {type(listener).__name__}"
-                )
+        if listener is not None and not isinstance(listener, MaskBot):
+            raise ConfigError(
+                f"listener must remember a mask for each card, got {type(listener).__name__}"
+            )
         players, own = game.config.players, game.config.hand_size
         table = status.board_size(game.config) + status.event_size(game.config)
         each = 2 * SUMMARY + self.identities + 2
@@ -80,7 +78,7 @@ class BeliefEncoding(Featurizer):
         """[B, the words of "status-1", then the masks, then the seat]"""
         parts = [self.words.public(view), self.words.private(view)]
         if memory is not None:
-            parts.append(memory)
+            parts.append(words_of(memory))
         return np.concatenate([*parts, np.full((len(view), 1), view.player, np.int32)], axis=1)
 
     def expand(self, numbers: Tensor) -> BeliefInputs:

@@ -57,10 +57,14 @@ class BeliefEncoding(Featurizer):
         self.cards = game.config.players * game.config.hand_size
         self.identities = status.identities(game.config)
         self.listener = listener
-        if listener is not None and not isinstance(listener, MaskBot):
-            raise ConfigError(
-                f"listener must remember a mask for each card, got {type(listener).__name__}"
-            )
+        if listener is not None:
+            view = game.deal(np.random.default_rng(0), 1).view(0)
+            memory = self._masks(listener.start(view))
+            masks = isinstance(memory, np.ndarray) and memory.dtype == np.int32
+            if not (masks and memory.shape == (1, self.cards)):
+                raise ConfigError(
+                    f"listener must remember a mask for each card, got {type(listener).__name__}"
+                )
         players, own = game.config.players, game.config.hand_size
         table = status.board_size(game.config) + status.event_size(game.config)
         each = 2 * SUMMARY + self.identities + 2
@@ -78,8 +82,12 @@ class BeliefEncoding(Featurizer):
         """[B, the words of "status-1", then the masks, then the seat]"""
         parts = [self.words.public(view), self.words.private(view)]
         if memory is not None:
-            parts.append(words_of(memory))
+            parts.append(self._masks(memory))
         return np.concatenate([*parts, np.full((len(view), 1), view.player, np.int32)], axis=1)
+
+    def _masks(self, memory: Memory) -> Memory:
+        """[B, P * H] what the listener remembers of each card: bots, beside, how many moves."""
+        return words_of(memory) if isinstance(self.listener, MaskBot) else memory
 
     def expand(self, numbers: Tensor) -> BeliefInputs:
         config, words = self.config, self._words(numbers)

@@ -91,8 +91,8 @@ def require_latest(memory: object, view: View) -> None:
     shows: whose turn it is, and what there is to see."""
     require_memory(memory, view)
     assert isinstance(memory, list)
-    for entry, seen in zip(memory, view.keys(), strict=True):
-        if entry.view.keys()[0] != seen:
+    for entry, seen, turn in zip(memory, view.keys(), view.current_player, strict=True):
+        if entry.view.current_player[0] != turn or entry.view.keys()[0] != seen:
             raise ContractError(
                 "expected the view that the memory was updated with last, got another: "
                 "observe(view, event, memory) follows every move, own and others' alike"

@@ -126,6 +126,10 @@ def check_agent(
             if mover == seat:
                 fresh = twins.draw(worlds, rng).view(seat)
                 view = worlds.view(seat).select(ONE)
+                require(
+                    seen_in(fresh) == seen_in(view),
+                    f"{game!r}: the view of seat {seat} changes with what it cannot see",
+                )
                 action = _check_decision(agent, view, memory, stream)
                 for reason, at, held in (
                     ("of what it cannot see (in this position)", fresh, memory),

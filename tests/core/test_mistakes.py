@@ -215,7 +215,7 @@ def times_mask(factor: float) -> Any:
         (ConfigError, r"got the class PlaySafe: write PlaySafe\(\)",
          lambda: RuleAgent([PlaySafe])),  # type: ignore[list-item]
         (ConfigError, r"got 'pierz': load_policy\('piers', game\)", lambda: RuleAgent("pierz")),  # type: ignore[arg-type]
-        (ConfigError, "got /tmp/nofile.pt, which is no file", lambda: Learned("/tmp/nofile.pt")),
+        (ConfigError, "got nofile.pt, which is no file", lambda: Learned("nofile.pt")),
         (ConfigError, "policy must be one of .*, got ''", lambda: load_policy("")),
         (ConfigError, "candidates must be a list of policies", lambda: UnknownPartners(3)),  # type: ignore[arg-type]
         # options

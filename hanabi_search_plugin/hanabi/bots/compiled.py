@@ -155,7 +155,7 @@ class CompiledBot(Policy):
         count = self.words(native.game)
         if count == 0:
             return None
-        require_words(self, memory, count, native)
+        require_words(self, memory, count, native.game, len(native))
         require_next(memory, native, event)
         after, script = np.array(memory, order="C"), self.script(native.game)
         game_loops.observe_rows(native.game.dims, script, native.rows, seat, after)
@@ -187,7 +187,7 @@ class CompiledBot(Policy):
         count = self.words(view.game)
         if count == 0:
             return NO_MEMORY
-        require_words(self, memory, count, view)
+        require_words(self, memory, count, view.game, len(view))
         require_all_held(memory, view)
         return np.ascontiguousarray(memory)
 

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
-from hanabi_search_plugin.core.game import Event, View, Worlds
+from hanabi_search_plugin.core.game import Event
 from hanabi_search_plugin.core.policy import Memory
 from hanabi_search_plugin.core.words import an, counted
-from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiView
 from hanabi_search_plugin.hanabi.engine.layout import MOVES, TURN
 
 Words = NDArray[np.int32]
@@ -33,9 +33,9 @@ def words_of(memory: Words) -> Words:
     return memory[:, :-1].copy()
 
 
-def require_words(bot: object, memory: Memory, words: int, seen: View | Worlds) -> None:
+def require_words(bot: object, memory: Memory, words: int, game: HanabiRules, worlds: int) -> None:
     """Raises UnsupportedError for what is no array, ContractError unless it is a memory of ``bot``
-    with so many words, and a row for each world of ``seen``."""
+    in ``game``, with so many words and a row for each of so many worlds."""
     if not isinstance(memory, np.ndarray):
         raise UnsupportedError(
             f"expected the memory of {bot!r}, an array as policy.start(view) and "
@@ -43,13 +43,12 @@ def require_words(bot: object, memory: Memory, words: int, seen: View | Worlds) 
         )
     if memory.dtype != np.int32 or memory.ndim != 2 or memory.shape[1] != words + 1:
         raise ContractError(
-            f"expected the memory of {bot!r} in {seen.game!r}, int32 of shape "
-            f"({len(seen)}, {words + 1}), got {memory.dtype} of shape {memory.shape}"
+            f"expected the memory of {bot!r} in {game!r}, int32 of shape "
+            f"({worlds}, {words + 1}), got {memory.dtype} of shape {memory.shape}"
         )
-    if len(memory) != len(seen):
+    if len(memory) != worlds:
         raise ContractError(
-            f"expected the memory of {counted(len(seen), 'world')}, as the view has, got "
-            f"{len(memory)}"
+            f"expected the memory of {counted(worlds, 'world')}, as the view has, got {len(memory)}"
         )
 
 

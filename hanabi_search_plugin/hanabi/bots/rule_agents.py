@@ -159,9 +159,8 @@ class RuleAgent(CompiledBot, RedrawingGuide):
 
     def read(self, seen: HanabiView | HanabiWorlds, memory: Memory) -> NDArray[np.int32]:
         """[B or 1, words] the words of a guide's memory, B rows or one."""
-        first = np.zeros(1, dtype=np.int64)
-        fits = seen.select(first) if np.shape(memory)[:1] == (1,) and len(seen) else seen
-        require_words(self, memory, self.words(seen.game), fits)
+        rows = 1 if np.shape(memory)[:1] == (1,) and len(seen) else len(seen)
+        require_words(self, memory, self.words(seen.game), seen.game, rows)
         config = seen.game.config
         slots = memory[:, : config.players * config.hand_size] >> ops.SLOT & 15
         if ((slots >= config.hand_size) & (slots != ops.EMPTY)).any():

@@ -3,6 +3,7 @@
 python -m benchmarks.card_games measure --dry-run            # what every row costs
 python -m benchmarks.card_games measure --only euchre        # rows by name, resumable
 python -m benchmarks.card_games tables                       # docs/games/card_games.md
+python -m benchmarks.card_games told oh_hell                 # what OpenSpiel's resampling tells
 
 A row is a match: the same deals, with ours at every seat in turn (at both seats of a side where two
 play together) and OpenSpiel's at the others. A deal's score is what our seats earn less what theirs
@@ -57,6 +58,7 @@ OURS: dict[str, Callable[[int, float], Any]] = {
 NO_ISMCTS = {  # why OpenSpiel's ISMCTSBot has no row
     "spades": "it cannot be resampled there",
     "gin_rummy": "its resampling hands over the true hands",
+    "hearts": "the process ends in it (open_spiel 2.0.2)",
 }
 EQUAL = ("iterations", "time")
 
@@ -89,13 +91,14 @@ console = Console(highlight=False)
 class Pimc:
     """Determinised search: OpenSpiel's C++ MCTS in each of several deals, whose visits are added.
 
-    Deals are OpenSpiel's own where it can draw them rightly, else ours.
+    Deals are ours, but for games of exact beliefs: OpenSpiel's own of most card games are not those
+    that the seat cannot tell apart.
     """
 
     def __init__(self, game: OpenSpielGame, simulations: int, c: float, seed: int) -> None:
         self.game, self.each, self.c = game, max(2, simulations // WORLDS), c
         self.rng = np.random.default_rng(seed)
-        self.own = game.spiel.get_type().short_name in NO_ISMCTS
+        self.own = game.spiel.get_type().short_name in EXACT
 
     def step(self, state: Any) -> int:
         legal = state.legal_actions()
@@ -114,7 +117,7 @@ class Pimc:
 
     def _worlds(self, state: Any) -> list[Any]:
         seat = state.current_player()
-        if not self.own:
+        if self.own:
             return [state.resample_from_infostate(seat, self.rng.random) for _ in range(WORLDS)]
         return other_deals(self.game, state, seat, self.rng, WORLDS)
 
@@ -218,6 +221,52 @@ def play(
                 memories[p] = agent.observe(worlds.view(p), event, memories[p])
     returns = worlds.returns[0]
     return float(returns[list(seats)].mean() - returns[others].mean())
+
+
+@app.command()
+def told(
+    name: Annotated[str, typer.Argument(help="A game of these rows, or how its name begins.")],
+    deals: Annotated[int, typer.Option(help="Each from every seat.")] = 100,
+    iterations: Annotated[int, typer.Option(help="Of a decision.")] = 50,
+) -> None:
+    """What OpenSpiel's ISMCTSBot gains by being asked in the true deal, not in one of ours.
+
+    It resamples by itself, so both are the same to it where that tells nothing that is hidden. Its
+    score is what its seat earns less what the others do, who play at random.
+    """
+    found = next((each for each in SIDES if each.startswith(name)), None)
+    if found is None:
+        raise typer.BadParameter(f"name must begin one of {', '.join(SIDES)}")
+    game, scores = OpenSpielGame(found), []
+    for deal in range(deals):
+        for seat in range(game.num_players):
+            scores.append([_beside_random(game, deal, seat, iterations, own) for own in (0, 1)])
+    both = np.array(scores)
+    for title, values in (
+        ("in the true deal", both[:, 0]),
+        ("in a deal of ours", both[:, 1]),
+        ("difference", both[:, 0] - both[:, 1]),
+    ):
+        error = values.std(ddof=1) / np.sqrt(len(values))
+        console.print(f"{title}: {values.mean():+.3f} ± {error:.3f}", markup=False)
+
+
+def _beside_random(
+    game: OpenSpielGame, deal: int, seat: int, iterations: int, redealt: bool
+) -> float:
+    state = game.deal(np.random.default_rng(deal), 1).states[0].clone()
+    rng = np.random.default_rng([deal, seat])
+    bot = ismcts(game, iterations, exploration(str(game.name)), int(rng.integers(2**31)))
+    while not state.is_terminal():
+        legal = state.legal_actions()
+        if state.current_player() != seat:
+            action = int(rng.choice(legal))
+        else:
+            shown = other_deals(game, state, seat, rng, 1)[0] if redealt else state
+            action = int(bot.step(shown))
+        state.apply_action(action)
+    returns = np.array(state.returns())
+    return float(returns[seat] - np.delete(returns, seat).mean())
 
 
 def _action(agent: SearchAgent, belief: Any, rng: np.random.Generator) -> int:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hanabi_search_plugin.core.agent import SearchAgent
+from hanabi_search_plugin.core.blame import tell_place, with_notes
 from hanabi_search_plugin.core.errors import WorkerLostError
 from hanabi_search_plugin.core.game import PAD, Game, IntArray, Worlds
 from hanabi_search_plugin.core.html_tables import html_table
@@ -167,7 +168,8 @@ class FailedGame:
         return f"{named} of seed {self.seed}" + (", baseline" if self.side == "baseline" else "")
 
     def __str__(self) -> str:
-        return f"{self.where}: {type(self.error).__name__}: {self.error}"
+        told = f"{self.where}: {type(self.error).__name__}: {self.error}"
+        return with_notes(told, self.error)
 
     def __reduce__(self) -> Any:
         told = self.told or "".join(traceback.format_exception(self.error))
@@ -304,7 +306,7 @@ def _named(failed: FailedGame) -> BaseException:
     """The error, which says where it came from."""
     if failed.told:
         failed.error.__cause__ = RemoteTraceback(failed.told)
-    failed.error.add_note(f"in {failed.where}")
+    tell_place(failed.error, failed.where)
     return failed.error
 
 

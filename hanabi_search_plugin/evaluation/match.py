@@ -39,6 +39,7 @@ DECKS, POLICIES, SEARCHES = 1, 2, 3  # what a SeedSequence([seed, use, ...]) is 
 
 Side = Literal["policies", "baseline"]
 Numbers = Sequence[int] | IntArray  # of games, in ascending order
+Decisions = tuple[tuple[int, int, SearchResult], ...]  # turn, seat, result
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -57,7 +58,8 @@ class GameResult:
     changed_moves: int = 0  #: decisions in which a search left the blueprint
     fallback_moves: int = 0  #: decisions in which a search had too few worlds to search in
     depth: float | None = None  #: of the trees it was decided by, the mean; None: no trees
-    decisions: tuple[tuple[int, int, SearchResult], ...] = ()  #: turn, seat, result (``on_game``)
+    #: of the searches: turn, seat, result. Empty where ``evaluate`` was to keep none
+    decisions: Decisions = ()
 
     def __str__(self) -> str:
         lives = "" if self.lives_left is None else f", {counted(self.lives_left, 'life', 'lives')}"

@@ -130,11 +130,7 @@ class Policy(ABC):
         one that draws from its stream and does not say that it is stochastic.
         """
         if not self.deterministic:
-            raise UnsupportedError(
-                f"{self!r} is stochastic and does not give its probabilities, which whoever "
-                "follows its moves must know: override probabilities(view, legal, memory), which "
-                "gives [B, A]"
-            )
+            raise without_probabilities(self)
         rng = Streams.still(len(view))
         given = self.act(view, legal, memory, rng)
         actions = require_moves(self, given, legal)
@@ -208,6 +204,19 @@ class UniformPolicy(Policy):
     def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
         count = legal.sum(axis=1, keepdims=True)  # 0 where the seat is not to move
         return np.asarray(legal / np.maximum(count, 1), dtype=np.float64)
+
+
+def is_silent(policy: Policy) -> bool:
+    """Is it stochastic without saying its probabilities?"""
+    return not policy.deterministic and type(policy).probabilities is Policy.probabilities
+
+
+def without_probabilities(policy: Policy) -> UnsupportedError:
+    """The error where a policy is asked for probabilities and ``is_silent``."""
+    return UnsupportedError(
+        f"{policy!r} is stochastic and does not give its probabilities, which whoever follows its "
+        "moves must know: override probabilities(view, legal, memory), which gives [B, A]"
+    )
 
 
 # What policies answer comes in here, and is checked before anything is made of it.

@@ -26,7 +26,7 @@ import numpy as np
 
 from hanabi_search_plugin.algorithms.guided import Guided
 from hanabi_search_plugin.algorithms.search_tree import Node, Nodes, Tree
-from hanabi_search_plugin.core.agent import WrapsBelief, require_asked
+from hanabi_search_plugin.core.agent import FitsGames, WrapsBelief, require_asked
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.capabilities import Redeterminizes
@@ -34,6 +34,7 @@ from hanabi_search_plugin.core.errors import ConfigError, ContractError, Unsuppo
 from hanabi_search_plugin.core.game import NOBODY, Event, Game, View, Worlds
 from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective, worth
 from hanabi_search_plugin.core.policy import (
+    Blueprint,
     EstimatingGuide,
     Guide,
     Memory,
@@ -81,7 +82,7 @@ class _Guided(NamedOptions):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class TreeSearch(WrapsBelief, _Guided):
+class TreeSearch(FitsGames, WrapsBelief, _Guided):
     """What all tree searches share: ``MoIsmcts(iterations=1_000)(rng, belief)`` is one decision.
 
     It stops after ``iterations`` or ``seconds``, whichever comes first, and may be stopped after
@@ -190,6 +191,14 @@ class TreeSearch(WrapsBelief, _Guided):
     def _rolls_out(self) -> bool:
         return self.leaves == "rollouts"
 
+    def require_fit(self, game: Game, blueprint: Blueprint) -> None:
+        """See ``FitsGames``."""
+        if not self._rolls_out and game.rewards != "identical":
+            raise UnsupportedError(
+                f"leaves must be rollouts where rewards are not identical, as in {game.name}: a "
+                "guide estimates the mover's alone"
+            )
+
     def wrap(self, belief: Belief) -> Guided:
         return Guided.start(belief, self.guide, self.evidence)
 
@@ -212,11 +221,7 @@ class TreeSearch(WrapsBelief, _Guided):
     ) -> Iterator[Callable[[], SearchResult]]:
         """Yield, after every round, a function that gives the decision so far."""
         require_asked(rng, belief)
-        if not self._rolls_out and belief.game.rewards != "identical":
-            raise UnsupportedError(
-                f"leaves must be rollouts where rewards are not identical, as in "
-                f"{belief.game.name}: a guide estimates the mover's alone"
-            )
+        self.require_fit(belief.game, belief.blueprint)
         started = time.monotonic()
         policy = belief.blueprint[belief.seat]
         base = int(moves_of(policy, belief.view, belief.memory, Streams.spawn(rng, 1))[0])
@@ -459,12 +464,15 @@ class RisMcts(TreeSearch):
 
     redeterminizes = True
 
-    def tree(self, game: Game, seat: int) -> Tree:
+    def require_fit(self, game: Game, blueprint: Blueprint) -> None:
+        super().require_fit(game, blueprint)
         if not isinstance(game, Redeterminizes):
             raise UnsupportedError(
                 f"RIS-MCTS draws hidden information anew, which {game.name} cannot (it does not "
-                "declare Redeterminizes)"
+                "declare Redeterminizes): MoIsmcts() searches a tree there, too"
             )
+
+    def tree(self, game: Game, seat: int) -> Tree:
         if game.public_actions and self.nodes == "moves":
             return Tree(game, (seat,), (0,) * game.num_players, self.nodes)
         return _of_all(game, self.nodes)

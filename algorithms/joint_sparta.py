@@ -21,7 +21,7 @@ import numpy as np
 
 from hanabi_search_plugin.algorithms.range_search import RangeSearch
 from hanabi_search_plugin.algorithms.sparta import noise_notes, warn_of_budget
-from hanabi_search_plugin.beliefs.exact import public_belief
+from hanabi_search_plugin.beliefs.exact import public_belief, require_exact
 from hanabi_search_plugin.core.agent import (
     SearchAgent,
     TeamSearch,
@@ -160,6 +160,9 @@ class JointAgent(SearchAgent):
 
     def __setstate__(self, state: dict[str, object]) -> None:
         vars(self).update(state, _computed=WeakValueDictionary())
+
+    def require_belief(self) -> None:
+        require_exact(self.game, public=True)
 
     def start(self, view: View) -> Memory:
         return [self._started(view.select(np.array([b]))) for b in range(len(view))]

@@ -4,7 +4,8 @@ Everything most programs need, by what it is for:
 
 * upgrade a policy: ``upgrade``, ``SearchAgent``, ``SearchResult``
 * measure it: ``evaluate``, ``Evaluation``, on ``Processes``, or on a cluster by
-  ``hanabi_search_plugin.wrappers.ray``; ``compare`` two results, or files of them
+  ``hanabi_search_plugin.wrappers.ray``; ``compare`` two results, or files of them; ``OneGame``
+  plays one move by move
 * searches: ``Sparta``, ``JointSparta``, ``Lbs``, ``Mds``, ``Pomcp``, ``SoIsmcts``, ``MoIsmcts``,
   ``RisMcts``, ``Predictor``
 * Hanabi: ``HanabiGame``, ``HanabiConfig``, ``SmartBot``, ``RuleAgent``
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.core.streams import Streams
     from hanabi_search_plugin.evaluation.comparison import compare
     from hanabi_search_plugin.evaluation.evaluate import Evaluation, evaluate
+    from hanabi_search_plugin.evaluation.one_game import OneGame
     from hanabi_search_plugin.evaluation.processes import Processes
     from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
     from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
@@ -85,6 +87,7 @@ __all__ = [
     "Learned",
     "Mds",
     "MoIsmcts",
+    "OneGame",
     "Particles",
     "PlainGame",
     "Policy",
@@ -142,6 +145,7 @@ __getattr__, __dir__ = lazily(
         "core.streams": ("Streams",),
         "evaluation.comparison": ("compare",),
         "evaluation.evaluate": ("Evaluation", "evaluate"),
+        "evaluation.one_game": ("OneGame",),
         "evaluation.processes": ("Processes",),
         "hanabi.bots.compiled": ("SmartBot",),
         "hanabi.bots.rule_agents": ("RuleAgent",),

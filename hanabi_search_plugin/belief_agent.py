@@ -33,16 +33,22 @@ from hanabi_search_plugin.core.blame import (
     require_belief_call,
     require_search_call,
 )
-from hanabi_search_plugin.core.capabilities import Enumerable, HasBeliefs
 from hanabi_search_plugin.core.errors import ConfigError, ContractError
 from hanabi_search_plugin.core.game import Event, Game, View, require_game
 from hanabi_search_plugin.core.near_names import near_names
-from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy, require_combinations
+from hanabi_search_plugin.core.policy import (
+    Blueprint,
+    Memory,
+    Policy,
+    is_silent,
+    require_combinations,
+    without_probabilities,
+)
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.reprs import agent_repr, search_repr
 from hanabi_search_plugin.core.require import class_given, require_share
 from hanabi_search_plugin.core.result import SearchResult, require_result
-from hanabi_search_plugin.core.rollout import can_cut, without_values
+from hanabi_search_plugin.core.rollout import require_values_of_some_seat
 from hanabi_search_plugin.core.settings import named_arguments
 from hanabi_search_plugin.named_beliefs import load_belief
 from hanabi_search_plugin.named_searches import SEARCHES, load_search
@@ -105,10 +111,13 @@ class BeliefAgent(SearchAgent):
         return replace(self, search=search, uncertainty=team.UNCERTAINTY)
 
     def require_belief(self) -> None:
-        if self.belief is not None or isinstance(self.game, HasBeliefs):
+        if self.belief is not None:
             return
-        if isinstance(self.game, Enumerable):
-            self.game.require_few_deals()
+        exact.require_exact(self.game, epsilon=self.epsilon)
+        silent = [policy for policy in self.blueprint if is_silent(policy)]
+        follows = not isinstance(self.search, WrapsBelief) or self.search.assumes_blueprint
+        if len(silent) > 1 and follows and self.epsilon < 1:  # every seat has such a partner
+            raise without_probabilities(silent[0])
 
     def start(self, view: View) -> Memory:
         rows = [view.select(np.array([b])) for b in range(len(view))]
@@ -194,12 +203,14 @@ def upgrade(
     ``load_belief_model`` knows it.
 
     Raises UnsupportedError for a wrong number of policies, for what is no Policy or no Game, and
-    where rollouts are to be cut short by values that no policy has or ``belief`` does not fit the
-    game, ContractError for a game that lacks a setting, for a search that takes other arguments
-    than (rng, belief), a belief's maker than (blueprint, view), and for values that combine in no
-    way that there is, ConfigError for no game, what is no search, a
-    policy that searches itself, an epsilon or an uncertainty outside 0 to 1 or with a belief, or
-    where a TeamSearch is given what it cannot use.
+    where game and policies alone tell that no seat can be searched for: ``belief`` or ``search``
+    does not fit the game, the game has too many deals to list and ``belief`` is None, partners are
+    stochastic and do not give their probabilities, or rollouts are to be cut short by values that
+    no policy has; ContractError for a game that lacks a setting, for a search that takes other
+    arguments than (rng, belief), a belief's maker than (blueprint, view), and for values that
+    combine in no way that there is, ConfigError for no game, what is no search, a policy that
+    searches itself, an epsilon or an uncertainty outside 0 to 1 or with a belief, or where a
+    TeamSearch is given what it cannot use.
     """
     if game is None:
         raise ConfigError(
@@ -253,8 +264,8 @@ def upgrade(
             f"beliefs: upgrade(policy, game, Sparta(), belief={search_repr(search)})"
         )
     cuts = isinstance(search, CutsRollouts) and search.depth is not None
-    if cuts and not isinstance(belief, NamesPolicies) and not can_cut(blueprint):
-        raise without_values(blueprint)
+    if cuts and not isinstance(belief, NamesPolicies):
+        require_values_of_some_seat(blueprint, game)
     if isinstance(search, TeamSearch):
         if belief is not None:
             raise ConfigError("belief must be None where all seats search together")
@@ -262,13 +273,19 @@ def upgrade(
             raise ConfigError(
                 f"uncertainty must be 0 where all seats search together, got {uncertainty}"
             )
-        return search.agent(game, blueprint, epsilon)
+        team = search.agent(game, blueprint, epsilon)
+        team.require_belief()
+        return team
     require_search_call(search)
     if belief is not None:
         require_belief_call(belief)
     if isinstance(belief, FitsGames):
         belief.require_fit(game, blueprint)
-    return BeliefAgent(game, blueprint, search, epsilon, belief, uncertainty)
+    if isinstance(search, FitsGames):
+        search.require_fit(game, blueprint)
+    agent = BeliefAgent(game, blueprint, search, epsilon, belief, uncertainty)
+    agent.require_belief()
+    return agent
 
 
 @named_arguments()

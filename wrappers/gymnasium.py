@@ -8,12 +8,15 @@ Importing the package registers ``ID``, "HanabiSearch/Hanabi-v0", once Gymnasium
 * ``MaskInObservation`` is a wrapper for libraries that look for the legal actions in observations
 """
 
-from hanabi_search_plugin.wrappers._gymnasium_env import (
-    ILLEGAL_REWARD,
-    HanabiEnv,
-    MaskInObservation,
-)
-from hanabi_search_plugin.wrappers._gymnasium_names import ID
-from hanabi_search_plugin.wrappers._gymnasium_vector import HanabiVectorEnv
+from hanabi_search_plugin.core.extras import needing
+
+with needing("", "wrappers.gymnasium", "Gymnasium"):
+    from hanabi_search_plugin.wrappers._gymnasium_env import (
+        ILLEGAL_REWARD,
+        HanabiEnv,
+        MaskInObservation,
+    )
+    from hanabi_search_plugin.wrappers._gymnasium_names import ID
+    from hanabi_search_plugin.wrappers._gymnasium_vector import HanabiVectorEnv
 
 __all__ = ["ID", "ILLEGAL_REWARD", "HanabiEnv", "HanabiVectorEnv", "MaskInObservation"]

@@ -24,22 +24,25 @@ Hanabi in both engines, whose cards, actions and deals are the same:
   player cannot tell from the true one
 """
 
-from hanabi_search_plugin.wrappers._openspiel_agents import as_bot, as_rl_agent, as_spiel_policy
-from hanabi_search_plugin.wrappers._openspiel_dealt import OpenSpielDealtGame
-from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
-from hanabi_search_plugin.wrappers._openspiel_hanabi import (
-    config_of,
-    from_state,
-    history_of,
-    hypothetical_state,
-    initial_state,
-    load_game,
-    sorted_deck,
-    spiel_of,
-    to_state,
-)
-from hanabi_search_plugin.wrappers._openspiel_policies import as_policy, registered_bot
-from hanabi_search_plugin.wrappers._openspiel_redealt import Redealt, other_deals
+from hanabi_search_plugin.core.extras import needing
+
+with needing("", "wrappers.openspiel", "OpenSpiel"):
+    from hanabi_search_plugin.wrappers._openspiel_agents import as_bot, as_rl_agent, as_spiel_policy
+    from hanabi_search_plugin.wrappers._openspiel_dealt import OpenSpielDealtGame
+    from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+    from hanabi_search_plugin.wrappers._openspiel_hanabi import (
+        config_of,
+        from_state,
+        history_of,
+        hypothetical_state,
+        initial_state,
+        load_game,
+        sorted_deck,
+        spiel_of,
+        to_state,
+    )
+    from hanabi_search_plugin.wrappers._openspiel_policies import as_policy, registered_bot
+    from hanabi_search_plugin.wrappers._openspiel_redealt import Redealt, other_deals
 
 __all__ = [
     "OpenSpielDealtGame",

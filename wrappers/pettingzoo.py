@@ -12,19 +12,22 @@
 * ``AECSeatAgent`` plays a seat of such an environment, which ``RecordMoves`` wraps
 """
 
-from hanabi_search_plugin.wrappers._pettingzoo_adapters import RlcardAdapter, ShimmyAdapter
-from hanabi_search_plugin.wrappers._pettingzoo_any_seat import AECSeatAgent, RecordMoves
-from hanabi_search_plugin.wrappers._pettingzoo_env import env, raw_env
-from hanabi_search_plugin.wrappers._pettingzoo_games import (
-    AECAdapter,
-    AECGame,
-    DeterministicAECGame,
-)
-from hanabi_search_plugin.wrappers._pettingzoo_seats import (
-    RecordObservations,
-    SeatAgent,
-    hanabi_config,
-)
+from hanabi_search_plugin.core.extras import needing
+
+with needing("", "wrappers.pettingzoo", "PettingZoo and Gymnasium"):
+    from hanabi_search_plugin.wrappers._pettingzoo_adapters import RlcardAdapter, ShimmyAdapter
+    from hanabi_search_plugin.wrappers._pettingzoo_any_seat import AECSeatAgent, RecordMoves
+    from hanabi_search_plugin.wrappers._pettingzoo_env import env, raw_env
+    from hanabi_search_plugin.wrappers._pettingzoo_games import (
+        AECAdapter,
+        AECGame,
+        DeterministicAECGame,
+    )
+    from hanabi_search_plugin.wrappers._pettingzoo_seats import (
+        RecordObservations,
+        SeatAgent,
+        hanabi_config,
+    )
 
 __all__ = [
     "AECAdapter",

@@ -18,8 +18,11 @@ from queue import Empty, SimpleQueue
 from typing import Any
 from uuid import uuid4
 
-import ray
-from ray import exceptions
+from hanabi_search_plugin.core.extras import needing
+
+with needing("cluster", "a cluster"):
+    import ray
+    from ray import exceptions
 
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError, WorkerLostError
 from hanabi_search_plugin.core.require import require_integer

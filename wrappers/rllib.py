@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ray.rllib.algorithms.dqn.default_dqn_rl_module import DefaultDQNRLModule
-from ray.rllib.core.rl_module import MultiRLModule, RLModule
-from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
-from torch import nn
+from hanabi_search_plugin.core.extras import needing
+
+with needing("frameworks", "wrappers.rllib", "Ray's RLlib and PyTorch"):
+    from ray.rllib.algorithms.dqn.default_dqn_rl_module import DefaultDQNRLModule
+    from ray.rllib.core.rl_module import MultiRLModule, RLModule
+    from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
+    from torch import nn
 
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import Game

@@ -7,7 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
+
+from hanabi_search_plugin.core.extras import needing
+
+with needing("frameworks", "wrappers.stable_baselines3", "Stable-Baselines3 and PyTorch"):
+    import torch
 
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import Game

@@ -5,12 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
-from gymnasium import spaces
-from tianshou.algorithm.algorithm_base import Policy
-from tianshou.algorithm.modelfree.a2c import ActorCriticOnPolicyAlgorithm
-from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
-from tianshou.data import Batch
+
+from hanabi_search_plugin.core.extras import needing
+
+with needing("frameworks", "wrappers.tianshou", "Tianshou"):
+    import torch
+    from gymnasium import spaces
+    from tianshou.algorithm.algorithm_base import Policy
+    from tianshou.algorithm.modelfree.a2c import ActorCriticOnPolicyAlgorithm
+    from tianshou.algorithm.modelfree.dqn import DiscreteQLearningPolicy
+    from tianshou.data import Batch
 
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import Game

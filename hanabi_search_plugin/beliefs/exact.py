@@ -9,12 +9,32 @@ from __future__ import annotations
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.beliefs.public_enumerated import EnumeratedPublicBelief
 from hanabi_search_plugin.beliefs.seatwise import UNCERTAINTY, Seatwise
+from hanabi_search_plugin.beliefs.tracked_worlds import not_listed
 from hanabi_search_plugin.core.belief import Belief, require_one_view
 from hanabi_search_plugin.core.capabilities import DealsTokens, Enumerable, HasBeliefs
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Game, View, require_game
 from hanabi_search_plugin.core.policy import Blueprint, Policy, as_blueprint
 from hanabi_search_plugin.core.public_belief import PublicBelief
+
+
+def require_exact(game: Game, *, public: bool = False, epsilon: float = 0.0) -> None:
+    """Raises what ``private_belief`` (or ``public_belief``) raises for any view, as far as the game
+    tells it without a deal."""
+    if isinstance(game, HasBeliefs):
+        game.require_beliefs()
+    elif isinstance(game, Enumerable):
+        game.require_few_deals()
+    elif public or not isinstance(game, DealsTokens):
+        raise not_listed(game)
+    elif epsilon:
+        raise _no_epsilon(game, epsilon)
+
+
+def _no_epsilon(game: Game, epsilon: float) -> ConfigError:
+    return ConfigError(
+        f"epsilon must be 0 in {game.name}, where uncertainty does the same, got {epsilon}"
+    )
 
 
 def private_belief(
@@ -43,9 +63,7 @@ def private_belief(
         return game.private_belief(blueprint, view, epsilon=epsilon, uncertainty=uncertainty)
     if isinstance(game, DealsTokens) and not isinstance(game, Enumerable):
         if epsilon:
-            raise ConfigError(
-                f"epsilon must be 0 in {game.name}, where uncertainty does the same, got {epsilon}"
-            )
+            raise _no_epsilon(game, epsilon)
         return Seatwise(uncertainty=max(uncertainty, UNCERTAINTY))(blueprint, view)
     return EnumeratedBelief.start(game, blueprint, view, epsilon=epsilon, uncertainty=uncertainty)
 

@@ -65,6 +65,14 @@ class TrackedStep:
     likelihoods: int  # policy evaluations spent
 
 
+def not_listed(game: Game) -> UnsupportedError:
+    """The error of a belief that lists worlds in a game that cannot."""
+    return UnsupportedError(
+        f"{game.name} cannot list its chance (it is not Enumerable), which an exact belief "
+        f"needs: {game.belief_to_use or DRAWN}"
+    )
+
+
 def track_deals(
     game: Game, blueprint: Blueprint, view: View | None, max_worlds: int
 ) -> TrackedWorlds:
@@ -74,10 +82,7 @@ def track_deals(
     ContractError if it has none.
     """
     if not isinstance(game, Enumerable):
-        raise UnsupportedError(
-            f"{game.name} cannot list its chance (it is not Enumerable), which an exact belief "
-            f"needs: {game.belief_to_use or DRAWN}"
-        )
+        raise not_listed(game)
     worlds, weights = game.deals()
     if view is not None:
         rows = np.flatnonzero(showing(worlds, view))

@@ -19,6 +19,7 @@ from typer.core import TyperGroup
 from hanabi_search_plugin._version import __version__
 from hanabi_search_plugin.cli import every_command, help_pages
 from hanabi_search_plugin.cli.plain_text import number_expected, one_line, require_plain
+from hanabi_search_plugin.core.blame import with_notes
 from hanabi_search_plugin.core.errors import HanabiSearchError
 
 BAD_INPUT, FAILED, INTERRUPTED = 2, 1, 130  # exit codes
@@ -117,7 +118,8 @@ def _of_numbers(message: str, given: Sequence[str]) -> str:
 def _told(error: Exception) -> tuple[int, str]:
     """The exit code and the message of what went wrong, with its notes of where."""
     code, message = _message(error)
-    return code, " ".join([message, *(f"({note})" for note in getattr(error, "__notes__", ()))])
+    hint = "; --debug shows the traceback" if code == FAILED else ""
+    return code, with_notes(message, error) + hint
 
 
 def _message(error: Exception) -> tuple[int, str]:
@@ -129,7 +131,7 @@ def _message(error: Exception) -> tuple[int, str]:
         named = error.filename is not None and error.strerror is not None
         return BAD_INPUT, f"{error.filename}: {error.strerror}" if named else str(error)
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return FAILED, f"this went wrong inside: {text}; --debug shows the traceback"
+    return FAILED, f"this went wrong inside: {text}"
 
 
 app = typer.Typer(

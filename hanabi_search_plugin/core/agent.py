@@ -183,11 +183,11 @@ MakeBelief = Callable[[Blueprint, View], Belief]
 
 
 class FitsGames(ABC):
-    """What makes beliefs of some games and not of others; ``upgrade`` asks it beforehand."""
+    """A search, or what makes beliefs, for some games and not for others; ``upgrade`` asks it."""
 
     @abstractmethod
     def require_fit(self, game: Game, blueprint: Blueprint) -> None:
-        """Raises UnsupportedError, with the way out, where no belief of the game can be begun."""
+        """Raises UnsupportedError, with the way out, where no seat of the game can have it."""
 
 
 class NamesPolicies(ABC):

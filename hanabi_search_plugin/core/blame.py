@@ -1,6 +1,8 @@
-"""Where in a game an error of a policy or a game arose: turn and seat go before its words.
+"""Where in a game an error of a policy or a game arose.
 
-What code of others raises by itself becomes a ContractError, which names the policy and what came.
+A broken contract or an illegal move begins with turn and seat. What the code of others raises by
+itself goes on as it is, and a note tells the place: "in act of Mine, seat 1, turn 12, game 3 of
+seed 7".
 """
 
 from __future__ import annotations
@@ -13,9 +15,37 @@ from typing import Any, Literal
 from hanabi_search_plugin.core.errors import ContractError, HanabiSearchError, IllegalActionError
 
 
+class _Place(str):
+    """A note of this module: what lies around the place is told at its end."""
+
+    def names(self, kind: str) -> bool:
+        return any(part.startswith(f"{kind} ") for part in self.removeprefix("in ").split(", "))
+
+
+def tell_place(error: BaseException, place: str) -> None:
+    """Say in the note of an error that it arose in ``place``, which holds what the note says."""
+    notes = getattr(error, "__notes__", [])
+    if notes and isinstance(notes[-1], _Place):
+        if not notes[-1].names(place.partition(" ")[0]):  # once each: one seat, one turn, one game
+            notes[-1] = _Place(f"{notes[-1]}, {place}")
+    else:
+        error.add_note(_Place(f"in {place}"))
+
+
+def has_place(error: BaseException) -> bool:
+    """Does a note say where the error arose?"""
+    return any(isinstance(note, _Place) for note in getattr(error, "__notes__", ()))
+
+
+def with_notes(message: str, error: BaseException) -> str:
+    """``message`` and the notes of an error, on a line: "... (in act of Mine, seat 1)"."""
+    return " ".join([message, *(f"({note})" for note in getattr(error, "__notes__", ()))])
+
+
 @contextmanager
 def at(place: Literal["turn", "seat"], number: int) -> Iterator[None]:
-    """Broken contracts and illegal actions within name the turn or the seat first, once."""
+    """Errors within name the turn or the seat, once: broken contracts and illegal actions first,
+    those that are none of this package in a note."""
     try:
         yield
     except (ContractError, IllegalActionError) as error:
@@ -23,25 +53,31 @@ def at(place: Literal["turn", "seat"], number: int) -> Iterator[None]:
         if words.startswith((f"{place} ", "turn ")):
             raise
         raise type(error)(f"{place} {number}: {words}") from error
+    except HanabiSearchError:
+        raise
+    except Exception as error:  # whatever another's code may raise
+        tell_place(error, f"{place} {number}")
+        raise
 
 
 @contextmanager
 def asking(policy: object, seat: int, method: str = "") -> Iterator[None]:
     """``policy`` at ``seat`` is asked within, by ``method``; see ``at``.
 
-    Raises ContractError for what it raises by itself; errors of this package and those of the
-    operating system pass.
+    Raises ContractError for a method that takes other arguments.
     """
     with at("seat", seat):
         try:
             yield
-        except (HanabiSearchError, OSError, MemoryError):
+        except HanabiSearchError:
             raise
         except Exception as error:  # whatever another's code may raise
-            came = f"{type(error).__name__}: {error}".partition("\n")[0]
             asked = f"{method} of {policy!r}" if method else repr(policy)
-            require_call(policy, method, asked)
-            raise ContractError(f"{asked} must answer, got {came}") from error
+            if isinstance(error, TypeError):
+                require_call(policy, method, asked)
+            if not has_place(error):
+                tell_place(error, " ".join(asked.split()))
+            raise
 
 
 CALLS = {  # of the methods of policies
@@ -122,20 +158,16 @@ def answers(
 ) -> list[Any]:
     """``ask`` of each state and what lies ``beside`` it: ``method`` of a game written by others.
 
-    Raises ContractError, which names the method and shows the state, for what it raises by itself;
-    errors of this package and those of the operating system pass.
+    What it raises by itself goes on, with a note that names the method and shows the state.
     """
     found: list[Any] = []
     try:
         found.extend(map(ask, states, *beside))  # keeps those before one that raises
-    except (HanabiSearchError, OSError, MemoryError):
+    except HanabiSearchError:
         raise
     except Exception as error:  # whatever another's code may raise
-        came = f"{type(error).__name__}: {error}".partition("\n")[0]
         shown = " ".join(repr(states[len(found)]).split())
         shown = shown if len(shown) <= LONG else f"{shown[:LONG]}..."
-        raise ContractError(
-            f"{type(game).__name__}.{method} must answer in every state of a game, got {came} in "
-            f"the state {shown}"
-        ) from error
+        tell_place(error, f"{type(game).__name__}.{method} of the state {shown}")
+        raise
     return found

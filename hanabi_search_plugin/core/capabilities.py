@@ -219,6 +219,9 @@ class HasBeliefs(Game):
     ``beliefs.exact`` documents the arguments and the errors raised.
     """
 
+    def require_beliefs(self) -> None:
+        """Raise UnsupportedError where no seat can have one."""
+
     @abstractmethod
     def private_belief(
         self, blueprint: Blueprint, view: View, *, epsilon: float, uncertainty: float

@@ -20,6 +20,10 @@ class UnsupportedError(HanabiSearchError, TypeError):
     """A game or policy lacks a capability that was asked of it; the message names which."""
 
 
+class MissingExtraError(UnsupportedError, ImportError):
+    """Another project has to be installed first; the message has the command."""
+
+
 class RecordError(HanabiSearchError, ValueError):
     """A file of games, or of a game's rules, is damaged; the message names file, line and field."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
 from typing import Any
 
@@ -15,13 +16,15 @@ def resolve(reference: str) -> Any:
 
 
 def lazily(
-    package: str, homes: Mapping[str, tuple[str, ...]]
+    package: str,
+    homes: Mapping[str, tuple[str, ...]],
+    importing: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a package that offers ``homes[module]`` of its modules.
 
     ``dir`` lists what ``__all__`` of the package does. A module is named relative to the package:
     ``".jit"`` is one beside it. A name may be that of a submodule. ``homes[""]`` are modules of the
-    package itself, which ``dir`` lists, too.
+    package itself, which ``dir`` lists, too. Modules are imported within ``importing()``.
     """
     module_of = {name: module for module, names in homes.items() for name in names}
 
@@ -30,7 +33,8 @@ def lazily(
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if not module_of[name]:
             return import_module(f".{name}", package)
-        home = import_module(f".{module_of[name]}", package)
+        with importing():
+            home = import_module(f".{module_of[name]}", package)
         found = hasattr(home, name)
         value = getattr(home, name) if found else import_module(f"{home.__name__}.{name}")
         vars(sys.modules[package])[name] = value

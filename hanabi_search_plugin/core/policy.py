@@ -130,11 +130,7 @@ class Policy(ABC):
         one that draws from its stream and does not say that it is stochastic.
         """
         if not self.deterministic:
-            raise UnsupportedError(
-                f"{self!r} is stochastic and does not give its probabilities, which whoever "
-                "follows its moves must know: override probabilities(view, legal, memory), which "
-                "gives [B, A]"
-            )
+            raise without_probabilities(self)
         rng = Streams.still(len(view))
         given = self.act(view, legal, memory, rng)
         actions = require_moves(self, given, legal)
@@ -210,6 +206,19 @@ class UniformPolicy(Policy):
         return np.asarray(legal / np.maximum(count, 1), dtype=np.float64)
 
 
+def is_silent(policy: Policy) -> bool:
+    """Is it stochastic without saying its probabilities?"""
+    return not policy.deterministic and type(policy).probabilities is Policy.probabilities
+
+
+def without_probabilities(policy: Policy) -> UnsupportedError:
+    """The error where a policy is asked for probabilities and ``is_silent``."""
+    return UnsupportedError(
+        f"{policy!r} is stochastic and does not give its probabilities, which whoever follows its "
+        "moves must know: override probabilities(view, legal, memory), which gives [B, A]"
+    )
+
+
 # What policies answer comes in here, and is checked before anything is made of it.
 
 
@@ -276,7 +285,7 @@ def preferences_of(policy: Policy, view: View, memory: Memory) -> FloatArray:
 
 def _numbers(policy: object, what: str, given: object, shape: tuple[int, ...]) -> FloatArray:
     """``given`` as floats of this shape. Raises ContractError for other things."""
-    numbers = np.asarray(given)
+    numbers = _array(policy, f"{what} numbers of shape {shape}", given)
     if numbers.dtype.kind not in "fiub" or numbers.shape != shape:
         raise ContractError(
             f"{policy!r} must {what} numbers of shape {shape}, got {numbers.dtype} of shape "
@@ -285,16 +294,25 @@ def _numbers(policy: object, what: str, given: object, shape: tuple[int, ...]) -
     return numbers.astype(np.float64, copy=False)
 
 
+def _array(policy: object, what: str, given: object) -> NDArray[Any]:
+    """``given`` as an array. Raises ContractError for what cannot be one."""
+    try:
+        return np.asarray(given)
+    except (TypeError, ValueError, RuntimeError) as error:  # rows of unequal length; a tensor
+        raise ContractError(f"{policy!r} must {what}, got {given!r}: {error}") from error
+
+
 def require_moves(policy: Policy, given: object, legal: BoolArray) -> IntArray:
     """``given`` as actions [B], all in ``legal`` [B, A].
 
     Raises ContractError for what are no integers, one a world, IllegalActionError for the rest.
     """
-    actions, size = np.asarray(given), len(legal)
+    size = len(legal)
+    wanted = f"act in integers, one for each of {counted(size, 'world')}"
+    actions = _array(policy, wanted, given)
     if actions.dtype.kind not in "iu" or actions.shape != (size,):
         raise ContractError(
-            f"{policy!r} must act in integers, one for each of {counted(size, 'world')}, got "
-            f"{actions.dtype} of shape {actions.shape}"
+            f"{policy!r} must {wanted}, got {actions.dtype} of shape {actions.shape}"
         )
     known = (actions >= 0) & (actions < legal.shape[1])
     right = known & legal[np.arange(size), np.where(known, actions, 0)]

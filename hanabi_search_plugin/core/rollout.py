@@ -23,6 +23,7 @@ from hanabi_search_plugin.core.game import (
     SKIP,
     Event,
     FloatArray,
+    Game,
     IntArray,
     Worlds,
     require_legal,
@@ -196,11 +197,7 @@ def _values_of_movers(
     worlds: Worlds, blueprint: Blueprint, memories: tuple[Memory, ...]
 ) -> FloatArray:
     """[B] the value of the player to move in each world, which may differ by world."""
-    if worlds.game.rewards != "identical":
-        raise UnsupportedError(
-            f"values of the player to move need identical rewards, got {worlds.game.rewards} in "
-            f"{worlds.game.name}: combine them otherwise"
-        )
+    _require_identical(worlds.game)
     current = worlds.current_player
     values = np.empty(len(worlds))
     for p in np.unique(current).tolist():
@@ -215,6 +212,29 @@ def can_cut(blueprint: Blueprint) -> bool:
     values = [isinstance(policy, Value) for policy in blueprint]
     central = any(isinstance(one, Value) and one.combine == "central" for one in blueprint)
     return central or all(values)
+
+
+def _require_identical(game: Game) -> None:
+    if game.rewards != "identical":
+        raise UnsupportedError(
+            f"values of the player to move need identical rewards, got {game.rewards} in "
+            f"{game.name}: combine them otherwise"
+        )
+
+
+def require_values_of_some_seat(blueprint: Blueprint, game: Game) -> None:
+    """Raises UnsupportedError where rollouts of no seat can be cut short, since the policies lack
+    values, combine them differently, or take the mover's where rewards are not identical."""
+    refused: UnsupportedError | None = None
+    for seat in range(len(blueprint)):
+        try:
+            if _value_combination(blueprint, seat) == "mover":
+                _require_identical(game)
+            return
+        except UnsupportedError as error:
+            refused = error
+    assert refused is not None
+    raise refused
 
 
 def without_values(blueprint: Blueprint) -> UnsupportedError:

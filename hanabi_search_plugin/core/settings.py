@@ -138,21 +138,23 @@ def named_arguments(
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         parameters = inspect.signature(function).parameters
-        known = tuple(parameters)
+        known = tuple(name for name in parameters if name != "self")
+        called = function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
         placed = sum(one.kind is one.POSITIONAL_OR_KEYWORD for one in parameters.values())
 
         @functools.wraps(function)
         def asked(*given: Arguments.args, **options: Arguments.kwargs) -> Result:
             if len(given) > placed:
+                named = tuple(parameters)
                 raise ConfigError(
-                    f"arguments of {function.__name__} after {known[placed - 1]} have names, as in "
-                    f"{known[placed]}=..., got {given[placed]!r}"
+                    f"arguments of {called} after {named[placed - 1]} have names, as in "
+                    f"{named[placed]}=..., got {given[placed]!r}"
                 )
             for name in options:
                 if name not in known:
                     also = did_you_mean(name, known) or meant(name)
                     raise ConfigError(
-                        f"an argument of {function.__name__} must be one of {', '.join(known)}, "
+                        f"an argument of {called} must be one of {', '.join(known)}, "
                         f"got {name!r}{also}"
                     )
             return function(*given, **options)

@@ -117,5 +117,8 @@ def portable(error: BaseException | None) -> BaseException | None:
     try:
         pickle.loads(cloudpickle.dumps(error))
     except Exception:
-        return RuntimeError(f"{type(error).__name__}: {error}")
+        told = RuntimeError(f"{type(error).__name__}: {error}")
+        for note in getattr(error, "__notes__", ()):
+            told.add_note(note)
+        return told
     return error

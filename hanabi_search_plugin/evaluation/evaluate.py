@@ -287,6 +287,7 @@ def evaluate(
     on_game: Callable[[GameResult], None] | None = None,
     resume: str | Path | None = None,
     skip_failed: bool = False,
+    keep_decisions: bool = False,
     progress: bool | Console = False,
 ) -> Evaluation:
     """Play ``games`` games of ``policies`` (one, or one a seat; names, too) and report on them.
@@ -300,7 +301,10 @@ def evaluate(
     policies with each search agent replaced by its blueprint. ``on_game`` hears of every game as it
     finishes, in order of number, the baseline's first. ``resume`` names a checkpoint file: games in
     it are not played again, and ``on_game`` has heard of each of them; of one that was being heard
-    of when the process was killed, it hears again. ``progress`` shows how far it is: the baseline's
+    of when the process was killed, it hears again. With ``keep_decisions`` the results that come
+    back have the decisions of the searches, too (``evaluation.games[0].decisions``, some 1,500
+    bytes each), as those that ``on_game`` hears of have; a file holds none, neither of ``save`` nor
+    of ``resume``. ``progress`` shows how far it is: the baseline's
     games first, which cost next to nothing, then the others; on a terminal and in a notebook as a
     bar (of the console given), else as a line on the standard error now and then.
 
@@ -321,6 +325,12 @@ def evaluate(
     games = require_integer("games", games, 1)
     executor = Threads(threads) if executor is None else require_executor(executor)
     require_flag("skip_failed", skip_failed)
+    require_flag("keep_decisions", keep_decisions)
+    if keep_decisions and resume is not None:
+        raise ConfigError(
+            f"keep_decisions must be False with resume, whose file holds none, got True and "
+            f"{resume!r}"
+        )
     seed = require_integer("seed", seed, 0)
     _require_hearers(on_game, progress)
     played = blueprint_of(seated_everywhere(policies, game), game)
@@ -341,7 +351,9 @@ def evaluate(
     }
     sides: dict[Side, Blueprint] = {} if reference is None else {"baseline": reference}
     sides["policies"] = played
-    tables = {side: GameTable(side, games, game.num_actions) for side in sides}
+    tables = {
+        side: GameTable(side, games, game.num_actions, decisions=keep_decisions) for side in sides
+    }
     skipped: list[FailedGame] = []
     with Checkpoint(resume, parameters) if resume is not None else nullcontext() as checkpoint:
         if checkpoint is not None:
@@ -380,7 +392,7 @@ def evaluate(
                         todo,
                         executor,
                         _counting(keep, show, before),
-                        decisions=on_game is not None,
+                        decisions=on_game is not None or keep_decisions,
                         skip=skipped.append if skip_failed else None,
                     )
         except KeyboardInterrupt:

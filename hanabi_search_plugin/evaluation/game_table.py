@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.game import BoolArray, IntArray
 from hanabi_search_plugin.core.plain_json import typed
-from hanabi_search_plugin.evaluation.match import GameResult, Side
+from hanabi_search_plugin.evaluation.match import Decisions, GameResult, Side
 
 _NONE = -1  # of the columns that may be None
 _MOST = 10**9  # games that a file may number
@@ -24,16 +24,20 @@ _MAY_BE_NONE = ("lives_left", "likelihoods", "depth")
 
 
 class GameTable(Sequence[GameResult]):
-    """One side's results, without decisions; a sequence of those that ``select`` has chosen.
+    """One side's results; a sequence of those that ``select`` has chosen.
 
-    Holds games numbered 0 to ``games`` - 1 of actions 0 to ``num_actions`` - 1.
+    Holds games numbered 0 to ``games`` - 1 of actions 0 to ``num_actions`` - 1, without their
+    decisions unless ``decisions`` are to be kept.
     """
 
-    def __init__(self, side: Side, games: int, num_actions: int) -> None:
+    def __init__(
+        self, side: Side, games: int, num_actions: int, *, decisions: bool = False
+    ) -> None:
         self._side = side
         # Zeros that are never written take no memory: one side has few of these columns.
         self._columns = {name: np.zeros(games, dtype=kind) for name, kind in _COLUMNS.items()}
         self._moves = array("b" if num_actions <= 128 else "q")
+        self._decisions: dict[int, Decisions] | None = {} if decisions else None  # by game
         self._chosen: IntArray = np.arange(0)
 
     @property
@@ -73,6 +77,8 @@ class GameTable(Sequence[GameResult]):
 
     def put(self, result: GameResult) -> None:
         """Keep a result, by its number."""
+        if self._decisions is not None:
+            self._decisions[result.game] = result.decisions
         own = {"start": len(self._moves), "moves": len(result.actions), "known": True}
         self._moves.extend(result.actions)
         for name, values in self._columns.items():
@@ -113,7 +119,8 @@ class GameTable(Sequence[GameResult]):
         start, moves = row.pop("start"), row.pop("moves")
         del row["known"]
         actions = tuple(self._moves[start : start + moves])
-        return GameResult(side=self._side, game=number, actions=actions, **row)
+        decisions = (self._decisions or {}).get(number, ())
+        return GameResult(side=self._side, game=number, actions=actions, decisions=decisions, **row)
 
     def __eq__(self, other: object) -> bool:
         """Are the results those of another sequence?"""

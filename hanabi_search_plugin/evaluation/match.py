@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hanabi_search_plugin.core.agent import SearchAgent
+from hanabi_search_plugin.core.blame import tell_place, with_notes
 from hanabi_search_plugin.core.errors import WorkerLostError
 from hanabi_search_plugin.core.game import PAD, Game, IntArray, Worlds
 from hanabi_search_plugin.core.html_tables import html_table
@@ -38,6 +39,7 @@ DECKS, POLICIES, SEARCHES = 1, 2, 3  # what a SeedSequence([seed, use, ...]) is 
 
 Side = Literal["policies", "baseline"]
 Numbers = Sequence[int] | IntArray  # of games, in ascending order
+Decisions = tuple[tuple[int, int, SearchResult], ...]  # turn, seat, result
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -56,7 +58,8 @@ class GameResult:
     changed_moves: int = 0  #: decisions in which a search left the blueprint
     fallback_moves: int = 0  #: decisions in which a search had too few worlds to search in
     depth: float | None = None  #: of the trees it was decided by, the mean; None: no trees
-    decisions: tuple[tuple[int, int, SearchResult], ...] = ()  #: turn, seat, result (``on_game``)
+    #: of the searches: turn, seat, result. Empty where ``evaluate`` was to keep none
+    decisions: Decisions = ()
 
     def __str__(self) -> str:
         lives = "" if self.lives_left is None else f", {counted(self.lives_left, 'life', 'lives')}"
@@ -167,7 +170,8 @@ class FailedGame:
         return f"{named} of seed {self.seed}" + (", baseline" if self.side == "baseline" else "")
 
     def __str__(self) -> str:
-        return f"{self.where}: {type(self.error).__name__}: {self.error}"
+        told = f"{self.where}: {type(self.error).__name__}: {self.error}"
+        return with_notes(told, self.error)
 
     def __reduce__(self) -> Any:
         told = self.told or "".join(traceback.format_exception(self.error))
@@ -304,7 +308,7 @@ def _named(failed: FailedGame) -> BaseException:
     """The error, which says where it came from."""
     if failed.told:
         failed.error.__cause__ = RemoteTraceback(failed.told)
-    failed.error.add_note(f"in {failed.where}")
+    tell_place(failed.error, failed.where)
     return failed.error
 
 

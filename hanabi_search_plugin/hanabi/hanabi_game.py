@@ -44,6 +44,11 @@ class HanabiGame(HanabiRules, HasBeliefs, CompilesRollouts, SolvesEndgames, Grow
         """
         return describe(self.config, self._seen(view)[0], view.player)
 
+    def require_beliefs(self) -> None:
+        from hanabi_search_plugin.hanabi.beliefs.hand_range import require_hidden_hand
+
+        require_hidden_hand(self)
+
     def private_belief(
         self, blueprint: Blueprint, view: View, *, epsilon: float = 0.0, uncertainty: float = 0.0
     ) -> Belief:

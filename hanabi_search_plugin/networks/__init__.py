@@ -17,8 +17,10 @@ Names load on first use, and PyTorch with the first that needs it.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from hanabi_search_plugin.core.extras import needing
 from hanabi_search_plugin.core.lazy import lazily
 
 if TYPE_CHECKING:
@@ -73,4 +75,5 @@ __getattr__, __dir__ = lazily(
         "network_policies": ("NetworkPolicy",),
         "policy_of_network": ("network_policy",),
     },
+    partial(needing, "torch", "a network"),
 )

@@ -5,6 +5,11 @@ from __future__ import annotations
 from importlib import resources
 from pathlib import Path
 
+from hanabi_search_plugin.core.extras import needing
+
+with needing("torch", "a network"):
+    import torch  # noqa: F401
+
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame

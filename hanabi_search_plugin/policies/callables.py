@@ -510,10 +510,10 @@ class _Call:
                 state = f" with a state of shape {parts}"
                 if self.batched:
                     state += f", the batch on axis {self.axis} (state_axis)"
-            raise ContractError(
-                f"{self.name} must take {given[0].dtype} observations of shape {shapes}{state}, "
-                f"got {type(error).__name__}: {error}"
-            ) from error
+            error.add_note(
+                f"{self.name} was given {given[0].dtype} observations of shape {shapes}{state}"
+            )
+            raise
 
 
 def _require_function(f: Any) -> None:

@@ -20,6 +20,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from hanabi_search_plugin.core.agent import SearchAgent
+from hanabi_search_plugin.core.blame import with_notes
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import History
 from hanabi_search_plugin.core.policy import Blueprint
@@ -293,7 +294,8 @@ class LiveTable:
                         with suppress(Abandoned):
                             await self._play_policy()
         except Exception as error:  # whatever a policy may raise: the table cannot go on
-            _logger.warning("a table had to stop: %s: %s", type(error).__name__, error)
+            told = with_notes(f"{type(error).__name__}: {error}", error)
+            _logger.warning("a table had to stop: %s", told)
             self.broken = "a policy of this table failed: the server's terminal says how"
             self._tell_state()
 
@@ -341,7 +343,8 @@ class LiveTable:
         except Abandoned:
             return
         except Exception as error:  # it is told where it is met in the game itself
-            _logger.warning("a table may have to stop: %s: %s", type(error).__name__, error)
+            told = with_notes(f"{type(error).__name__}: {error}", error)
+            _logger.warning("a table may have to stop: %s", told)
         finally:
             self._readying = None
             self._tell_state()

@@ -1,4 +1,4 @@
-"""Errors that code under test raises by itself, told as breaches of its contract."""
+"""Errors of a check: what breaks a contract, and what the code under test raises by itself."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import ParamSpec
 
 from hanabi_search_plugin.core.belief import Belief
+from hanabi_search_plugin.core.blame import has_place, tell_place
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, HanabiSearchError
 from hanabi_search_plugin.core.game import Game, View, Worlds
 from hanabi_search_plugin.core.policy import Policy
@@ -18,11 +19,11 @@ P = ParamSpec("P")
 
 
 def naming_failures(check: Callable[P, None]) -> Callable[P, None]:
-    """``check``, of which every error is typed.
+    """``check``, of which every error says where it arose.
 
     A call with other arguments is a ConfigError, which shows how the check is called.
-    A ContractError names the check. What is no error of this package becomes one, which names the
-    method that was asked and what came, too. A lack of memory passes.
+    A ContractError names the check. What is no error of this package goes on as it is, with a note
+    that names the method that was asked and the check.
     """
 
     signature = inspect.signature(check)
@@ -46,14 +47,13 @@ def naming_failures(check: Callable[P, None]) -> Callable[P, None]:
             if str(error).startswith("check_"):
                 raise
             raise ContractError(f"{check.__name__}: {error}") from error
-        except (HanabiSearchError, MemoryError):
+        except HanabiSearchError:
             raise
         except Exception as error:  # whatever another's code may raise
-            came = f"{type(error).__name__}: {error}".partition("\n")[0].removesuffix(": ")
-            raise ContractError(
-                f"{check.__name__}: {_asked(error, (*given, *options.values()))} must answer "
-                f"wherever it is asked, got {came}"
-            ) from error
+            if not has_place(error):
+                tell_place(error, _asked(error, (*given, *options.values())))
+            tell_place(error, check.__name__)
+            raise
 
     return named
 

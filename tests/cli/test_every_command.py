@@ -15,7 +15,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from hanabi_search_plugin import __version__
+from hanabi_search_plugin import UniformPolicy, __version__
 from hanabi_search_plugin.cli import app, config_files
 from hanabi_search_plugin.cli.plain_text import one_line, printable
 
@@ -241,6 +241,18 @@ def test_what_was_not_foreseen_is_one_line_and_a_traceback_if_asked_for(
     result = run("play", *SMALL, "--debug")
     assert isinstance(result.exception, RuntimeError)
     assert refused("play", *SMALL, code=1) == said  # the next command forgets it
+
+
+def test_an_error_of_a_policy_says_where_it_arose(monkeypatch: pytest.MonkeyPatch) -> None:
+    def act(*_: object) -> None:
+        raise KeyError("hand")
+
+    monkeypatch.setattr(UniformPolicy, "act", act)
+    said = refused("evaluate", *SMALL, "--games", "1", code=1)
+    assert said == (
+        "this went wrong inside: KeyError: 'hand' (in act of UniformPolicy, seat 0, turn 0, "
+        "game 0 of seed 0); --debug shows the traceback"
+    )
 
 
 @pytest.mark.parametrize("kind", ["distill", "rl", "belief", "critic", "clone"])

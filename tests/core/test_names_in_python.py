@@ -12,23 +12,31 @@ import hanabi_search_plugin as package
 from hanabi_search_plugin import (
     HanabiGame,
     HanabiSearchError,
+    JointSparta,
     Lbs,
     Learned,
+    Mds,
+    MoIsmcts,
     Particles,
+    Policy,
     Pomcp,
     RisMcts,
     RuleAgent,
     Sparta,
+    UniformPolicy,
     evaluate,
     from_callable,
     load_belief_model,
     load_policy,
     upgrade,
 )
+from hanabi_search_plugin.bridge import BridgeBidding
 from hanabi_search_plugin.cli.searches import SEARCHES
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.core.policy import Value
 from hanabi_search_plugin.evaluation.journal import difference
 from hanabi_search_plugin.evaluation.provenance import describe
+from hanabi_search_plugin.wrappers.openspiel import Redealt, load_game
 
 GAME = HanabiGame(players=2)
 THREE = HanabiGame(players=3)
@@ -141,3 +149,58 @@ def test_an_agent_of_another_game_is_refused_before_anything_is_logged(
     with pytest.raises(HanabiSearchError, match=r"expected an agent for HanabiGame.players=2"):
         evaluate(GAME, upgrade("smartbot", THREE), games=1)
     assert not caplog.records
+
+
+class Silent(UniformPolicy):
+    """Stochastic, and does not say its probabilities."""
+
+    probabilities = Policy.probabilities
+
+
+class MoversValue(UniformPolicy, Value):
+    combine = "mover"
+
+    def value(self, view: Any, memory: Any) -> Any:
+        return np.zeros(len(view))
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: upgrade("random", load_game("skat")), "more than max_deals=50000 deals to list"),
+        (lambda: upgrade("random", load_game("bridge")), r"bridge.BridgeBidding\(\)"),
+        (lambda: upgrade("random", load_game("hearts"), Mds()), r"belief=Redealt\(\)"),
+        (
+            lambda: upgrade("random", BridgeBidding(), RisMcts()),
+            r"draws hidden information anew, which bridge.* cannot .*: MoIsmcts\(\)",
+        ),
+        (
+            lambda: upgrade("random", HanabiGame(players=2, observation_type="seer")),
+            "a seer sees its own hand, .* leave out observation_type, got HanabiGame",
+        ),
+        (
+            lambda: upgrade(
+                "random", HanabiGame(players=2, observation_type="seer"), JointSparta()
+            ),
+            "a seer sees its own hand",
+        ),
+        (lambda: upgrade(Silent(), GAME), r"Silent is stochastic .* override probabilities"),
+        (lambda: upgrade(Silent(), GAME, Mds()), r"Silent is stochastic .* override probabilities"),
+        (
+            lambda: upgrade(MoversValue(), load_game("kuhn_poker"), Lbs()),
+            "need identical rewards, got zero_sum in kuhn_poker",
+        ),
+    ],
+)
+def test_what_can_never_work_is_refused_by_upgrade(make: Callable[[], Any], says: str) -> None:
+    with pytest.raises(UnsupportedError, match=says):
+        make()
+
+
+def test_what_can_work_at_some_seat_is_not_refused() -> None:
+    search = Sparta(rollouts=20, min_rollouts=1)
+    mixed = upgrade((Silent(), UniformPolicy()), GAME, search)
+    assert len(evaluate(GAME, (mixed, "random"), games=1).games) == 1
+    alone = upgrade(Silent(), GAME, MoIsmcts(iterations=5))  # takes no move as evidence
+    assert len(evaluate(GAME, (alone, Silent()), games=1).games) == 1
+    upgrade("random", load_game("hearts"), belief=Redealt())

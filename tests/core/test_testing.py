@@ -340,15 +340,12 @@ def test_what_a_policy_raises_is_told_by_its_method(method):
     game, policy = OpenSpielGame("tiny_hanabi"), Fails(method)
     others = {"act": [check_agent], "probabilities": [check_belief]}
     for check in (check_policy, *others.get(method, [check_agent, check_belief])):
-        says = rf"^{check.__name__}: .*\b{method}\b.* must answer.*, got IndexError: list index"
-        with pytest.raises(ContractError, match=says) as error:
+        says = rf"(?s)^list index.*\nin .*\b{method}\b.*, {check.__name__}$"
+        with pytest.raises(IndexError, match=says):
             check(game, policy)
-        assert error.value.__cause__ is not None
     search = Sparta(rollouts=30, min_rollouts=1)
     if method == "act":
-        with pytest.raises(
-            ContractError, match=r"^check_search: seat \d: act of Fails must answer"
-        ):
+        with pytest.raises(IndexError, match=r"in act of .*Fails.*, seat \d, check_search"):
             check_search(game, search, policy=policy)
 
 

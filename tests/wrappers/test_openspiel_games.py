@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.belief_agent import BeliefAgent, upgrade
 from hanabi_search_plugin.beliefs.particles import Particles
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import UNSEEN
@@ -211,14 +211,18 @@ def test_too_many_deals_are_refused():
         OpenSpielGame("hanabi", max_deals=1000).deals()
 
 
-def test_a_game_whose_deals_are_slow_is_refused_before_they_are_dealt():
+def test_a_game_whose_deals_are_slow_is_refused_before_they_are_dealt(monkeypatch):
     """A deal of bridge takes a tenth of a second: listing 50,000 of them took hours."""
     game = OpenSpielGame("bridge")
-    heard = []
-    agent = upgrade(UniformPolicy(), game, Sparta(rollouts=10))
+    monkeypatch.setattr(game, "deal_some", lambda *given: pytest.fail("a game was dealt"))
     with pytest.raises(UnsupportedError, match="more than max_deals=50000 deals"):
-        evaluate(game, (UniformPolicy(),) * 3 + (agent,), games=2, on_game=heard.append)
-    assert heard == []
+        upgrade(UniformPolicy(), game, Sparta(rollouts=10))
+    agent = BeliefAgent(game, (UniformPolicy(),) * 4, Sparta(rollouts=10))
+    with pytest.raises(UnsupportedError, match="more than max_deals=50000 deals"):
+        evaluate(game, (UniformPolicy(),) * 3 + (agent,), games=2)
+    few = OpenSpielGame("leduc_poker")
+    few.require_few_deals()
+    assert len(few.deals()[0]) == 30
 
 
 @pytest.mark.parametrize(
@@ -240,22 +244,8 @@ def test_a_refusal_names_a_belief_that_works(name, says):
     if not says:
         assert game.belief_to_use == ""
         return
-    agent = upgrade(UniformPolicy(), game, Sparta(rollouts=10))
-    blueprint = (UniformPolicy(),) * (game.num_players - 1)
     with pytest.raises(UnsupportedError, match=rf"more than max_deals=50000 .*{says}.*max_deals="):
-        evaluate(game, (*blueprint, agent), games=1)
-
-
-def test_no_deal_is_finished_to_refuse_too_many(monkeypatch):
-    """One deal of bridge took seconds: only then was it refused."""
-    game = OpenSpielGame("bridge")
-    monkeypatch.setattr(game, "deal_some", lambda *given: pytest.fail("a game was dealt"))
-    agent = upgrade(UniformPolicy(), game, Sparta(rollouts=10))
-    with pytest.raises(UnsupportedError, match="max_deals"):
-        evaluate(game, (UniformPolicy(),) * 3 + (agent,), games=1)
-    few = OpenSpielGame("leduc_poker")
-    few.require_few_deals()
-    assert len(few.deals()[0]) == 30
+        upgrade(UniformPolicy(), game, Sparta(rollouts=10))
 
 
 def test_particles_name_a_better_belief():

@@ -111,6 +111,15 @@ def begun_notes(belief: str, moves: int) -> list[str]:
     return [f"{belief} begins in the middle of the game: {earlier} no evidence"]
 
 
+def require_hidden_hand(game: HanabiRules) -> None:
+    """Raises UnsupportedError for games in which everybody sees their own hand."""
+    if game.config.observation_type == "seer":
+        raise UnsupportedError(
+            "a seer sees its own hand, so that there is no belief over it and nothing to search "
+            f"for: leave out observation_type, got {game!r}"
+        )
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class HandRange:
     """The distribution over one seat's hand, given what an observer sees (``view``).
@@ -160,8 +169,7 @@ class HandRange:
             raise UnsupportedError(f"a belief needs one view of native Hanabi, got {view!r}")
         if _shape(view.game) != _shape(game):
             raise UnsupportedError(f"expected a view of {game!r}, got one of {view.game!r}")
-        if game.config.observation_type == "seer":
-            raise UnsupportedError("a seer sees its own hand and needs no belief over it")
+        require_hidden_hand(game)
         seat = view.player
         unseen, present = _count(game, view)
         belief = cls(

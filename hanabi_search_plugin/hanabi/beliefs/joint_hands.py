@@ -32,7 +32,7 @@ from hanabi_search_plugin.core.public_belief import (
 from hanabi_search_plugin.core.require import require_share
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
-from hanabi_search_plugin.hanabi.beliefs.hand_range import begun_notes
+from hanabi_search_plugin.hanabi.beliefs.hand_range import begun_notes, require_hidden_hand
 from hanabi_search_plugin.hanabi.beliefs.hypothetical import BeliefCache, HypotheticalBeliefs
 from hanabi_search_plugin.hanabi.beliefs.joint_history import (
     Ids,
@@ -74,8 +74,7 @@ class JointHands(PublicBelief):
     ) -> JointHands:
         """See ``beliefs.exact.public_belief``."""
         require_share("epsilon", epsilon)
-        if game.config.observation_type == "seer":
-            raise UnsupportedError("a seer sees its own hand and needs no belief over it")
+        require_hidden_hand(game)
         assert isinstance(view, HanabiView)
         return cls(game, blueprint, epsilon, PublicHistory(game, (first_step(game, view),)))
 

@@ -5,8 +5,10 @@ Names load on first use, and PyTorch with the first.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
+from hanabi_search_plugin.core.extras import needing
 from hanabi_search_plugin.core.lazy import lazily
 
 if TYPE_CHECKING:
@@ -36,4 +38,5 @@ __getattr__, __dir__ = lazily(
         "tensor_streams": ("TensorStreams",),
         "tensor_worlds": ("TensorWorlds",),
     },
+    partial(needing, "torch", "Hanabi as tensors"),
 )

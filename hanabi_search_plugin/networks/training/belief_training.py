@@ -14,7 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
+
+from hanabi_search_plugin.core.extras import needing
+
+with needing("torch", "training"):
+    import torch
 
 from hanabi_search_plugin.beliefs.belief_model import require_tokens
 from hanabi_search_plugin.core.capabilities import PrivateTokens

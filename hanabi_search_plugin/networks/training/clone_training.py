@@ -10,7 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
+
+from hanabi_search_plugin.core.extras import needing
+
+with needing("torch", "training"):
+    import torch
 
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import IntArray

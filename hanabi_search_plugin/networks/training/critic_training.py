@@ -11,8 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch.nn import functional
+
+from hanabi_search_plugin.core.extras import needing
+
+with needing("torch", "training"):
+    import torch
+    from torch.nn import functional
 
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray

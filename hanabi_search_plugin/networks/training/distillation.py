@@ -13,6 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from hanabi_search_plugin.core.extras import needing
+
+with needing("torch", "training"):
+    import torch  # noqa: F401
+
 from hanabi_search_plugin.evaluation.executor import Executor
 from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame

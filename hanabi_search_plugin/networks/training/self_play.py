@@ -15,8 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from torch import nn
+
+from hanabi_search_plugin.core.extras import needing
+
+with needing("torch", "training"):
+    import torch
+    from torch import nn
 
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.streams import Streams

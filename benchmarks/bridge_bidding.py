@@ -3,7 +3,7 @@
     python -m benchmarks.bridge_bidding check --files FOLDER
     python -m benchmarks.bridge_bidding measure --network FILE --boards 500 --out runs/bridge.jsonl
     python -m benchmarks.bridge_bidding show runs/bridge.jsonl
-    python -m benchmarks.bridge_bidding tables   # its page from bridge-one.jsonl
+    python -m benchmarks.bridge_bidding tables   # its page from docs/results/bridge-*.jsonl
 
 FOLDER has the network's own match record (jps_14days.log.gz, against_WBridge5.raw.gz) and its file,
 which are not shipped. A board's return is IMPs against the network at the other table, so that a
@@ -41,7 +41,10 @@ from hanabi_search_plugin.core.rollout import action_values
 
 app = typer.Typer(add_completion=False, help=__doc__)
 ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "docs" / "results" / "bridge-one.jsonl"
+RESULTS = {  # files of ``measure``
+    "one seat": ROOT / "docs" / "results" / "bridge-one.jsonl",
+    "both seats of a side": ROOT / "docs" / "results" / "bridge-both.jsonl",
+}
 PAGE = ROOT / "docs" / "results" / "bridge.md"
 SEATS = {"one": (0,), "both": (0, 2)}
 
@@ -268,11 +271,12 @@ def page(text: str) -> str:
 
 
 def search_table() -> Iterator[str]:
-    """Markdown: SPARTA over the network at one seat."""
-    yield "| SPARTA at one seat | |"
-    yield "|---|---|"
-    for name, figure in figures(_lines(RESULTS)).items():
-        yield f"| {name} | {figure} |"
+    """Markdown: SPARTA over the network, at one seat and at both of a side."""
+    columns = {seats: figures(_lines(path)) for seats, path in RESULTS.items()}
+    yield "| SPARTA at | " + " | ".join(columns) + " |"
+    yield "|---|" + "---|" * len(columns)
+    for name in next(iter(columns.values())):
+        yield f"| {name} | " + " | ".join(column[name] for column in columns.values()) + " |"
 
 
 def figures(lines: list[dict[str, Any]]) -> dict[str, str]:

@@ -53,7 +53,7 @@ from hanabi_search_plugin.core.require import (
 )
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.rollout import observe_all, play_on
-from hanabi_search_plugin.core.settings import NamedOptions, setting
+from hanabi_search_plugin.core.settings import NamedOptions, described, setting
 from hanabi_search_plugin.core.streams import Stream, Streams
 from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, MoveStats, TreeSettings
 from hanabi_search_plugin.core.walk import Walk, walks
@@ -423,6 +423,7 @@ class TreeSearch(FitsGames, WrapsBelief, _Guided):
         return max(tried, key=lambda a: (moves[a].visits, moves[a].mean))
 
 
+@described
 @dataclass(frozen=True, kw_only=True, repr=False)
 class SoIsmcts(TreeSearch):
     """Single-observer IS-MCTS: nodes are what the searching seat has seen, whoever is to move.
@@ -438,6 +439,7 @@ class SoIsmcts(TreeSearch):
         return Tree(game, (seat,), (0,) * game.num_players, self.nodes)
 
 
+@described
 @dataclass(frozen=True, kw_only=True, repr=False)
 class MoIsmcts(TreeSearch):
     """Multiple-observer IS-MCTS: nodes are what the player to move has seen. See ``TreeSearch``.
@@ -451,6 +453,7 @@ class MoIsmcts(TreeSearch):
         return _of_all(game, self.nodes)
 
 
+@described
 @dataclass(frozen=True, kw_only=True, repr=False)
 class RisMcts(TreeSearch):
     """Re-determinizing IS-MCTS, for games that declare ``Redeterminizes``. See ``TreeSearch``.

@@ -38,10 +38,11 @@ from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.reprs import agent_repr, settings_repr
 from hanabi_search_plugin.core.require import require_integers, require_positive_or_0
 from hanabi_search_plugin.core.result import Reason, SearchResult
-from hanabi_search_plugin.core.settings import THREADS, NamedOptions, setting
+from hanabi_search_plugin.core.settings import THREADS, NamedOptions, described, setting
 from hanabi_search_plugin.core.streams import Streams
 
 
+@described
 @dataclass(frozen=True, kw_only=True)
 class JointSparta(TeamSearch, NamedOptions):
     """Multi-agent SPARTA: ``upgrade(policy, game, search=JointSparta())`` plays every seat.
@@ -129,12 +130,15 @@ class CommonKnowledge:
     __weakref__: Any = field(default=None, init=False, repr=False, compare=False)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Seat:
     """The memory of one player: what everybody knows, and what it sees itself."""
 
     common: CommonKnowledge
     view: View
+
+    def __repr__(self) -> str:
+        return f"<P{self.view.player} of a joint search, with {self.common.public!r}>"
 
 
 @dataclass(frozen=True)

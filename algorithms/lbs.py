@@ -27,9 +27,10 @@ from hanabi_search_plugin.algorithms.sparta import (
     Pruning,
     Sparta,
 )
-from hanabi_search_plugin.core.settings import setting
+from hanabi_search_plugin.core.settings import described, setting
 
 
+@described
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Lbs(Sparta):
     """LBS: ``upgrade(policy, game, Lbs(depth=16), belief=Learned(model))``.

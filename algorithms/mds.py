@@ -41,12 +41,13 @@ from hanabi_search_plugin.core.require import (
 )
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.rollout import action_values
-from hanabi_search_plugin.core.settings import THREADS, NamedOptions, setting
+from hanabi_search_plugin.core.settings import THREADS, NamedOptions, described, setting
 from hanabi_search_plugin.core.streams import Streams
 
 SOFTENING = 0.05  # of a bot that plays one move alone
 
 
+@described
 @dataclass(frozen=True, kw_only=True)
 class Mds(CutsRollouts, SmallSteps, NamedOptions):
     """Mirror-descent search: ``Mds(rollouts=10_000, eta=5.0)(rng, belief)`` is one decision.

@@ -37,7 +37,7 @@ from hanabi_search_plugin.core.require import (
 )
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.rollout import action_values, choose, observe_all, play_out
-from hanabi_search_plugin.core.settings import setting
+from hanabi_search_plugin.core.settings import described, setting
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.tree import MoveStats
 from hanabi_search_plugin.core.watching import tell
@@ -46,6 +46,7 @@ DRAWS = 2  # numbers of an iteration that are drawn with those of others
 SETTLED = ("single_move", "budget_too_small", "belief_too_small")  # nothing to look deeper into
 
 
+@described
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Pomcp(Sparta):
     """SPARTA that looks at its own later moves: ``Pomcp(rollouts=10_000)(rng, belief)``.

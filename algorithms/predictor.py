@@ -19,12 +19,13 @@ from hanabi_search_plugin.core.game import NOBODY, Event, Game
 from hanabi_search_plugin.core.objective import worth
 from hanabi_search_plugin.core.policy import Memory, observes
 from hanabi_search_plugin.core.rollout import move_of, observe_all, play_on
-from hanabi_search_plugin.core.settings import setting
+from hanabi_search_plugin.core.settings import described, setting
 from hanabi_search_plugin.core.streams import Stream
 from hanabi_search_plugin.core.tree import MoveStats
 from hanabi_search_plugin.core.walk import Walk
 
 
+@described
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Predictor(TreeSearch):
     """IS-MCTS over one seat's moves; the others are predicted by the belief's blueprint.

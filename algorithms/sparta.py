@@ -41,7 +41,7 @@ from hanabi_search_plugin.core.require import (
     require_positive_or_0,
 )
 from hanabi_search_plugin.core.result import Reason, SearchResult
-from hanabi_search_plugin.core.settings import THREADS, NamedOptions, setting
+from hanabi_search_plugin.core.settings import THREADS, NamedOptions, described, setting
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.words import counted
 
@@ -64,6 +64,7 @@ ROUND_SIZE = (
 )
 
 
+@described
 @dataclass(frozen=True, kw_only=True)
 class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
     """Single-agent SPARTA: ``Sparta(rollouts=10_000)(rng, belief)`` is one decision.

@@ -84,6 +84,9 @@ class HanabiEnv(gymnasium.Env[NDArray[Any], Any]):
         self._streams = Streams(np.zeros(1, dtype=np.uint64))  # of the partners
         self._searches: list[tuple[int, SearchResult]] = []
 
+    def __repr__(self) -> str:
+        return f"<HanabiEnv at seat {self.seat} of {self.game!r}>"
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[Any], dict[str, Any]]:

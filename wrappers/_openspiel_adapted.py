@@ -47,7 +47,8 @@ class Adapted(Policy):
         self.game = game
 
     def __repr__(self) -> str:
-        return f"as_policy({type(self.thing).__name__}, {self.game!r})"
+        name = getattr(self.thing, "__name__", type(self.thing).__name__)
+        return f"as_policy({name}, {self.game!r})"
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
         return sample_actions(self.probabilities(view, legal, memory), rng)

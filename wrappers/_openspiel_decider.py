@@ -59,7 +59,8 @@ class Decider:
         self._decisions: dict[int, Decision] = {}
 
     def __repr__(self) -> str:
-        return f"{type(self.policy).__name__} on {self.game!r}, seed {self.seed}"
+        on = "" if isinstance(self.policy, SearchAgent) else f" on {self.game!r}"  # it says so
+        return f"{self.policy!r}{on}, seed {self.seed}"
 
     def check_seat(self, seat: int) -> None:
         if seat not in range(self.game.num_players):

@@ -118,7 +118,7 @@ class AECSeatAgent:
         self._games = 0
 
     def __repr__(self) -> str:
-        return f"<{type(self._seated.policy).__name__} at seat {self.seat} of {self.game!r}>"
+        return f"<{self._seated.policy!r} at seat {self.seat} of {self.game!r}>"
 
     @property
     def last_result(self) -> SearchResult | None:

@@ -17,6 +17,7 @@ from pettingzoo import AECEnv
 from pettingzoo.utils import wrappers
 
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError
+from hanabi_search_plugin.core.settings import named_arguments, settings_of
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.encoding import observation_size
 from hanabi_search_plugin.hanabi.engine.layout import TURN
@@ -41,11 +42,22 @@ def env(**parameters: Any) -> Any:
     return _OrderEnforcing(wrappers.AssertOutOfBoundsWrapper(wrapped))
 
 
+def _one(name: str, ours: int | None, theirs: int | None) -> int:
+    """A parameter that has two names, by either of them, or its default."""
+    if ours is not None and theirs is not None:
+        raise ConfigError(f"{name} and max_{name} are one parameter: expected one, got both")
+    given = theirs if ours is None else ours
+    default: int = settings_of(HanabiConfig)[name].default
+    return default if given is None else given
+
+
 class raw_env(AECEnv):  # type: ignore[misc]  # untyped; the name is PettingZoo's
     """Hanabi, one player at a time.
 
     Parameters are those of ``hanabi_v5``, within the ranges of ``HanabiConfig``. ``hand_size`` 0 is
-    the rule book's: 5 cards for 2 and 3 players, else 4. Raises ConfigError for bad parameters.
+    the rule book's: 5 cards for 2 and 3 players, else 4. ``max_information_tokens`` (8) and
+    ``max_life_tokens`` (3) may be named as in ``HanabiConfig``, ``information_tokens`` and
+    ``life_tokens``. Raises ConfigError for bad parameters.
 
     It differs from ``hanabi_v5`` in this:
 
@@ -67,17 +79,21 @@ class raw_env(AECEnv):  # type: ignore[misc]  # untyped; the name is PettingZoo'
         "render_fps": 2,
     }
 
+    @named_arguments()
     def __init__(
         self,
         colors: int = 5,
         ranks: int = 5,
         players: int = 2,
         hand_size: int = 0,
-        max_information_tokens: int = 8,
-        max_life_tokens: int = 3,
+        max_information_tokens: int | None = None,
+        max_life_tokens: int | None = None,
         observation_type: Any = "card_knowledge",
         random_start_player: bool = False,
         render_mode: str | None = None,
+        *,
+        information_tokens: int | None = None,
+        life_tokens: int | None = None,
     ) -> None:
         super().__init__()
         check_render_mode(render_mode)
@@ -86,8 +102,10 @@ class raw_env(AECEnv):  # type: ignore[misc]  # untyped; the name is PettingZoo'
             colors=colors,
             ranks=ranks,
             hand_size=hand_size,
-            information_tokens=max_information_tokens,
-            life_tokens=max_life_tokens,
+            information_tokens=_one(
+                "information_tokens", information_tokens, max_information_tokens
+            ),
+            life_tokens=_one("life_tokens", life_tokens, max_life_tokens),
             random_start_player=random_start_player,
             observation_type=observation_type,
         )
@@ -116,6 +134,9 @@ class raw_env(AECEnv):  # type: ignore[misc]  # untyped; the name is PettingZoo'
         self._no_rewards = dict.fromkeys(self.possible_agents, 0.0)
         self._dealt: list[NDArray[np.int32]] = []  # [1, W] each, the games to come
         self._seen: dict[AgentID, NDArray[np.float64]] = {}  # observations of this moment
+
+    def __repr__(self) -> str:
+        return f"<raw_env of {self._game!r}>"
 
     def observation_space(self, agent: AgentID) -> spaces.Space[Any]:
         return self.observation_spaces[agent]
@@ -282,6 +303,9 @@ class _OrderEnforcing(wrappers.OrderEnforcingWrapper):  # type: ignore[misc]
     def __init__(self, env: Any) -> None:
         super().__init__(env)
         self._below = env.unwrapped
+
+    def __repr__(self) -> str:
+        return f"<env of {self._below._game!r}>"
 
     agents = _from_below("agents")
     agent_selection = _from_below("agent_selection")

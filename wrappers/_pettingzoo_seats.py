@@ -149,7 +149,7 @@ class SeatAgent:
         self._games = 0
 
     def __repr__(self) -> str:
-        return f"<{type(self.policy).__name__} at seat {self.seat} of {self.game!r}>"
+        return f"<{self.policy!r} at seat {self.seat} of {self.game!r}>"
 
     @property
     def policy(self) -> Policy:

@@ -22,7 +22,15 @@ from hanabi_search_plugin.core.errors import (
     IllegalActionError,
     UnsupportedError,
 )
-from hanabi_search_plugin.core.game import BoolArray, Event, Game, IntArray, View, same_game
+from hanabi_search_plugin.core.game import (
+    BoolArray,
+    Event,
+    FloatArray,
+    Game,
+    IntArray,
+    View,
+    same_game,
+)
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams, require_streams
@@ -304,6 +312,14 @@ class SearchAgent(Policy):
             self.decide(entry, np.random.default_rng(int(seed)))
             for entry, seed in zip(memory, rng.state, strict=True)
         ]
+
+    def probabilities(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
+        """Raises UnsupportedError: it would take searches without number."""
+        raise UnsupportedError(
+            f"{self!r} searches anew for each move and has no probabilities: "
+            "agent.decide(memory[0], rng) gives a SearchResult with the mean of every move, and "
+            "agent.blueprint[seat] has the probabilities of the policy that is searched over"
+        )
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
         self.require_memory(memory, view)

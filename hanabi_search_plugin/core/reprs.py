@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,8 +16,15 @@ if TYPE_CHECKING:
 def settings_repr(value: Any, first: str) -> str:
     """ "Sparta(rollouts=10000)": the field ``first``, and what else is not at its default."""
     shown = [f"{first}={getattr(value, first)!r}"]
-    shown += [f"{name}={set_to!r}" for name, set_to in changed(value).items() if name != first]
+    shown += [
+        f"{name}={_shown(set_to)}" for name, set_to in changed(value).items() if name != first
+    ]
     return f"{type(value).__name__}({', '.join(shown)})"
+
+
+def _shown(value: Any) -> str:
+    """Of a function its name alone: it has no place in memory that says anything."""
+    return str(value.__qualname__) if inspect.isroutine(value) else repr(value)
 
 
 def changed(value: Any) -> dict[str, Any]:
@@ -32,7 +40,7 @@ def changed(value: Any) -> dict[str, Any]:
 def agent_repr(agent: Any, search: Any, blueprint: Blueprint, game: Game) -> str:
     """ "Sparta(rollouts=10000) over SmartBot on HanabiGame(players=2), epsilon=0.1"."""
     parts = [f"{search_repr(search)} over {blueprint_repr(blueprint)} on {game!r}"]
-    return ", ".join([*parts, *(f"{key}={value!r}" for key, value in changed(agent).items())])
+    return ", ".join([*parts, *(f"{key}={_shown(value)}" for key, value in changed(agent).items())])
 
 
 def search_repr(search: Any) -> str:

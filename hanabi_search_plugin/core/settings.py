@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import textwrap
 import types
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
@@ -123,6 +124,23 @@ class NamedOptions:
                 f"{given[0]!r}"
             )
         return super().__new__(cls)
+
+
+Class = TypeVar("Class", bound=type)
+
+
+def described(cls: Class) -> Class:
+    """A dataclass whose docstring lists its options, each with its default and its help text."""
+    if cls.__doc__ is not None:  # it is, under python -OO
+        about = inspect.cleandoc(cls.__doc__)
+        cls.__doc__ = "\n".join([about, "", "Options:", "", *map(_line, settings_of(cls).values())])
+    return cls
+
+
+def _line(one: Setting) -> str:
+    default = "" if one.default is MISSING else f"={one.default!r}"
+    words = f": {one.text}" if one.text else ""
+    return textwrap.fill(f"* ``{one.name}{default}``{words}", 92, subsequent_indent="  ")
 
 
 Arguments = ParamSpec("Arguments")

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.require import require_integer
+from hanabi_search_plugin.core.words import counted
 
 GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _MIX1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -38,7 +39,7 @@ class Streams:
         self.state = state
 
     def __repr__(self) -> str:
-        return f"<{len(self)} streams>"
+        return f"<{counted(len(self), 'stream')}>"
 
     @classmethod
     def spawn(cls, rng: np.random.Generator, n: int) -> Streams:

@@ -281,7 +281,9 @@ def _evaluated(path: str, results: dict[str, Any]) -> ResultGames:
     whole = results["games"] == results["requested_games"]
     played = typed("games", results["games"], int)
     if len(results["scores"]) != played:
-        raise ValueError(f"{played} games have {len(results['scores'])} scores")
+        raise ValueError(
+            f"{counted(played, 'game')} must have as many scores, got {len(results['scores'])}"
+        )
     numbers = results.get("numbers", range(played) if whole else None)
     scores = None if numbers is None else dict(zip(numbers, results["scores"], strict=True))
     return ResultGames(

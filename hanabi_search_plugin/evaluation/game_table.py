@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.game import BoolArray, IntArray
 from hanabi_search_plugin.core.plain_json import typed
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.match import Decisions, GameResult, Side
 
 _NONE = -1  # of the columns that may be None
@@ -129,7 +130,7 @@ class GameTable(Sequence[GameResult]):
     __hash__ = None  # type: ignore[assignment]  # it grows
 
     def __repr__(self) -> str:
-        return f"<{len(self)} results>"
+        return f"<{counted(len(self), 'result')}>"
 
 
 def column(games: Sequence[GameResult], name: str) -> NDArray[Any] | list[Any]:

@@ -37,6 +37,7 @@ from hanabi_search_plugin.core.policy import (
 from hanabi_search_plugin.core.require import class_given, require_flag, require_integer
 from hanabi_search_plugin.core.settings import named_arguments
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.policies.recurrent import (
     Start,
     State,
@@ -308,7 +309,8 @@ class ValuedCallable(CallablePolicy, Value):
         if not np.isfinite(array).all():
             wrong = array[~np.isfinite(array)]
             raise ContractError(
-                f"{name} must return finite values, got {wrong[0]} in {len(wrong)} of {size} worlds"
+                f"{name} must return finite values, got {wrong[0]} in {len(wrong)} of "
+                f"{counted(size, 'world')}"
             )
         return array.astype(np.float64)
 

@@ -151,7 +151,9 @@ def advice(config: HanabiConfig, row: Any, seat: int, result: SearchResult) -> T
         out.append(f"{worth:<17}", "bold" if action == result.action else "")
         out.append_text(move(config, row, seat, action)).append("\n")
     label(out, "")
-    out.append(f"{result.rollouts:,} rollouts, {result.belief_size:,} hands", "dim")
+    out.append(
+        f"{counted(result.rollouts, 'rollout')}, {counted(result.belief_size, 'hand')}", "dim"
+    )
     if result.action == result.blueprint_action:
         out.append(f"; {_REASONS.get(result.reason, result.reason)}", "dim")
     out.append("\n")

@@ -26,6 +26,7 @@ from hanabi_search_plugin.core.game import (
 )
 from hanabi_search_plugin.core.plain_game import PlainGame
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.testing.check_tools import (
     TOLERANCE,
     close_to,
@@ -76,8 +77,8 @@ def check_game(game: Game, *, seed: int = 0, games: int = 8) -> None:
             return
         require(
             moves < game.max_length,
-            f"{game.name} is longer than {game.max_length} moves: set max_length to the most moves "
-            "that a game of all players may take",
+            f"{game.name} is longer than {counted(game.max_length, 'move')}: set max_length to "
+            "the most moves that a game of all players may take",
         )
         if isinstance(game, PlainGame):
             _check_values(game, worlds)

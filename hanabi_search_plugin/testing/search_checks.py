@@ -23,6 +23,7 @@ from hanabi_search_plugin.core.policy import Memory, UniformPolicy, chances_of, 
 from hanabi_search_plugin.core.reprs import search_repr
 from hanabi_search_plugin.core.result import SearchResult, require_result
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.registry import AnyBlueprint
 from hanabi_search_plugin.testing.belief_checks import Bayes
 from hanabi_search_plugin.testing.check_tools import (
@@ -231,8 +232,9 @@ def _check_means(search: object, result: SearchResult, truth: Bayes, seat: int) 
         margin = SIGMAS * np.sqrt(max(square - mean * mean, 0.0) / n) + 5 * (high - low) / n
         require(
             abs(result.mean[m] - mean) <= margin + TOLERANCE,
-            f"{search_repr(search)}: the mean of action {action} over {n} rollouts must be within "
-            f"{margin:.4f} of {mean:.4f}, which brute force gives, got {result.mean[m]:.4f}",
+            f"{search_repr(search)}: the mean of action {action} over {counted(n, 'rollout')} "
+            f"must be within {margin:.4f} of {mean:.4f}, which brute force gives, got "
+            f"{result.mean[m]:.4f}",
         )
 
 

@@ -143,6 +143,8 @@ def times_mask(factor: float) -> Any:
          lambda: BELIEF.sample(3, RNG)),  # type: ignore[arg-type]
         (UnsupportedError, r"updated by \(event, view\), .*got \(HanabiView, Event\)",
          lambda: BELIEF.update(VIEW, EVENT)),  # type: ignore[arg-type]
+        (UnsupportedError, r"searches anew for each move and has no probabilities: agent\.decide",
+         lambda: SPARTA.probabilities(VIEW, VIEW.legal, MEMORY)),
         # things of another kind
         (UnsupportedError, r"updated by \(event, view\), .*got \(str, HanabiView\)",
          lambda: BELIEF.update("play 1", VIEW)),  # type: ignore[arg-type]

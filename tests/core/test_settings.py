@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import inspect
+from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+from hanabi_search_plugin import (
+    HanabiConfig,
+    JointSparta,
+    Lbs,
+    Mds,
+    MoIsmcts,
+    Pomcp,
+    Predictor,
+    RisMcts,
+    SoIsmcts,
+    Sparta,
+)
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.settings import setting, settings_of
 
@@ -77,3 +90,17 @@ def test_a_class_is_set_as_it_is_made() -> None:
 
     (size,) = settings_of(Plain).values()
     assert size.read("5") == 5 and size.default == 4
+
+
+@pytest.mark.parametrize(
+    "kind", [Sparta, JointSparta, Lbs, Mds, Pomcp, SoIsmcts, MoIsmcts, RisMcts, Predictor,
+             HanabiConfig], ids=lambda kind: kind.__name__
+)  # fmt: skip
+def test_the_help_of_a_class_lists_its_options(kind: type) -> None:
+    about = " ".join((inspect.getdoc(kind) or "").split())
+    options = settings_of(kind)
+    assert options and about.count("Options: ") == 1
+    for one in options.values():
+        default = "" if one.default is MISSING else f"={one.default!r}"
+        words = f": {' '.join(one.text.split())}" if one.text else ""
+        assert f"* ``{one.name}{default}``{words}" in about

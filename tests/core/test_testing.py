@@ -614,9 +614,8 @@ class Whimsical(First):
 )
 def test_a_stochastic_policy_without_probabilities_is_told_what_it_lacks(policy, kind, says):
     game = OpenSpielGame("leduc_poker")
-    agent = upgrade(policy, game, Sparta(rollouts=10))
     with pytest.raises(kind, match=says):
-        evaluate(game, (policy, agent), games=3)
+        evaluate(game, (policy, upgrade(policy, game, Sparta(rollouts=10))), games=3)
 
 
 def test_the_warning_names_what_may_be_stochastic(caplog):

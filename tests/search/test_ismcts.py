@@ -365,7 +365,7 @@ def test_ris_mcts_needs_a_game_that_redeterminizes(monkeypatch) -> None:
     game = HanabiGame()
     monkeypatch.setattr("hanabi_search_plugin.algorithms.ismcts.Redeterminizes", PlainGame)
     with pytest.raises(UnsupportedError, match="Redeterminizes"):
-        RisMcts().tree(game, 0)
+        RisMcts().require_fit(game, (UniformPolicy(),) * 2)
 
 
 # ------------------------------------------------------------------------------------ no evidence

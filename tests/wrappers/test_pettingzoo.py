@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 from pettingzoo.test import api_test, seed_test
 from shimmy import OpenSpielCompatibilityV0
 
-from hanabi_search_plugin import SearchAgent, SmartBot, Sparta, Streams, UniformPolicy, upgrade
+from hanabi_search_plugin import (
+    HanabiConfig,
+    SearchAgent,
+    SmartBot,
+    Sparta,
+    Streams,
+    UniformPolicy,
+    upgrade,
+)
 from hanabi_search_plugin.core.errors import (
     ConfigError,
     IllegalActionError,
@@ -542,3 +550,14 @@ def test_agents_refuse_what_does_not_fit() -> None:
     recorded = RecordObservations(native.env())
     with pytest.raises(UnsupportedError, match="expected an environment that was reset"):
         SeatAgent(SmartBot(), recorded, 0).act()
+
+
+def test_tokens_have_the_names_of_the_game_too() -> None:
+    ours = native.env(colors=2, information_tokens=2, life_tokens=1)
+    theirs = native.env(colors=2, max_information_tokens=2, max_life_tokens=1)
+    assert ours.unwrapped.config == theirs.unwrapped.config
+    assert native.env().unwrapped.config == HanabiConfig(players=2)
+    with pytest.raises(ConfigError, match="information_tokens and max_information_tokens are one"):
+        native.env(information_tokens=2, max_information_tokens=2)
+    with pytest.raises(ConfigError, match="got 'lives_tokens': did you mean life_tokens"):
+        native.env(lives_tokens=2)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict, get_args
 
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.require import require_choice
-from hanabi_search_plugin.core.settings import NamedOptions, setting
+from hanabi_search_plugin.core.settings import NamedOptions, described, setting
 
 Bomb = Literal["zero", "keep", "minus_one"]
 ObservationType = Literal["minimal", "card_knowledge", "seer"]
@@ -37,6 +37,7 @@ class HanabiParameters(TypedDict, total=False):
     bomb: Bomb
 
 
+@described
 @dataclass(frozen=True, kw_only=True)
 class HanabiConfig(NamedOptions):
     """Parameters of the game, named as OpenSpiel's, and how losing the last life counts.

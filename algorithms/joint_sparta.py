@@ -14,13 +14,19 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 from weakref import WeakValueDictionary
 
 import numpy as np
 
-from hanabi_search_plugin.algorithms.range_search import RangeSearch
-from hanabi_search_plugin.algorithms.sparta import noise_notes, warn_of_budget
+from hanabi_search_plugin.algorithms.range_search import RangePruning, RangeSearch
+from hanabi_search_plugin.algorithms.sparta import (
+    INDIFFERENCE,
+    MIN_ROLLOUTS,
+    ROUND_SIZE,
+    noise_notes,
+    warn_of_budget,
+)
 from hanabi_search_plugin.beliefs.exact import public_belief, require_exact
 from hanabi_search_plugin.core.agent import (
     SearchAgent,
@@ -36,7 +42,11 @@ from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_ob
 from hanabi_search_plugin.core.policy import Blueprint, Memory, moves_of
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.reprs import agent_repr, settings_repr
-from hanabi_search_plugin.core.require import require_integers, require_positive_or_0
+from hanabi_search_plugin.core.require import (
+    require_choice,
+    require_integers,
+    require_positive_or_0,
+)
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.settings import THREADS, NamedOptions, described, setting
 from hanabi_search_plugin.core.streams import Streams
@@ -47,11 +57,15 @@ from hanabi_search_plugin.core.streams import Streams
 class JointSparta(TeamSearch, NamedOptions):
     """Multi-agent SPARTA: ``upgrade(policy, game, search=JointSparta())`` plays every seat.
 
-    A decision tries every legal move in worlds of the mover's belief, as ``Sparta`` does. A move is
-    dropped when the blueprint's is ahead of it by more than ``deviations`` standard errors of their
-    paired difference; unused rollouts are not reallocated. The best of the moves whose gain exceeds
-    ``threshold`` is played, else the blueprint's. Decisions depend on the public history, the
-    mover's information state and ``seed`` alone, not on time, threads or the order of computation.
+    A decision tries every legal move in worlds of the mover's belief, as ``Sparta`` does, and each
+    is compared with the blueprint's alone. ``pruning`` drops moves on the way: ``"expected"`` one
+    that would gain less than ``indifference`` points above the ``threshold``, in expectation, if
+    the rest of its budget were played; ``"paired"`` (the paper's tables here, with ``min_rollouts``
+    and ``round_size`` of 100) one that the blueprint's, credited with the ``threshold``, is ahead
+    of by more than ``deviations`` standard errors of their paired difference. Unused rollouts are
+    not reallocated. The best of the moves whose gain exceeds ``threshold`` is played, else the
+    blueprint's. Decisions depend on the public history, the mover's information state and ``seed``
+    alone, not on time, threads or the order of computation.
     Raises ConfigError for settings out of range.
     """
 
@@ -60,12 +74,17 @@ class JointSparta(TeamSearch, NamedOptions):
     )
     rollouts: int = setting(10_000, "Budget of a decision, shared by the legal moves.")
     threshold: float = setting(0.05, "Score points that a move must gain over the blueprint's.")
-    deviations: float = setting(2.0, "Standard errors by which a dropped move is behind.")
-    min_rollouts: int = setting(100, "Rollouts of a move before any is dropped.")
-    round_size: int = setting(
-        100,
-        "Worlds between two looks at which moves are behind; a quarter of those before, if more.",
+    pruning: RangePruning = setting(
+        "expected",
+        "How moves are dropped early: by what they may still gain over the blueprint's, or by "
+        "paired differences.",
     )
+    indifference: float = setting(0.002, INDIFFERENCE)
+    deviations: float = setting(
+        2.0, "Standard errors by which a move is behind that is dropped by differences."
+    )
+    min_rollouts: int = setting(50, MIN_ROLLOUTS)
+    round_size: int = setting(50, ROUND_SIZE)
     seed: int = setting(0, "What the players have agreed on.")
     objective: Objective = setting("score", OBJECTIVE)
     threads: int = setting(1, THREADS)
@@ -73,8 +92,9 @@ class JointSparta(TeamSearch, NamedOptions):
     def __post_init__(self) -> None:
         require_integers(self, ("max_range", "seed"), 0)
         require_integers(self, ("rollouts", "min_rollouts", "round_size", "threads"), 1)
-        for name in ("threshold", "deviations"):
+        for name in ("threshold", "indifference", "deviations"):
             require_positive_or_0(name, getattr(self, name))
+        require_choice("pruning", self.pruning, get_args(RangePruning))
         require_objective(self.objective)
 
     def __repr__(self) -> str:
@@ -98,6 +118,8 @@ class JointSparta(TeamSearch, NamedOptions):
         return RangeSearch(
             rollouts=self.rollouts,
             threshold=self.threshold,
+            pruning=self.pruning,
+            indifference=self.indifference,
             deviations=self.deviations,
             min_rollouts=self.min_rollouts,
             round_size=self.round_size,

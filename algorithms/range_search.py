@@ -5,9 +5,9 @@ a player would have made its move. Each is searched in worlds of its own belief,
 not depend on which others are searched. So the player and those who follow its reasoning come to
 the same decision. All information states meet the same chance.
 
-A move is compared with the blueprint's move alone, world by world. So whether it beats that does
-not depend on other moves either, and two moves are often enough to show that an information state
-would not have played the observed move.
+A move is compared with the blueprint's move alone, world by world. So whether it beats that, and
+after how many worlds it is dropped, does not depend on other moves either, and two moves are often
+enough to show that an information state would not have played the observed move.
 
 Letters: E information states, A actions, n worlds of a round.
 """
@@ -15,10 +15,13 @@ Letters: E information states, A actions, n worlds of a round.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from hanabi_search_plugin.algorithms import sums
+from hanabi_search_plugin.algorithms.sparta import enough_to_gain
+from hanabi_search_plugin.algorithms.tally import cautious_error, expected_excess
 from hanabi_search_plugin.core.game import SKIP, BoolArray, FloatArray, IntArray
 from hanabi_search_plugin.core.objective import Objective, worth
 from hanabi_search_plugin.core.policy import moves_of
@@ -26,6 +29,7 @@ from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.rollout import action_values
 from hanabi_search_plugin.core.streams import Streams
 
+RangePruning = Literal["expected", "paired"]
 WORLDS_AT_ONCE = 1 << 14
 
 
@@ -93,6 +97,8 @@ class RangeSearch:
 
     rollouts: int
     threshold: float
+    pruning: RangePruning
+    indifference: float
     deviations: float
     min_rollouts: int
     round_size: int
@@ -123,10 +129,9 @@ class RangeSearch:
 
         The same answers as from ``search``, but an infostate is left once its answer is settled:
         when the observed move does not beat the blueprint's, or another beats both. Of the other
-        moves the most promising is tried first.
+        moves those are tried first that are ahead so far.
         """
         state = self._begin(public, player, ids, seed)
-        rows = np.arange(len(ids))
         plays = state.legal[:, observed].copy()
         is_observed = np.arange(state.legal.shape[1]) == observed
         while (tried := state.open & is_observed & plays[:, None]).any():
@@ -143,13 +148,9 @@ class RangeSearch:
             tried = state.open & plays[:, None]
             if not tried.any():
                 return plays, state.rollouts
-            fresh = tried & (state.count < self.min_rollouts)
-            if not fresh.any():
-                hopes = np.where(tried, state.gain()[0], -np.inf)
-                first = np.zeros_like(tried)
-                first[rows, hopes.argmax(axis=1)] = True
-                tried &= first
-            self._advance(public, player, state, fresh if fresh.any() else tried)
+            ahead = tried & (state.gain()[0] > to_beat[:, None])
+            tried &= ahead | ~ahead.any(axis=1, keepdims=True)
+            self._advance(public, player, state, tried)
 
     def _begin(
         self, public: PublicBelief, player: int, ids: IntArray, seed: tuple[int, ...]
@@ -180,9 +181,11 @@ class RangeSearch:
         """Play one more round for each of the moves [E, A] ``tried``, which must be open."""
         for number, part in enumerate(state.rounds):
             now = tried & (state.count == np.minimum(part.start, state.share)[:, None])
+            if not now.any():
+                continue
             sizes = np.minimum(len(part.chance), state.share - part.start)
             sizes = np.where(now.any(axis=1), sizes, 0)
-            for size in np.unique(sizes[sizes > 0]).tolist():
+            for size in sorted(set(sizes.tolist()) - {0}):
                 some = np.flatnonzero(sizes == size)
                 at_once = max(1, WORLDS_AT_ONCE // size)
                 for rows in np.split(some, range(at_once, len(some), at_once)):
@@ -225,10 +228,36 @@ class RangeSearch:
         state.squares[at] += np.einsum("ij,ij->i", values, values)
         state.gains[at] += gains.sum(axis=1)
         state.gains_squared[at] += np.einsum("ij,ij->i", gains, gains)
-        count = state.count[rows]
-        gain = sums.mean(state.gains[rows], count)
-        error = sums.stderr(state.gains[rows], state.gains_squared[rows], count)
-        behind = tried & (count >= self.min_rollouts)
-        behind &= self.threshold - gain > self.deviations * error
+        looked = tried & (state.count[rows] >= self._fewest(state.share[rows])[:, None])
+        behind = self._behind(state, rows, looked, part.start + n)
+        finished = tried & (state.count[rows] == state.share[rows, None])
         state.dropped[rows] |= behind
-        state.open[rows] &= ~behind & ~(tried & (count == state.share[rows, None]))
+        state.open[rows] &= ~behind & ~finished
+
+    def _fewest(self, share: IntArray) -> IntArray:
+        """[E] worlds before a move is dropped: by expectations no more than half of its budget."""
+        if self.pruning == "expected":
+            return np.maximum(2, np.minimum(self.min_rollouts, share // 2))
+        return np.full(len(share), self.min_rollouts)
+
+    def _behind(
+        self, state: RangeSearchState, rows: IntArray, looked: BoolArray, count: int
+    ) -> BoolArray:
+        """[rows, A] True for those of the moves ``looked`` at, after ``count`` worlds, to drop."""
+        row, move = np.nonzero(looked)
+        at = rows[row], move
+        lead = self.threshold - state.gains[at] / count
+        error = sums.stderr(state.gains[at], state.gains_squared[at], np.array(count))
+        if self.pruning == "paired":
+            drop = lead > self.deviations * error
+        else:
+            usual = state.returns[rows, :count].var(axis=1, ddof=1)[row]
+            error = cautious_error(error, usual, count)
+            left = state.share[rows][row] - count
+            # By how much the mean of all worlds will differ from that of those played.
+            changes = error * np.sqrt(left / (count + left))
+            enough = enough_to_gain(self.indifference, count)
+            drop = (left > 0) & (expected_excess(lead, changes) < enough)
+        behind = np.zeros(looked.shape, dtype=np.bool_)
+        behind[row[drop], move[drop]] = True
+        return behind

@@ -58,6 +58,7 @@ PRUNING = (
     "How moves are dropped early: by what they may still gain, paired differences, independent "
     "means, or off."
 )
+INDIFFERENCE = "Score points that a move dropped as expected could still gain, on average."
 MIN_ROLLOUTS = "Rollouts of a move before any is dropped."
 ROUND_SIZE = (
     "Worlds between two looks at which moves are behind; a quarter of those before, if more."
@@ -127,9 +128,7 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
         "by the worlds that it was found in.",
     )
     pruning: Pruning = setting("expected", PRUNING)
-    indifference: float = setting(
-        0.002, "Score points that a move dropped as expected could still gain, on average."
-    )
+    indifference: float = setting(0.002, INDIFFERENCE)
     deviations: float = setting(
         2.0, "Standard errors by which a move is behind that is dropped by differences or means."
     )
@@ -360,7 +359,7 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
                 return behind, True
             lead = tally.difference(leader)[0] + credit[leader] - credit
             error = tally.cautious_errors(leader)
-            enough = self.indifference * max(1.0, worlds / PATIENCE)
+            enough = enough_to_gain(self.indifference, worlds)
             # By how much the mean of all worlds will differ from that of those played.
             changes = error * math.sqrt(left / (worlds + left))
             behind[alive] = expected_excess(lead[alive], changes[alive]) < enough
@@ -387,6 +386,11 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
                 return best, "improved"
         better = (tally.difference(base)[0] < 0).any()
         return base, "below_threshold" if better else "blueprint_best"
+
+
+def enough_to_gain(indifference: float, worlds: int) -> float:
+    """The points that a move may still gain and be dropped, after so many worlds."""
+    return indifference * max(1.0, worlds / PATIENCE)
 
 
 def noise_notes(rollouts: int, moves: int, min_rollouts: int) -> list[str]:

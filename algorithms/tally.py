@@ -56,16 +56,29 @@ class Tally:
     def cautious_errors(self, move: int) -> FloatArray:
         """[M] as the errors of ``difference``, never 0 by chance alone where others vary.
 
-        A rare loss is in few worlds or none: each variance counts as if ``PRIOR`` worlds had been
-        seen, too, with the average variance of all differences to ``move``. 0 for ``move`` itself.
+        See ``cautious_error``; usual is the average variance of all differences to ``move``. 0 for
+        ``move`` itself.
         """
         pairs = self._pairs[move]
-        variance = self.difference(move)[1] ** 2 * pairs
+        error = self.difference(move)[1]
+        variance = error**2 * pairs
         others = np.arange(len(pairs)) != move
         known = others & ~np.isnan(variance)
         average = variance[known].mean() if known.any() else 0.0
-        mixed = (variance * pairs + average * PRIOR) / (pairs + PRIOR)
-        return np.where(others, np.sqrt(sums.mean(mixed, pairs)), 0.0)
+        return np.where(others, cautious_error(error, average, pairs), 0.0)
+
+
+def cautious_error(
+    error: FloatArray, usual: FloatArray | float, worlds: IntArray | int
+) -> FloatArray:
+    """[M] the standard errors of means of so many worlds, never 0 by chance alone.
+
+    A rare loss is in few worlds or none: each variance counts as if ``PRIOR`` worlds had been seen,
+    too, with the ``usual`` variance. nan without worlds.
+    """
+    n = np.asarray(worlds)
+    mixed = (error**2 * n * n + usual * PRIOR) / (n + PRIOR)
+    return np.asarray(np.sqrt(sums.mean(mixed, n)))
 
 
 def expected_excess(lead: FloatArray, error: FloatArray) -> FloatArray:

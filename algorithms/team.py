@@ -9,10 +9,12 @@ belief that doubts its model of the partner, and a higher threshold.
 from __future__ import annotations
 
 import dataclasses
+from typing import get_args
 
 import numpy as np
 
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
+from hanabi_search_plugin.algorithms.range_search import RangePruning
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.beliefs.exact import public_belief
 from hanabi_search_plugin.core.agent import Search
@@ -31,7 +33,8 @@ UNCERTAINTY, THRESHOLD = 0.05, 0.2  # the best cell of the paper's Table 4
 def joint_search(search: Search, game: Game, blueprint: Blueprint) -> JointSparta | None:
     """The joint search with the settings of ``search``; None where there is none, or none bearable.
 
-    That is for SPARTA without settings of its own (``seconds``, ``depth``), a game of identical
+    That is for SPARTA without settings of its own (``seconds``, ``pruning="off"``), a game of
+    identical
     rewards whose moves all see, and rollouts that are compiled or a public belief that is small
     enough to list.
     """
@@ -39,6 +42,8 @@ def joint_search(search: Search, game: Game, blueprint: Blueprint) -> JointSpart
         return None
     own = changed(search).keys()
     if not own <= {field.name for field in dataclasses.fields(JointSparta)}:
+        return None
+    if search.pruning not in get_args(RangePruning):
         return None
     if game.rewards != "identical" or not game.public_actions or not _affordable(game, blueprint):
         return None

@@ -16,9 +16,10 @@ from hanabi_search_plugin.reproduce.plan import Curve, Figure, Plan, Published, 
 
 BUDGET = 10_000  # rollouts of a decision: what the authors' program takes
 # Paired pruning in place of the paper's; no threshold in standard errors.
-SEARCH: dict[str, Any] = {
-    "rollouts": BUDGET, "errors": 0.0, "pruning": "paired", "min_rollouts": 100, "round_size": 100,
+PAIRED: dict[str, Any] = {
+    "rollouts": BUDGET, "pruning": "paired", "min_rollouts": 100, "round_size": 100,
 }  # fmt: skip
+SEARCH: dict[str, Any] = PAIRED | {"errors": 0.0}
 
 
 def _paper(mean: float, sem: float | None, perfect: float | None, **more: Any) -> Published:
@@ -33,7 +34,7 @@ SINGLE = Run(name="smartbot-2p-single", search=Sparta(**SEARCH), seats=(1,))
 
 
 def _joint(max_range: int) -> Run:
-    search = JointSparta(max_range=max_range, rollouts=BUDGET)
+    search = JointSparta(max_range=max_range, **PAIRED)
     return Run(name=f"smartbot-2p-joint-{max_range}", search=search, seats=(0, 1))
 
 

@@ -32,6 +32,7 @@ from hanabi_search_plugin.core.blame import (
     parameter_names,
     require_belief_call,
     require_search_call,
+    within,
 )
 from hanabi_search_plugin.core.errors import ConfigError, ContractError
 from hanabi_search_plugin.core.game import Event, Game, View, require_game
@@ -122,7 +123,8 @@ class BeliefAgent(SearchAgent):
     def start(self, view: View) -> Memory:
         rows = [view.select(np.array([b])) for b in range(len(view))]
         if self.belief is not None:
-            beliefs = [self._made(self.belief(self.blueprint, row)) for row in rows]
+            with within(search_repr(self.belief)):
+                beliefs = [self._made(self.belief(self.blueprint, row)) for row in rows]
         else:
             doubt = {"epsilon": self.epsilon, "uncertainty": self.uncertainty}
             beliefs = [
@@ -163,7 +165,9 @@ class BeliefAgent(SearchAgent):
         """
         require_deciding(belief, rng, Belief, "one belief")
         require_to_move(belief)
-        return require_result(self.search, self.search(rng, belief), belief.view.legal[0])
+        with within(search_repr(self.search)):
+            found = self.search(rng, belief)
+        return require_result(self.search, found, belief.view.legal[0])
 
 
 def _option_of_a_search(name: str) -> str:

@@ -89,8 +89,13 @@ class Decider:
         """The decision of ``seat``, which is to move in ``state``."""
         self.check_game(state.get_game())
         if state.is_chance_node() or state.is_terminal() or state.current_player() != seat:
-            whose = "the game is over" if state.is_terminal() else f"{state.current_player()} is"
-            raise UnsupportedError(f"expected a state in which seat {seat} is to move, {whose}")
+            mover = f"one in which seat {state.current_player()} is"
+            if state.is_terminal():
+                mover = "one in which the game is over"
+            elif state.is_chance_node():
+                mover = "a chance node"
+            whom = f"seat {seat}" if seat >= 0 else "a seat"
+            raise UnsupportedError(f"expected a state in which {whom} is to move, got {mover}")
         return self.decide_by(self.history(state, seat))
 
     def decide_by(self, history: History) -> Decision:

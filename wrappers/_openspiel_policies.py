@@ -101,9 +101,10 @@ def as_policy(
         thing = _seeded(thing)
     if callable(thing):
         return BotPolicy(None, thing, game, reads or "state", memoryless, seed)
+    named = f": registered_bot({thing!r}, game) makes one of a name" * isinstance(thing, str)
     raise UnsupportedError(
         "expected a Policy, Bot or agent of OpenSpiel, or a function that makes a Bot, got "
-        f"{type(thing).__name__}"
+        f"{type(thing).__name__}{named}"
     )
 
 

@@ -61,6 +61,29 @@ def at(place: Literal["turn", "seat"], number: int) -> Iterator[None]:
 
 
 @contextmanager
+def around(place: str) -> Iterator[None]:
+    """Errors within say in a note that they arose in ``place``, a game say."""
+    try:
+        yield
+    except Exception as error:
+        tell_place(error, place)
+        raise
+
+
+@contextmanager
+def within(what: str) -> Iterator[None]:
+    """Errors within that are none of this package name ``what`` in a note, unless one says more."""
+    try:
+        yield
+    except HanabiSearchError:
+        raise
+    except Exception as error:  # whatever another's code may raise
+        if not has_place(error):
+            tell_place(error, " ".join(what.split()))
+        raise
+
+
+@contextmanager
 def asking(policy: object, seat: int, method: str = "") -> Iterator[None]:
     """``policy`` at ``seat`` is asked within, by ``method``; see ``at``.
 

@@ -52,9 +52,10 @@ def worth(objective: Objective, returns: FloatArray, game: Game) -> FloatArray:
     known = ~np.isnan(returns)
     found = np.full(returns.shape, np.nan)
     values = np.asarray(objective(returns[known]), dtype=np.float64)
+    name = getattr(objective, "__qualname__", repr(objective))
     if values.shape != (known.sum(),) or not np.isfinite(values).all():
         raise ContractError(
-            f"objective {objective!r} must give a finite number for each of {known.sum()} returns, "
+            f"objective {name} must give a finite number for each of {known.sum()} returns, "
             f"got an array of shape {values.shape}"
         )
     found[known] = values

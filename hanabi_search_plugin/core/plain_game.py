@@ -153,7 +153,10 @@ class PlainView(StateView):
                 f"{self.game.name} must show a player as many numbers in every state, got "
                 f"{sorted(lengths)}"
             )
-        rows = np.array(seen)
+        try:
+            rows = np.array(seen)
+        except ValueError:  # lists within lists, of several lengths
+            rows = np.array([], dtype=object)
         if rows.dtype.kind not in "fiub":
             raise ContractError(
                 f"{self.game.name}: observation must list numbers, got {list(seen[0])!r} for "

@@ -311,9 +311,8 @@ def require_moves(policy: Policy, given: object, legal: BoolArray) -> IntArray:
     wanted = f"act in integers, one for each of {counted(size, 'world')}"
     actions = _array(policy, wanted, given)
     if actions.dtype.kind not in "iu" or actions.shape != (size,):
-        raise ContractError(
-            f"{policy!r} must {wanted}, got {actions.dtype} of shape {actions.shape}"
-        )
+        came = f"{actions.dtype} of shape {actions.shape}" if actions.ndim else repr(given)
+        raise ContractError(f"{policy!r} must {wanted}, got {came}")
     known = (actions >= 0) & (actions < legal.shape[1])
     right = known & legal[np.arange(size), np.where(known, actions, 0)]
     if not right.all():

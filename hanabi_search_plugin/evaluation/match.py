@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hanabi_search_plugin.core.agent import SearchAgent
-from hanabi_search_plugin.core.blame import tell_place, with_notes
+from hanabi_search_plugin.core.blame import around, tell_place, with_notes
 from hanabi_search_plugin.core.errors import WorkerLostError
 from hanabi_search_plugin.core.game import PAD, Game, IntArray, Worlds
 from hanabi_search_plugin.core.html_tables import html_table
@@ -152,7 +152,7 @@ def deal_game(game: Game, seed: int, index: int) -> tuple[Worlds, Streams]:
     return deal_games(game, seed, np.array([index]))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class FailedGame:
     """Games that brought an error in place of a result: one, or all that went with a worker."""
 
@@ -172,6 +172,9 @@ class FailedGame:
     def __str__(self) -> str:
         told = f"{self.where}: {type(self.error).__name__}: {self.error}"
         return with_notes(told, self.error)
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
     def __reduce__(self) -> Any:
         told = self.told or "".join(traceback.format_exception(self.error))
@@ -243,8 +246,9 @@ class Match:
             if isinstance(agent, SearchAgent):
                 agent.require_belief()
         worlds, _ = deal_game(self.game, self.seed, index)
-        for p in agents.values():
-            SeatedPolicy(self.policies[p]).start(worlds.view(p))
+        with around(self.failed((index,), Exception()).where):
+            for p in agents.values():
+                SeatedPolicy(self.policies[p]).start(worlds.view(p))
 
     def failed(self, games: tuple[int, ...], error: BaseException) -> FailedGame:
         return FailedGame(self.side, games, self.seed, error)

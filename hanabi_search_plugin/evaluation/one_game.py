@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hanabi_search_plugin.core.blame import around
 from hanabi_search_plugin.core.errors import IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import FloatArray, Game, View, Worlds, require_game
 from hanabi_search_plugin.core.require import require_integer
@@ -62,7 +63,8 @@ class OneGame:
         warn_of_independent_searches(self.policies)
         worlds, stream = deal_game(game, self.seed, self.number)
         seeds = (self.seed, SEARCHES, self.number)
-        self._running = RunningGame.begin(worlds, self.policies, stream, seeds)
+        with around(self._where):
+            self._running = RunningGame.begin(worlds, self.policies, stream, seeds)
         self._decided: Move | None = None
         self._moves: list[Move] = []
 
@@ -118,7 +120,8 @@ class OneGame:
         """
         self._require_running()
         if self._decided is None:
-            turn = self._running.decide()
+            with around(self._where):
+                turn = self._running.decide()
             text = self.game.action_to_string(turn.seat, turn.action)
             self._decided = Move(turn.number, turn.seat, turn.action, text, turn.result)
         return self._decided
@@ -142,7 +145,8 @@ class OneGame:
                 )
             text = self.game.action_to_string(seat, action)
             move = Move(self._running.number, seat, action, text, None)
-        self._running.play(move.action)
+        with around(self._where):
+            self._running.play(move.action)
         self._decided = None
         self._moves.append(move)
         return move
@@ -164,7 +168,11 @@ class OneGame:
     def __repr__(self) -> str:
         moves = counted(len(self._moves), "move")
         state = f"score {self.score:g}" if self.finished else f"seat {self.turn} to move"
-        return f"<game {self.number} of seed {self.seed} of {self.game!r}: {moves}, {state}>"
+        return f"<{self._where} of {self.game!r}: {moves}, {state}>"
+
+    @property
+    def _where(self) -> str:
+        return f"game {self.number} of seed {self.seed}"
 
     def _known(self, seat: int) -> int:
         return require_integer("seat", seat, 0, self.game.num_players - 1)

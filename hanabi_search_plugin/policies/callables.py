@@ -155,6 +155,9 @@ def from_callable(
     if values is not None and not callable(values):
         raise ConfigError(f"values must be callable, got {type(values).__name__}")
     recurrent = initial_state is not None
+    _require_call("f", f, recurrent)
+    if values is not None:
+        _require_call("values", values, recurrent)
     if values is not None and recurrent and sees == "own turns" and combine != "mover":
         raise ConfigError(
             f"combine must be 'mover' where a state sees own turns alone, got {combine!r}"
@@ -534,6 +537,21 @@ def _require_function(f: Any) -> None:
         raise ConfigError(f"f must be callable, got {type(f).__name__}")
     if isinstance(f, type):
         raise ConfigError(f"f must be a function or a module, got {class_given(f)}")
+
+
+def _require_call(name: str, f: Any, recurrent: bool) -> None:
+    """Raises ConfigError for a function that takes neither observations and legal moves nor
+    observations alone, and a state where there is one."""
+    try:
+        signature = inspect.signature(f.forward if is_module(f) else f)
+    except (AttributeError, TypeError, ValueError):
+        return  # it does not say
+    state = ", state" if recurrent else ""
+    if not any(_fits(signature, n + recurrent) for n in (1, 2)):
+        raise ConfigError(
+            f"{name} must be called as {name}(obs, mask{state}) or {name}(obs{state}), got "
+            f"{_name_of(f)}{signature}"
+        )
 
 
 def _takes_only(f: Any, n: int) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import logging
 import random
+import re
+import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -22,6 +24,7 @@ from hanabi_search_plugin import (
     Lbs,
     Learned,
     Mds,
+    OneGame,
     Particles,
     RisMcts,
     RuleAgent,
@@ -64,7 +67,13 @@ from hanabi_search_plugin.hanabi import (
 )
 from hanabi_search_plugin.judge import Judge, play_games
 from hanabi_search_plugin.named_searches import SEARCHES
-from hanabi_search_plugin.testing import check_game, check_policy, check_search
+from hanabi_search_plugin.testing import (
+    check_agent,
+    check_belief,
+    check_game,
+    check_policy,
+    check_search,
+)
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, Redealt, as_policy, load_game
 
 GAME = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, bomb="keep")
@@ -780,3 +789,84 @@ def test_a_move_that_is_not_legal_is_told_those_that_are(move: str, says: str) -
     with pytest.raises((RecordError, IllegalActionError), match=f"{says}.*: the legal moves here"):
         verdict.reward(move)
     assert verdict.reward(move, illegal=0.0) == 0.0
+
+
+class Divides(UniformPolicy):
+    def act(self, view: View, legal: Any, memory: Any, rng: Streams) -> Any:
+        return 1 // 0
+
+
+def divides(*_: Any) -> Any:
+    return 1 // 0
+
+
+@pytest.mark.parametrize(
+    ("place", "raised"),
+    [
+        ("act of Divides, seat 0, turn 0, game 0 of seed 0",
+         lambda: evaluate(GAME, Divides(), games=2)),
+        ("act of Divides, seat 0, turn 0, game 0 of seed 0",
+         lambda: evaluate(GAME, (Divides(), SPARTA), games=2, baseline="random", threads=2)),
+        ("act of Divides, seat 0, turn 0, game 3 of seed 7",
+         lambda: OneGame(GAME, Divides(), seed=7, number=3).step()),
+        (r"divides, seat 1, turn \d+, game 0 of seed 0",
+         lambda: evaluate(GAME, ("random", upgrade("random", GAME, asked(divides))), games=1)),
+        ("divides, turn 0, game 0 of seed 0",
+         lambda: evaluate(GAME, ("random", upgrade("random", GAME, belief=divides)), games=1)),
+        (r"Sparta\(rollouts=20, objective=divides\), seat 1, turn \d+, game 0 of seed 0",
+         lambda: evaluate(GAME, ("random", upgrade("random", GAME, Sparta(
+             rollouts=20, objective=divides))), games=1)),
+        ("act of Divides, seat 1, check_belief", lambda: check_belief(GAME, Divides())),
+        ("divides, check_agent",
+         lambda: check_agent(GAME, upgrade("random", GAME, asked(divides)))),
+    ],
+)  # fmt: skip
+def test_what_a_user_s_code_raises_says_where(place: str, raised: Callable[[], Any]) -> None:
+    with pytest.raises(ZeroDivisionError) as error:
+        raised()
+    (note,) = error.value.__notes__
+    assert re.fullmatch(rf"in {place}", note)
+    last = traceback.extract_tb(error.value.__traceback__)[-1]
+    assert (last.filename, last.line) == (__file__, "return 1 // 0")
+
+
+def asked(search: Any) -> Any:
+    """It is called by (rng, belief), as its signature says."""
+
+    def divides(rng: np.random.Generator, belief: Any) -> Any:
+        return search(rng, belief)
+
+    return divides
+
+
+def test_a_failed_game_prints_what_failed() -> None:
+    found = evaluate(GAME, Divides(), games=1, skip_failed=True)
+    assert repr(found.skipped[0]) == (
+        "<game 0 of seed 0: ZeroDivisionError: integer division or modulo by zero (in act of "
+        "Divides, seat 0, turn 0)>"
+    )
+
+
+def test_functions_are_asked_for_their_arguments_when_they_are_given() -> None:
+    for f in (lambda: 0, lambda obs, mask, state: 0):
+        with pytest.raises(
+            ConfigError, match=r"f must be called as f\(obs, mask\) or f\(obs\), got"
+        ):
+            from_callable(f, returns="actions")
+    with pytest.raises(ConfigError, match=r"as f\(obs, mask, state\) or f\(obs, state\), got "):
+        from_callable(lambda obs: obs, returns="logits", initial_state=0)
+    with pytest.raises(
+        ConfigError, match=r"values must be called as values\(obs, mask\) or values"
+    ):
+        from_callable(lambda obs: obs, returns="logits", values=lambda: 0)
+
+
+def test_moves_that_are_none_are_shown_as_they_came() -> None:
+    for given in (None, 3):
+
+        class Says(UniformPolicy):
+            def act(self, view: View, legal: Any, memory: Any, rng: Streams) -> Any:
+                return given  # noqa: B023
+
+        with pytest.raises(ContractError, match=rf"one for each of 1 world, got {given}\n"):
+            evaluate(GAME, Says(), games=1)

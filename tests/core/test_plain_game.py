@@ -194,6 +194,11 @@ class Varying(TinyHanabi):
         return [0] * len(state[2])
 
 
+class Ragged(TinyHanabi):
+    def observation(self, state: Any, player: int) -> Any:
+        return [0, ()]
+
+
 class Nested(TinyHanabi):
     def observation(self, state: Any, player: int) -> Any:
         return [list(state)]
@@ -214,6 +219,7 @@ class Nested(TinyHanabi):
         (Varying, "tiny, player 0: a row of observation must have one shape in every position"),
         (ThreeSeats, "tiny: current_player must be from 0 to 1 until"),
         (Nested, "keys of views must be hashable"),
+        (Ragged, r"tiny: observation must list numbers, got \["),
     ],
 )
 def test_mistakes_of_a_method_are_told_by_its_name(make: type[PlainGame], says: str) -> None:

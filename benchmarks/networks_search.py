@@ -119,7 +119,7 @@ def _view_by_view() -> Any:
 
 PARTS = {
     "memory's features": ("memory_features", "remember_heard"),
-    "features of decisions": ("public_features", "private_features"),
+    "features of decisions": ("public_features", "own_features", "others_features"),
     "hypothetical hints' features": (
         *("list_hints", "told_features", "hint_features", "true_shares"),
     ),

@@ -23,7 +23,7 @@ from torch import nn
 from torch.nn.modules.module import register_module_parameter_registration_hook
 
 from hanabi_search_plugin.core.errors import ConfigError
-from hanabi_search_plugin.core.game import View
+from hanabi_search_plugin.core.game import BoolArray, View
 from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
@@ -202,7 +202,8 @@ class LearnsBelief(Network, ABC):
 class PlaysOn(Network, ABC):
     """A network that plays worlds of native Hanabi on by a compiled loop, on a CPU.
 
-    It chooses the moves that its policy chooses view by view, greedily at every seat.
+    It chooses the moves that its policy chooses view by view, greedily at every seat. And it says
+    for many hands of another seat whether it would make a given move.
     """
 
     @abstractmethod
@@ -211,6 +212,22 @@ class PlaysOn(Network, ABC):
 
         ``memory`` [B, M] is the one of all seats, kept up to date but for games that end. Raises
         ContractError where logits are no numbers.
+        """
+
+    @abstractmethod
+    def chooses(
+        self,
+        public: NDArray[Any],
+        private: NDArray[Any],
+        memory: NDArray[Any],
+        seat: int,
+        hands: NDArray[Any],
+        action: int,
+    ) -> BoolArray:
+        """[N] whether ``action`` is the move played if ``seat`` holds each of ``hands`` [N].
+
+        Hands have five bits a card, oldest lowest. ``public``, ``private`` and ``memory`` are one
+        row each, of the seat to move, under one of the hands. Raises as ``play_on``.
         """
 
 

@@ -24,6 +24,7 @@ from hanabi_search_plugin.core.policy import (
 )
 from hanabi_search_plugin.core.rollout import PlaysRollouts, Rollout
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.hanabi.beliefs.partners import JudgesHands
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView, HanabiWorlds, points
 from hanabi_search_plugin.networks.modules import (
     Network,
@@ -43,7 +44,7 @@ BATCH = 4096  # worlds a network is asked about at a time
 ON_GPU = 32_768  # worlds played on at a time where that is one
 
 
-class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
+class NetworkPolicy(DevicePolicy, Value, PlaysRollouts, JudgesHands):
     """Play ``network`` at one seat of native Hanabi, greedily or by chance.
 
     The network is moved to ``device`` and set to evaluation mode.
@@ -178,6 +179,17 @@ class NetworkPolicy(DevicePolicy, Value, PlaysRollouts):
         on = np.flatnonzero(~ended.terminal)
         left = tuple(memory[on] for _ in blueprint)
         return Rollout(ended.returns, on, ended.select(on), left, rng.select(on))
+
+    def likelihood_of_hands(
+        self, view: HanabiView, seat: int, hands: IntArray, memory: Memory, action: int
+    ) -> FloatArray | None:
+        """By a compiled loop on a CPU, where the policy is greedy and its network has one."""
+        alone = self.deterministic and self.plays_on_device and not self.rollout_batch
+        if not (alone and isinstance(self.network, PlaysOn)):
+            return None
+        self.network.encoding.require(view.game.config)
+        given = self.inputs(view, memory)
+        return self.network.chooses(*given, seat, hands, action).astype(np.float64)
 
     @property
     def plays_on_device(self) -> bool:

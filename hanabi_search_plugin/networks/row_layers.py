@@ -215,13 +215,15 @@ def linear_rows(
     x_at, weights_at = np.int64(x.ctypes.data), np.int64(weights.ctypes.data)
     one_at, other_at = np.int64(start.ctypes.data), np.int64(more.ctypes.data)
     out_at, x_row, out_row = np.int64(out.ctypes.data), 4 * x.shape[1], 4 * out.shape[1]
-    for b0 in range(0, n, ROWS):
-        b1, b2, b3 = min(b0 + 1, n - 1), min(b0 + 2, n - 1), min(b0 + 3, n - 1)
-        xs = x_at + b0 * x_row, x_at + b1 * x_row, x_at + b2 * x_row, x_at + b3 * x_row
-        panel = 0
-        while panel < panels:
-            here = 4 * LANES * panel
-            w, a, b, o = weights_at + here * inputs, one_at + here, other_at + here, out_at + here
+    panel = 0
+    # Rows within panels: the weights of a few panels stay in the innermost cache.
+    while panel < panels:
+        side = 4 if WIDE and panel + 4 <= panels else 2 if WIDE and panel + 2 <= panels else 1
+        here = 4 * LANES * panel
+        w, a, b, o = weights_at + here * inputs, one_at + here, other_at + here, out_at + here
+        for b0 in range(0, n, ROWS):
+            b1, b2, b3 = min(b0 + 1, n - 1), min(b0 + 2, n - 1), min(b0 + 3, n - 1)
+            xs = x_at + b0 * x_row, x_at + b1 * x_row, x_at + b2 * x_row, x_at + b3 * x_row
             ones = (
                 a + which[b0] * out_row, a + which[b1] * out_row,
                 a + which[b2] * out_row, a + which[b3] * out_row,
@@ -231,12 +233,10 @@ def linear_rows(
                 b + whose[b2] * out_row, b + whose[b3] * out_row,
             )  # fmt: skip
             outs = o + b0 * out_row, o + b1 * out_row, o + b2 * out_row, o + b3 * out_row
-            if WIDE and panel + 4 <= panels:
+            if side == 4:
                 tile_of_4(xs, w, ones, others, outs, inputs, floor)
-                panel += 4
-            elif WIDE and panel + 2 <= panels:
+            elif side == 2:
                 tile_of_2(xs, w, ones, others, outs, inputs, floor)
-                panel += 2
             else:
                 tile_of_1(xs, w, ones, others, outs, inputs, floor)
-                panel += 1
+        panel += side

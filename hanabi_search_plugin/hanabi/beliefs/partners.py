@@ -7,6 +7,7 @@ all hands where it is public.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,8 +16,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.errors import UnsupportedError
-from hanabi_search_plugin.core.game import Event, IntArray, View
+from hanabi_search_plugin.core.game import Event, FloatArray, IntArray, View
 from hanabi_search_plugin.core.policy import (
     Blueprint,
     Memory,
@@ -33,7 +35,11 @@ from hanabi_search_plugin.hanabi.bots.compiled import script_of
 from hanabi_search_plugin.hanabi.bots.memories import with_moves
 from hanabi_search_plugin.hanabi.bots.script import SCRIPT, WORDS
 from hanabi_search_plugin.hanabi.bots.shown_memories import memory_shown
-from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiWorlds
+from hanabi_search_plugin.hanabi.engine.hanabi_rules import (
+    HanabiRules,
+    HanabiView,
+    HanabiWorlds,
+)
 from hanabi_search_plugin.hanabi.engine.layout import DREW, LAST_FLAGS, MOVES
 
 R = TypeVar("R", bound=HandRange)
@@ -109,6 +115,24 @@ class CompiledPartners(Partners):
         )
 
 
+class JudgesHands(ABC):
+    """A policy of public memory that says itself how likely a move is under many hands.
+
+    It need not work out the probabilities of all other moves then.
+    """
+
+    @abstractmethod
+    def likelihood_of_hands(
+        self, view: HanabiView, seat: int, hands: IntArray, memory: Memory, action: int
+    ) -> FloatArray | None:
+        """[N] the probability of ``action`` if ``seat`` holds each of ``hands`` int [N].
+
+        These have five bits a card, oldest lowest. ``view`` (a batch of one) is that of the player
+        to move under one of the hands, ``memory`` its memory. The numbers are those of
+        ``probabilities``. None if the policy is to be asked for these.
+        """
+
+
 @dataclass(frozen=True, eq=False)
 class PolicyPartners(Partners):
     """Any policies, with one memory per hand, none, or one that all hands share."""
@@ -133,13 +157,9 @@ class PolicyPartners(Partners):
         whole = belief.enumerate(allowed)
         assert isinstance(whole.partners, PolicyPartners)
         partners = whole.partners
-        chance = np.empty(len(whole.hands))
-        policy = belief.blueprint[actor]
-        for worlds, part in _batches(whole, len(chance)):
-            played = np.full(len(part), action)
-            memory = partners._memory(actor, part)
-            chance[part] = likelihood(worlds, policy, actor, memory, played)
-            if self.epsilon > 0.0:
+        chance = partners._likelihood(whole, actor, action)
+        if self.epsilon > 0.0:
+            for worlds, part in _batches(whole, len(chance)):
                 uniform = 1.0 / worlds.legal.sum(axis=1)
                 chance[part] = (1.0 - self.epsilon) * chance[part] + self.epsilon * uniform
         chance += self.uncertainty * (1.0 - chance)
@@ -149,6 +169,23 @@ class PolicyPartners(Partners):
             likelihoods=whole.likelihoods + len(chance),
         )
         return counted.select(np.flatnonzero(chance > 0.0))
+
+    def _likelihood(self, belief: HandRange, actor: int, action: int) -> FloatArray:
+        """[N] the probability that ``actor`` plays ``action`` under each hand."""
+        policy, chance = belief.blueprint[actor], np.empty(len(belief.hands))
+        if isinstance(policy, JudgesHands) and not self.by_hand[actor]:
+            for worlds, one in _batches(belief, min(len(chance), 1)):
+                memory, view = self._memory(actor, one), worlds.view(actor)
+                with asking(policy, actor, "likelihood_of_hands"):
+                    given = policy.likelihood_of_hands(
+                        view, belief.seat, belief.hands, memory, action
+                    )
+                if given is not None:
+                    return given
+        for worlds, part in _batches(belief, len(chance)):
+            played, memory = np.full(len(part), action), self._memory(actor, part)
+            chance[part] = likelihood(worlds, policy, actor, memory, played)
+        return chance
 
     def observe(self, belief: HandRange, event: Event) -> tuple[Partners, IntArray]:
         def ask(p: int, view: View, part: IntArray) -> Memory:

@@ -259,36 +259,31 @@ def public_features(
 
 
 @kernel
-def private_features(
+def own_features(
     dims: Any,
     public: Any,
     private: Any,
     which: Any,
     seats: Any,
-    heights: Any,
     before: Any,
     weight: Any,
-    belief: Any,
     own: Any,
-    others: Any,
-    receivers: Any,
-    touches: Any,
+    held: Any,
 ) -> None:
-    """What a seat sees besides, from cards [B, K] and ``which`` [B] public row they belong to.
+    """What a seat believes of its own cards, from the cards that it sees [B, K].
 
-    The others as ``public_features`` wrote them; ``heights`` [R] a number for each rank. Written:
-    ``own`` [B, H x own_size]; ``others`` [B, T x H x OTHER]; ``receivers`` [B, T, H x RECEIVED],
-    what the rows of all hints to a player hold of the cards' truth; ``touches`` [B, T, N] the slots
-    that a hint touches, 0 for one that is not allowed.
+    ``which`` [B] public row they belong to; ``before`` and ``weight`` as ``public_features`` wrote
+    them. Written: ``own`` [B, H x own_size]; ``held`` [B, WIDTH] how many of each identity the seat
+    believes to hold. Both are the same in whatever order the others hold their cards.
     """
-    p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
-    cards, every, each = p * h, c * r, COMMON + FEATURES + r
+    p, h, r = players(dims), hand_size(dims), ranks(dims)
+    cards, every, each = p * h, colors(dims) * r, COMMON + FEATURES + r
     size = own.shape[1] // h
     place = before.shape[1] - cards * each
     planes = np.empty(WORTHS, np.int64)
     open_, left = np.empty(h, np.int64), np.empty(WIDTH, np.float32)
     seen, mine = np.empty(WIDTH, np.float32), np.empty((h, WIDTH), np.float32)
-    free, held = np.empty((h, WIDTH), np.float32), np.empty(WIDTH, np.float32)
+    free = np.empty((h, WIDTH), np.float32)
     last = -1
     for b in range(len(private)):
         u = which[b]
@@ -299,11 +294,7 @@ def private_features(
                 open_[i] = left_open(dims, words, seat * h + i)
             last = u
         put_left(dims, words, left)
-        write(seen, spread(np.float32(0)))
-        for k in range(h, cards):
-            card = word(private[b], turned(dims, seat, k))
-            if card < every:
-                seen[card] += 1
+        put_seen(dims, private[b], seat, seen)
         write(left, minus(read(left), read(seen)))
         settle_beliefs(weight[u, :h], left, mine, free)
         all_held = spread(np.float32(0))
@@ -322,8 +313,41 @@ def private_features(
                         double += mine[i, card]
                 row[each + 3 + t] = double
             all_held = plus(all_held, read(mine[i]))
-        write(held, all_held)
+        write(held[b], all_held)
         put_card_features(dims, mine, open_, 0, planes, own[b], COMMON, size)
+
+
+@kernel
+def others_features(
+    dims: Any,
+    public: Any,
+    private: Any,
+    which: Any,
+    seats: Any,
+    heights: Any,
+    belief: Any,
+    held: Any,
+    alike: Any,
+    others: Any,
+    receivers: Any,
+) -> None:
+    """What a seat sees of the others' cards [B, K].
+
+    ``held`` as ``own_features`` wrote it, of which row ``alike`` [B] is whose, the rest as there;
+    ``heights`` [R] a number for each rank. Written: ``others`` [B, T x H x OTHER]; ``receivers``
+    [B, T, H x RECEIVED], what the rows of all hints to a player hold of the cards' truth.
+    """
+    h, r = hand_size(dims), ranks(dims)
+    cards, every = players(dims) * h, colors(dims) * r
+    planes, seen = np.empty(WORTHS, np.int64), np.empty(WIDTH, np.float32)
+    last = -1
+    for b in range(len(private)):
+        u, all_held = which[b], held[alike[b]]
+        words, seat = public[u], seats[u]
+        if u != last:
+            put_worths(dims, words, planes)
+            last = u
+        put_seen(dims, private[b], seat, seen)
         for k in range(h, cards):
             card = word(private[b], turned(dims, seat, k))
             row, at = others[b], (k - h) * (WORTHS + r + 3)
@@ -341,16 +365,40 @@ def private_features(
             end = at + WORTHS + r
             row[end] = belief[u, k, card]
             row[end + 1] = min(elsewhere, np.float32(1))
-            row[end + 2] = min(held[card], np.float32(1))
+            row[end + 2] = min(all_held[card], np.float32(1))
             to[hint] = belief[u, k, card]
-            to[hint + 1] = min(elsewhere + held[card], np.float32(1))
+            to[hint + 1] = min(elsewhere + all_held[card], np.float32(1))
             to[hint + 2] = heights[card % r]
+
+
+@kernel
+def hint_touches(
+    dims: Any, public: Any, private: Any, which: Any, seats: Any, touches: Any
+) -> None:
+    """Into ``touches`` [B, T, N] the slots that a hint touches, 0 for one that is not allowed.
+
+    The others as ``own_features`` takes them.
+    """
+    p, h, c, r = players(dims), hand_size(dims), colors(dims), ranks(dims)
+    for b in range(len(private)):
+        words, seat = public[which[b]], seats[which[b]]
         allowed = word(words, INFO) > 0 and max(word(words, TURN), 0) == seat
         for t in range(p - 1):
             first = turned(dims, seat, (t + 1) * h)
             for n in range(c + r):
                 plane = color_plane(dims, n) if n < c else rank_plane(dims, n - c)
                 touches[b, t, n] = touch_mask(dims, private[b], first, plane) if allowed else 0
+
+
+@inline
+def put_seen(dims: Any, cards: Any, seat: int, seen: Any) -> None:
+    """How many of each identity the others hold, [WIDTH]."""
+    h, every = hand_size(dims), colors(dims) * ranks(dims)
+    write(seen, spread(np.float32(0)))
+    for k in range(h, players(dims) * h):
+        card = word(cards, turned(dims, seat, k))
+        if card < every:
+            seen[card] += 1
 
 
 @kernel

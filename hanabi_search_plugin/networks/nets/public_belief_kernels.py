@@ -25,9 +25,11 @@ from hanabi_search_plugin.hanabi.engine.rules import legal_mask, step
 from hanabi_search_plugin.jit import inline, kernel
 from hanabi_search_plugin.networks.encodings.belief_kernels import (
     hint_features,
+    hint_touches,
     list_hints,
     memory_features,
-    private_features,
+    others_features,
+    own_features,
     public_features,
     remember_heard,
     told_features,
@@ -86,7 +88,7 @@ class Layers(NamedTuple):
     hint_heads: Layer
     likely: Floats  # see ``memory_features``
     fading: Floats
-    heights: Floats  # see ``private_features``
+    heights: Floats  # see ``others_features``
 
 
 @kernel
@@ -146,6 +148,53 @@ def remember_rows(dims: Any, sizes: Any, layers: Any, public: Any, memory: Any, 
 
 
 @kernel
+def foresee(
+    dims: Any,
+    layers: Any,
+    public: Any,
+    seats: Any,
+    told: Any,
+    t: int,
+    before: Any,
+    log_weight: Any,
+    weight: Any,
+    free: Any,
+    identities: Any,
+    foreseen: Any,
+) -> Any:
+    """What all would believe after hints ``told`` [M, 3] to the t-th other player [M, H, WIDTH].
+
+    And what the scorer of hints makes of it, [M, scorer]. ``told`` as ``list_hints`` writes it,
+    ``foreseen`` [U, hidden] what the cell's first layer has for the table, the others as
+    ``public_features`` wrote them.
+    """
+    different, h = len(told), hand_size(dims)
+    each = COMMON + FEATURES + ranks(dims)
+    row, hint = told[:, 0].copy(), told[:, 1].copy()
+    slot = np.empty((different, h * each), np.float32)
+    change = np.empty((different, h * each), np.float32)
+    told_features(dims, public, seats, told, t, before, weight, free, slot, change)
+    hidden = layer_from(change, layers.told[t], foreseen, row, layers.hint_events[t], hint, RELU)
+    said = said_of_cards(
+        layers,
+        slot.reshape(different * h, each),
+        around_cards(layers, hidden),
+        layers.cell_places[t],
+    )
+    after = np.empty((different, h, WIDTH), np.float32)
+    shown = np.empty((different, h * SHOWN + 2), np.float32)
+    hint_features(
+        dims, public, seats, told, t, before, log_weight, free, identities,
+        said.reshape(different, h, -1), after, shown,
+    )  # fmt: skip
+    nobody = np.zeros(different, np.int64)
+    shown = layer_from(
+        shown, layers.hint_shown[0], layers.hint_shown[1], nobody, layers.hint_rows[t], hint, LINEAR
+    )
+    return after, shown
+
+
+@kernel
 def decide_rows(
     dims: Any,
     sizes: Any,
@@ -165,7 +214,7 @@ def decide_rows(
     """
     m, n, p, h = len(public), len(private), players(dims), hand_size(dims)
     c, r = colors(dims), ranks(dims)
-    cards, each, kinds = p * h, COMMON + FEATURES + r, c + r
+    cards, kinds = p * h, c + r
     table = np.empty((m, layers.table[0].shape[1]), np.float32)
     before = np.empty((m, layers.foreseen[0].shape[1]), np.float32)
     log_weight = np.empty((m, cards, WIDTH), np.float32)
@@ -178,16 +227,18 @@ def decide_rows(
         weight, belief, free, identities,
     )  # fmt: skip
 
+    rows, nobody = np.arange(n), np.zeros(n, np.int64)
     own = np.empty((n, layers.table_own.shape[1]), np.float32)
+    held = np.empty((n, WIDTH), np.float32)
     others = np.empty((n, layers.table_others.shape[1]), np.float32)
     received = np.empty((n, p - 1, h * RECEIVED), np.float32)
     touches = np.empty((n, p - 1, kinds), np.int64)
-    private_features(
-        dims, public, private, which, seats, layers.heights, before, weight, belief, own, others,
-        received, touches,
-    )  # fmt: skip
+    own_features(dims, public, private, which, seats, before, weight, own, held)
+    others_features(
+        dims, public, private, which, seats, layers.heights, belief, held, rows, others, received
+    )
+    hint_touches(dims, public, private, which, seats, touches)
 
-    rows, nobody = np.arange(n), np.zeros(n, np.int64)
     start = layer(table, layers.table, LINEAR)
     nothing = np.zeros((1, start.shape[1]), np.float32)
     start = layer_from(own, layers.table_own, start, which, nothing, nobody, LINEAR)
@@ -212,35 +263,10 @@ def decide_rows(
         if allowed == 0:
             continue
         told, asked = hints[:different], written[:allowed]
-        row, hint = told[:, 0].copy(), told[:, 1].copy()
-        slot = np.empty((different, h * each), np.float32)
-        change = np.empty((different, h * each), np.float32)
-        told_features(dims, public, seats, told, t, before, weight, free, slot, change)
-        hidden = layer_from(
-            change, layers.told[t], foreseen, row, layers.hint_events[t], hint, RELU
-        )
-        said = said_of_cards(
-            layers,
-            slot.reshape(different * h, each),
-            around_cards(layers, hidden),
-            layers.cell_places[t],
-        )
-        after = np.empty((different, h, WIDTH), np.float32)
-        shown = np.empty((different, h * SHOWN + 2), np.float32)
-        hint_features(
-            dims, public, seats, told, t, before, log_weight, free, identities,
-            said.reshape(different, h, -1), after, shown,
+        after, shown = foresee(
+            dims, layers, public, seats, told, t, before, log_weight, weight, free, identities,
+            foreseen,
         )  # fmt: skip
-        shown = layer_from(
-            shown,
-            layers.hint_shown[0],
-            layers.hint_shown[1],
-            np.zeros(different, np.int64),
-            layers.hint_rows[t],
-            hint,
-            LINEAR,
-        )
-
         truly = np.empty((allowed, h), np.float32)
         true_shares(dims, private, which, seats, t, asked, after, truly)
         world, same = asked[:, 0].copy(), asked[:, 2].copy()

@@ -291,6 +291,11 @@ class PublicBeliefNet(MoveHeads, LearnsBelief, PlaysOn):
     def play_on(self, rows: Any, memory: Any, depth: int | None) -> None:
         public_belief_on_cpu.play_on(self, rows, memory, depth)
 
+    def chooses(
+        self, public: Any, private: Any, memory: Any, seat: int, hands: Any, action: int
+    ) -> Any:
+        return public_belief_on_cpu.chooses(self, public, private, memory, seat, hands, action)
+
     def seat_value(self, public: Tensor, private: Tensor, memory: Tensor) -> Tensor:
         with torch.no_grad():
             table = self._table(self._look(public, private, memory), private)

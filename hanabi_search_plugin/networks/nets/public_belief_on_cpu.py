@@ -15,6 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import ContractError
+from hanabi_search_plugin.core.game import BoolArray, IntArray
 from hanabi_search_plugin.core.watching import tell
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.layout import dims_of
@@ -28,6 +29,11 @@ from hanabi_search_plugin.networks.encodings.belief_parts import (
 )
 from hanabi_search_plugin.networks.encodings.card_beliefs import RECENCY, YOUTH
 from hanabi_search_plugin.networks.modules import Network, Output
+from hanabi_search_plugin.networks.nets.public_belief_choice import (
+    chosen_rows,
+    hand_codes,
+    lay_hands,
+)
 from hanabi_search_plugin.networks.nets.public_belief_kernels import (
     Layer,
     Layers,
@@ -38,10 +44,10 @@ from hanabi_search_plugin.networks.nets.public_belief_kernels import (
 from hanabi_search_plugin.networks.row_layers import packed, padded
 
 Tensor = Any  # torch.Tensor
-IntArray = NDArray[np.int64]
 
 BATCH = 64  # worlds at a time, so that what layers pass on stays in the caches of a core
 SHARED_BATCH = 1024  # where all have one public part: the more, the more hints are equal
+HANDS = 1 << 16  # asked about one move: the more, the more differ in the order of cards alone
 
 LIKELY = np.exp(np.arange(LOWEST, HIGHEST + 1) / UNITS).astype(np.float32)
 # Places in a slot of a hint's row.
@@ -155,6 +161,7 @@ def decide(network: Network, public: Tensor, private: Tensor, memory: Tensor) ->
     words, cards, memories = _array(public), _array(private), _array(memory)
     seats = np.empty(len(cards), dtype=np.int64)
     seats_looking(dims_of(network.config), words, cards, seats)
+    layers = layers_of(network)
     shared = len(words) == 1
     parts = []
     for start in range(0, len(cards), SHARED_BATCH if shared else BATCH):
@@ -165,7 +172,8 @@ def decide(network: Network, public: Tensor, private: Tensor, memory: Tensor) ->
         else:
             seat, which = seats[part], np.arange(len(seats[part]))
             known = words[part], memories[part]
-        parts.append(_decide(network, *known, seat, cards[part], which.astype(np.int64), shared))
+        which = which.astype(np.int64)
+        parts.append(_decide(network, layers, *known, seat, cards[part], which, shared))
     if len(parts) == 1:
         return parts[0]
     return Output(
@@ -177,6 +185,7 @@ def decide(network: Network, public: Tensor, private: Tensor, memory: Tensor) ->
 
 def _decide(
     network: Network,
+    layers: Layers,
     public: Any,
     memory: Any,
     seats: IntArray,
@@ -186,9 +195,8 @@ def _decide(
 ) -> Output:
     config, n = network.config, len(private)
     scores, hinted, last = decide_rows(
-        dims_of(config), _sizes(config), layers_of(network), public, memory, seats, private, which,
-        shared,
-    )  # fmt: skip
+        dims_of(config), _sizes(config), layers, public, memory, seats, private, which, shared
+    )
     moves = torch.from_numpy(scores.reshape(n, config.hand_size, -1)[..., :4])
     hints = torch.from_numpy(hinted.reshape(n, -1, 2))
     kinds = torch.from_numpy(last[:, :8])
@@ -205,13 +213,48 @@ def play_on(
     ContractError where logits are no numbers.
     """
     config = network.config
-    moves = -1 if depth is None else depth
+    moves, layers = -1 if depth is None else depth, layers_of(network)
     for start in range(0, len(rows), BATCH):
         tell(0)
         part = slice(start, start + BATCH)
-        given = layers_of(network), rows[part], memory[part]
+        given = layers, rows[part], memory[part]
         if not play_rows(dims_of(config), _sizes(config), *given, moves):
-            raise ContractError(f"{network!r} must give logits that are numbers, got nan")
+            raise _no_numbers(network)
+
+
+def chooses(
+    network: Network,
+    public: NDArray[np.int32],
+    private: NDArray[np.int32],
+    memory: NDArray[np.int16],
+    seat: int,
+    hands: NDArray[Any],
+    action: int,
+) -> BoolArray:
+    """See ``PlaysOn.chooses``; ``network`` is a ``PublicBeliefNet``."""
+    dims, sizes, layers = dims_of(network.config), _sizes(network.config), layers_of(network)
+    movers = np.empty(1, dtype=np.int64)
+    seats_looking(dims, public, private, movers)
+    found = np.empty(len(hands), dtype=np.bool_)
+    for start in range(0, len(hands), HANDS):
+        tell(0)
+        part = hands[start : start + HANDS]
+        codes = np.empty(len(part), dtype=np.uint64)
+        cards = np.empty((len(part), private.shape[1]), dtype=np.int32)
+        lay_hands(dims, private[0], seat, part, cards)
+        hand_codes(dims, cards, movers[0], codes)
+        order = np.argsort(codes)
+        lay_hands(dims, private[0], seat, part[order], cards)
+        chosen = np.empty(len(part), dtype=np.bool_)
+        given = public, memory, movers, cards, action, chosen
+        if not chosen_rows(dims, sizes, layers, *given):
+            raise _no_numbers(network)
+        found[start + order] = chosen
+    return found
+
+
+def _no_numbers(network: Network) -> ContractError:
+    return ContractError(f"{network!r} must give logits that are numbers, got nan")
 
 
 def _layer(values: dict[str, Any], name: str) -> Layer:

@@ -41,12 +41,8 @@ class OneGame:
     """Game ``number`` of ``seed``, as ``evaluate`` plays it, move by move.
 
     The deck and all moves are those of the evaluation. ``policies`` are what ``evaluate`` takes.
-    ``decide`` asks who is to move, ``step`` plays. Not for two threads at once. ::
-
-        one = OneGame(game, ("smartbot", agent), seed=7)
-        while not one.finished:
-            print(one.step())
-        print(one.score)
+    ``decide`` asks who is to move, ``step`` plays: ``while not one.finished: print(one.step())``
+    shows a whole game. Not for two threads at once.
 
     Raises as ``evaluate`` for bad arguments.
     """

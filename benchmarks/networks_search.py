@@ -1,6 +1,7 @@
 """Time networks in search: compiled code against tensors (docs/results/networks.md).
 
-Inputs that are equal are asked once. For a network of public beliefs also where the time goes.
+Inputs that are equal are asked once. For a network of public beliefs also where the time goes, and
+what it brings to ask about the move that was made alone.
 
 python -m benchmarks.networks_search --policy smartnet --repeats 3
 python -m benchmarks.networks_search --policy beliefnet --repeats 3
@@ -11,9 +12,10 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import partial
+from itertools import islice
 from typing import Annotated, Any
 from unittest.mock import patch
 
@@ -24,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from hanabi_search_plugin import HanabiGame, Streams, load_policy
-from hanabi_search_plugin.core import likelihood
+from hanabi_search_plugin.core import Event, View, likelihood
 from hanabi_search_plugin.core.rollout import (
     Rollout,
     choose,
@@ -110,6 +112,7 @@ def main(
     console.print(f"belief of {belief.size:,} hands, exact: {belief.exact}; {_peak()}")
     if isinstance(player.network, PublicBeliefNet):
         _print_parts(console, lambda: rollout(many, team, theirs, streams))
+        _print_updates(console, game, player, seed, repeats)
 
 
 def _view_by_view() -> Any:
@@ -178,6 +181,43 @@ def _print_parts(console: Console, play: Callable[[], Rollout]) -> None:
     console.print(f"{decisions / games:.1f} decisions a rollout, {decisions / whole:,.0f} a second")
 
 
+ASKED = 500_000  # hands at most of an update that is timed
+
+
+def _print_updates(
+    console: Console, game: HanabiGame, player: NetworkPolicy, seed: int, repeats: int
+) -> None:
+    """Updates of an exact belief by a partner's moves in one game, both ways in turn.
+
+    Everything that an update does counts: hands are listed, weighed and dropped, too.
+    """
+    updates = [
+        (belief, event, view)
+        for belief, event, view, after in _game(game, player, seed)
+        if event.player[0] != belief.seat and after.likelihoods - belief.likelihoods <= ASKED
+    ]
+    spent: dict[bool, list[float]] = {True: [], False: []}
+    for _ in range(repeats + 1):  # the first compiles
+        for one_move, times in spent.items():
+            with ExitStack() as stack:
+                if not one_move:
+                    stack.enter_context(
+                        patch.object(NetworkPolicy, "likelihood_of_hands", lambda *_: None)
+                    )
+                began = time.process_time()
+                found = [belief.update(event, view) for belief, event, view in updates]
+                times.append(time.process_time() - began)
+    asked = sum(
+        after.likelihoods - belief.likelihoods
+        for (belief, *_), after in zip(updates, found, strict=True)
+    )
+    fast, slow = (asked / float(np.median(times[1:])) for times in spent.values())
+    table = Table("a second", "one move", "all moves", "ratio", box=None)
+    table.add_row("hands in updates", f"{fast:,.0f}", f"{slow:,.0f}", f"{fast / slow:.1f} x")
+    console.print(table)
+    console.print(f"{len(updates)} updates of a game, {asked:,} hands")
+
+
 def _size(place: int, dims: Any) -> int:
     return extent(dims[place])
 
@@ -203,17 +243,30 @@ def _largest_update(game: HanabiGame, player: NetworkPolicy, seed: int) -> None:
 
 def _position(game: HanabiGame, player: NetworkPolicy, seed: int) -> tuple[int, HandBelief]:
     """After TURN moves of a game: the seat to move, and the belief of the other."""
+    *_, (_, _, view, belief) = islice(_game(game, player, seed), TURN)
+    return int(view.current_player[0]), belief
+
+
+def _game(
+    game: HanabiGame, player: NetworkPolicy, seed: int
+) -> Iterator[tuple[HandBelief, Event, View, HandBelief]]:
+    """A game move by move: a belief before it, the move, what is seen then, the belief after it.
+
+    The belief is that of the seat that is not to move after TURN moves.
+    """
     team = (player, player)
     worlds, _ = deal_game(game, 1, seed)
     memories = start_memories(worlds, team)
     observer = (TURN + 1) % 2
     belief = HandBelief.start(game, team, worlds.view(observer))
     streams = Streams(np.zeros(1, dtype=np.uint64))
-    for _ in range(TURN):
+    while not worlds.terminal[0]:
         event = worlds.step(choose(worlds, team, memories, streams))
         memories = observe_all(worlds, event.player, event.action, team, memories)
-        belief = belief.update(event, worlds.view(observer))
-    return int(worlds.current_player[0]), belief
+        view = worlds.view(observer)
+        after = belief.update(event, view)
+        yield belief, event, view, after
+        belief = after
 
 
 if __name__ == "__main__":

@@ -228,23 +228,19 @@ class RangeSearch:
         state.squares[at] += np.einsum("ij,ij->i", values, values)
         state.gains[at] += gains.sum(axis=1)
         state.gains_squared[at] += np.einsum("ij,ij->i", gains, gains)
-        looked = tried & (state.count[rows] >= self._fewest(state.share[rows])[:, None])
+        looked = tried & (state.count[rows] >= max(2, self.min_rollouts))
         behind = self._behind(state, rows, looked, part.start + n)
         finished = tried & (state.count[rows] == state.share[rows, None])
         state.dropped[rows] |= behind
         state.open[rows] &= ~behind & ~finished
-
-    def _fewest(self, share: IntArray) -> IntArray:
-        """[E] worlds before a move is dropped: by expectations no more than half of its budget."""
-        if self.pruning == "expected":
-            return np.maximum(2, np.minimum(self.min_rollouts, share // 2))
-        return np.full(len(share), self.min_rollouts)
 
     def _behind(
         self, state: RangeSearchState, rows: IntArray, looked: BoolArray, count: int
     ) -> BoolArray:
         """[rows, A] True for those of the moves ``looked`` at, after ``count`` worlds, to drop."""
         row, move = np.nonzero(looked)
+        if not len(row):
+            return looked
         at = rows[row], move
         lead = self.threshold - state.gains[at] / count
         error = sums.stderr(state.gains[at], state.gains_squared[at], np.array(count))

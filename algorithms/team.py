@@ -26,7 +26,7 @@ from hanabi_search_plugin.core.reprs import changed
 from hanabi_search_plugin.core.rollout import start_memories
 from hanabi_search_plugin.core.streams import Streams
 
-MAX_RANGE = 80  # of the paper's (Table 3): some fifteen times the price of one searching seat
+MAX_RANGE = 80  # of the paper's (Table 3): some eight times the price of one searching seat
 UNCERTAINTY, THRESHOLD = 0.05, 0.2  # the best cell of the paper's Table 4
 
 

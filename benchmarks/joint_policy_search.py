@@ -174,7 +174,8 @@ class Table:
         elif kind == "mds":
             seats = (upgrade(blueprint, self.game, Mds()).for_all_seats(),) * 2
         else:
-            seats = (upgrade(blueprint, self.game, JointSparta()),) * 2
+            together = JointSparta(pruning="paired", min_rollouts=100, round_size=100)
+            seats = (upgrade(blueprint, self.game, together),) * 2
         return tabulate(self.game, seats, self.states, table, seed=SEED)
 
     def value(self, kind: str, blueprint: str) -> float:

@@ -70,7 +70,9 @@ SEARCHES: dict[str, Callable[[], Any]] = {
     "SoIsmcts": lambda: SoIsmcts(iterations=ITERATIONS),
     "MoIsmcts": lambda: MoIsmcts(iterations=ITERATIONS),
     "Mds": lambda: Mds(rollouts=ROLLOUTS),
-    "JointSparta": lambda: JointSparta(rollouts=ROLLOUTS),
+    "JointSparta": lambda: JointSparta(
+        rollouts=ROLLOUTS, pruning="paired", min_rollouts=100, round_size=100
+    ),
 }
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)

@@ -79,7 +79,7 @@ WAYS: dict[str, type[RangeSearch]] = {
     "every world of every move": Unpruned,
     "moves dropped on the way": Whole,
     "and the observed move first": ObservedFirst,
-    "and the best rival next, until one wins": RangeSearch,
+    "and rivals that are ahead next, until one wins": RangeSearch,
     "the last, the blueprint's returns not kept": Forgetful,
 }
 
@@ -101,7 +101,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=7)
     options = parser.parse_args()
     game = HanabiGame(players=2, bomb="zero")
-    print(f"{'':<42}{'rollouts a game':>16}{'CPU s':>8}")
+    print(f"{'':<48}{'rollouts a game':>16}{'CPU s':>8}")
     decided: list[list[int]] = []
     for name, way in WAYS.items():
         search = OneWay(max_range=options.max_range, way=way)
@@ -122,7 +122,7 @@ def main() -> None:
             raise SystemExit(f"{name}: expected the same moves as before, got others")
         shown = f"{spent / options.games:,.0f}"
         cpu = "" if way is Unpruned else f"{seconds / options.games:.1f}"
-        print(f"{name:<42}{shown:>16}{cpu:>8}", flush=True)
+        print(f"{name:<48}{shown:>16}{cpu:>8}", flush=True)
 
 
 if __name__ == "__main__":

@@ -489,7 +489,7 @@ def test_narrow_terminals_lose_nothing(width: int) -> None:
         ("train evalfn --games 1", "must be numbers of the same stages"),
         ("evaluate --search sparta --iterations 5", "iterations is not an option of sparta"),
         ("evaluate --search joint-sparta --search-seats 1", "search-seats must be all 2"),
-        ("evaluate --search joint-sparta --pruning off", "pruning is not an option of joint-s"),
+        ("evaluate --search joint-sparta --pruning off", "pruning must be one of expected, paired"),
         ("evaluate --search sparta --max-range 7", "max-range is not an option of sparta"),
         ("evaluate --search joint-sparta --max-range -1", "max_range must be an integer of at"),
         ("evaluate --games 0", "games must be an integer of at least 1"),

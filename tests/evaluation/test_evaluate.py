@@ -250,6 +250,7 @@ def test_seats_that_cannot_search_together_doubt_each_other() -> None:
 
     for agent in (
         made(Sparta(candidates=2)),  # an option that joint search has not
+        made(Sparta(pruning="off")),  # nor this pruning
         made(Sparta(), policy=Lowest()),  # no compiled rollouts
         made(Lbs(depth=None)),
         made(Sparta(), game=OpenSpielGame("kuhn_poker")),  # no team

@@ -228,6 +228,11 @@ def joint_two() -> Found:
 
 
 @CASES.case()
+def joint_two_paired() -> Found:
+    return jointly(SMARTBOT, TWO, 4, pruning="paired")
+
+
+@CASES.case()
 def joint_two_in_a_queue() -> Found:
     return jointly(SMARTBOT, TWO, 5, max_range=6, seed=3)
 

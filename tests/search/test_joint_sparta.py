@@ -18,6 +18,7 @@ from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 SMALL = {"players": 2, "colors": 2, "ranks": 3, "hand_size": 3}
 SEARCH = {"max_range": 12, "rollouts": 300, "min_rollouts": 10, "round_size": 10}
+PRUNINGS = ("expected", "paired")
 # Uniform play is a blueprint left to chance; in tiny_hanabi it leaves most to be gained.
 GAMES = {
     "native": lambda: (HanabiGame(**SMALL), SmartBot()),
@@ -57,13 +58,15 @@ def play(game, agents, worlds):
             memories = observe_all(worlds, actors, action, agents, memories)
 
 
+@pytest.mark.parametrize("pruning", PRUNINGS)
 @pytest.mark.parametrize("name", GAMES)
-def test_seats_that_share_nothing_agree(name):
+def test_seats_that_share_nothing_agree(name, pruning):
     """On every public quantity, and the truth is never ruled out."""
     game, blueprint = GAMES[name]()
     searched = queued = understood = 0
     for seed in range(3):
-        agents = tuple(upgrade(blueprint, game, JointSparta(**SEARCH)) for _ in range(2))
+        search = JointSparta(**SEARCH, pruning=pruning)
+        agents = tuple(upgrade(blueprint, game, search) for _ in range(2))
         for worlds, seats, result in play(game, agents, game.deal(np.random.default_rng(seed), 1)):
             first, second = (public_facts(seat.common) for seat in seats)
             assert first == second
@@ -82,7 +85,8 @@ def test_seats_that_share_nothing_agree(name):
     assert queued > 0 or name != "native"
 
 
-def test_asking_for_one_move_is_asking_for_all(monkeypatch):
+@pytest.mark.parametrize("pruning", PRUNINGS)
+def test_asking_for_one_move_is_asking_for_all(monkeypatch, pruning):
     """An infostate is left early only where that does not matter; alone it does as in a batch."""
     game, searches = HanabiGame(**SMALL), []
     plays = RangeSearch.plays
@@ -96,17 +100,53 @@ def test_asking_for_one_move_is_asking_for_all(monkeypatch):
         alone = search.search(public, player, ids[-1:], seed)
         assert alone.chosen(search.threshold)[0] == chosen[-1]
         assert alone.count[0].tolist() == full.count[-1].tolist()
+        assert alone.dropped[0].tolist() == full.dropped[-1].tolist()
         searches.append((len(ids), spent, full.rollouts, short.sum()))
         return short, spent
 
     monkeypatch.setattr(RangeSearch, "plays", both)
-    agents = (upgrade(SmartBot(), game, JointSparta(**SEARCH)),) * 2
+    agents = (upgrade(SmartBot(), game, JointSparta(**SEARCH, pruning=pruning)),) * 2
     for seed in range(4):
         for _ in play(game, agents, game.deal(np.random.default_rng(seed), 1)):
             pass
     searched, spent, full, kept = np.sum(searches, axis=0)
     assert 0 < kept < searched
     assert spent < full
+
+
+def searched_first(**options):
+    """What the search finds for every infostate of the first move of a game."""
+    game = HanabiGame(**SMALL)
+    agent = upgrade(SmartBot(), game, JointSparta(**{**SEARCH, **options}))
+    public = agent.start(game.deal(np.random.default_rng(0), 1).view(0))[0].common.public
+    ids = public.infostates(0)[:40]
+    return agent.search.by_range.search(public, 0, ids, (0, 0))
+
+
+def test_a_move_is_dropped_by_what_the_rest_of_its_budget_could_gain():
+    """Nothing is where any gain counts; all at the first look where none does; else in between."""
+    others, spent = None, []
+    for indifference in (0.0, 0.002, 0.02, 100.0):
+        found = searched_first(indifference=indifference)
+        others = found.legal & (np.arange(found.legal.shape[1]) != found.base[:, None])
+        spent.append(found.rollouts)
+        if indifference == 0.0:
+            assert not found.dropped.any()
+            assert (found.count == np.where(found.legal, found.share[:, None], 0)).all()
+    assert (found.dropped == others).all()
+    assert (found.count[others] == 10).all()
+    assert spent == sorted(spent, reverse=True) and len(set(spent)) == 4
+
+
+def test_a_move_that_was_never_better_by_chance_goes_on_where_returns_vary():
+    """In ten worlds no difference was seen: that says little where returns vary."""
+    found = searched_first()
+    found.count[:], found.gains[:], found.gains_squared[:] = 10, 0.0, 0.0
+    found.share[:], looked, rows = 1_000, found.legal, np.arange(len(found.ids))
+    for returns, dropped in ((np.tile([0.0, 4.0], 5), False), (np.full(10, 4.0), True)):
+        found.returns[:, :10] = returns
+        behind = JointSparta(**SEARCH).by_range._behind(found, rows, looked, 10)
+        assert (behind == (looked & dropped)).all()
 
 
 @pytest.mark.parametrize(("name", "games"), [("native", 60), ("tiny_hanabi", 100)])
@@ -139,11 +179,13 @@ def test_a_decision_says_why():
     assert {"improved", "below_threshold", "blueprint_best", "search_not_allowed"} <= found
 
 
-def test_threads_change_nothing():
+@pytest.mark.parametrize("pruning", PRUNINGS)
+def test_threads_change_nothing(pruning):
     game = HanabiGame(**SMALL)
     told = []
     for threads in (1, 2):
-        agent = upgrade(SmartBot(), game, JointSparta(**SEARCH, threads=threads))
+        search = JointSparta(**SEARCH, pruning=pruning, threads=threads)
+        agent = upgrade(SmartBot(), game, search)
         turns = play(game, (agent, agent), game.deal(np.random.default_rng(3), 1))
         told.append([(r.action, r.rollouts, r.note, r.mean.tolist()) for _, _, r in turns])
     assert repr(told[0]) == repr(told[1])
@@ -250,6 +292,10 @@ def test_what_it_needs():
         JointSparta(max_range=-1)
     with pytest.raises(ConfigError, match="threshold must be a number of at least 0"):
         JointSparta(threshold=float("nan"))
+    with pytest.raises(ConfigError, match="indifference must be a number of at least 0"):
+        JointSparta(indifference=-1.0)
+    with pytest.raises(ConfigError, match="pruning must be one of expected, paired, got 'off'"):
+        JointSparta(pruning="off")
     with pytest.raises(UnsupportedError, match=r"identical rewards.*kuhn_poker"):
         upgrade(UniformPolicy(), OpenSpielGame("kuhn_poker"), JointSparta())
     with pytest.raises(ConfigError, match="belief must be None"):

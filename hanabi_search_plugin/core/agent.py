@@ -8,6 +8,7 @@ makes an agent of one. The abstract classes are for searches that need more: one
 
 from __future__ import annotations
 
+import copy
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -290,11 +291,20 @@ class SearchAgent(Policy):
             self,
             remedy,
             "".join(
-                f"; if {name} ever moves in another way in the same position, it lacks "
-                "probabilities(view, legal, memory), and must set deterministic = False"
+                f"; if {name} ever moves in another way in the same position, it keeps a memory on "
+                "self, which start and observe should return (check_policy tells), or it draws its "
+                "moves: then it lacks probabilities(view, legal, memory), and must set "
+                "deterministic = False"
                 for name in silent
             ),
         )
+
+    def without_warnings(self) -> Self:
+        """A copy that ``warn_of_recovery`` does not warn of: for checks, whose random moves are
+        those of no policy."""
+        quiet = copy.copy(self)
+        object.__setattr__(quiet, "_warned", True)
+        return quiet
 
     @abstractmethod
     def decide(self, belief: Any, rng: np.random.Generator) -> SearchResult:

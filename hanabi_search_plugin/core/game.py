@@ -16,8 +16,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
-from typing import Any, Literal
+from numbers import Integral, Real
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -409,9 +409,25 @@ def require_game(game: object, *instead: object, call: str = "") -> None:
             raise ContractError(
                 f"{type(game).__name__} must set {name} to an integer of at least 1, got {value!r}"
             )
-    low, high = game.return_range
-    if not low <= high:
+    if not _is_range(game.return_range):
         raise ContractError(
             f"{type(game).__name__} must set return_range to the lowest return and the highest, "
-            f"got {game.return_range!r}"
+            f"as (0.0, 25.0), got {game.return_range!r}"
         )
+    if game.rewards not in get_args(Rewards):
+        raise ContractError(
+            f"{type(game).__name__} must set rewards to {SETTINGS['rewards']}, got {game.rewards!r}"
+        )
+    if not isinstance(game.public_actions, bool | np.bool_):
+        raise ContractError(
+            f"{type(game).__name__} must set public_actions to True or False, got "
+            f"{game.public_actions!r}"
+        )
+
+
+def _is_range(given: object) -> bool:
+    """Are these two numbers, the first not above the second?"""
+    if not isinstance(given, Sequence | np.ndarray) or len(given) != 2:
+        return False
+    numbers = all(isinstance(one, Real) and not isinstance(one, bool) for one in given)
+    return numbers and bool(given[0] <= given[1])

@@ -10,7 +10,11 @@ HINTS = 2 * game.config.hand_size
 
 
 class Hopeful(Policy):
-    """Needs no memory: all it looks at is which moves are legal, bool [B, A]."""
+    """Needs no memory: all it looks at is which moves are legal, bool [B, A].
+
+    What a policy remembers is what its ``start`` and ``observe`` return, never on ``self``:
+    ``help(Policy)`` shows one.
+    """
 
     def act(self, view, legal, memory, rng):
         can_hint = legal[:, HINTS:].any(axis=1)

@@ -7,6 +7,7 @@ A name may carry options: ``risky:threshold=0.6:strict`` is ``risky`` with a thr
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,21 +48,47 @@ def register_policy(
     load: Callable[..., Policy],
     *,
     description: str,
-    source: str,
+    source: str = "",
     options: Mapping[str, str] | None = None,
     any_game: bool = False,
 ) -> None:
     """Make ``load(game, **options)`` known as ``name``, wherever a policy may be a name.
 
-    ``options`` says in a few words what each option is that may follow the name; values arrive as
-    bool, int, float or str. ``any_game``: it plays other games than native Hanabi, too. Raises
-    ConfigError for a name that is taken or cannot be one.
+    ``source`` says who made it, and where. ``options`` says in a few words what each option is that
+    may follow the name; values arrive as bool, int, float or str. ``any_game``: it plays other
+    games than native Hanabi, too. Raises ConfigError for a name that is taken or cannot be one, and
+    for what is not called as ``load``.
     """
     if not name or not name.replace("-", "").replace("_", "").isalnum():
         raise ConfigError(f"a policy's name must be of letters, digits, - and _, got {name!r}")
     if name in _entries:
         raise ConfigError(f"a policy's name must be new, got {name!r}, which is taken")
+    _require_load(load)
     _entries[name] = Entry(name, description, source, load, dict(options or {}), any_game)
+
+
+def _require_load(load: object) -> None:
+    """Raises ConfigError for what is not called as ``load(game, **options)``."""
+    if isinstance(load, Policy):
+        name = type(load).__name__
+        raise ConfigError(
+            f"load is called as load(game, **options), got {load!r}, a policy: write "
+            f"lambda game: {name}()"
+        )
+    if not callable(load):
+        raise ConfigError(f"load is called as load(game, **options), got {load!r}")
+    try:
+        signature = inspect.signature(load)
+    except (TypeError, ValueError):
+        return  # it does not say
+    try:
+        signature.bind("game")
+    except TypeError:
+        name = getattr(load, "__name__", repr(load))
+        way_out = f": write lambda game: {name}()" if isinstance(load, type) else ""
+        raise ConfigError(
+            f"load is called as load(game, **options), got {name}{signature}{way_out}"
+        ) from None
 
 
 def policies() -> tuple[Entry, ...]:

@@ -81,13 +81,13 @@ class Decider:
 
     def join(self, state: State, seat: int) -> None:
         """Follow the game up to ``state``; at a chance node there is nothing to follow yet."""
-        self.check_game(state.get_game())
+        self.check_game(_game_of(state))
         if not state.is_chance_node() and not state.is_terminal():
             self._seated(self.history(state, seat))
 
     def decide(self, state: State, seat: int) -> Decision:
         """The decision of ``seat``, which is to move in ``state``."""
-        self.check_game(state.get_game())
+        self.check_game(_game_of(state))
         if state.is_chance_node() or state.is_terminal() or state.current_player() != seat:
             mover = f"one in which seat {state.current_player()} is"
             if state.is_terminal():
@@ -161,6 +161,13 @@ class Decider:
             chances = np.zeros(legal.shape[1])
             chances[action] = 1.0
         return Decision(chances, action, seat.last_result)
+
+
+def _game_of(state: object) -> Any:
+    """The game of a state. Raises UnsupportedError for what is no state of OpenSpiel."""
+    if not hasattr(state, "get_game"):
+        raise UnsupportedError(f"expected a state of OpenSpiel, got {state!r}")
+    return state.get_game()
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -99,6 +99,10 @@ def as_policy(
         return RLAgentPolicy(thing, game, memoryless is not False, any_seat, use_observation)
     if isinstance(thing, type) and issubclass(thing, pyspiel.Bot):
         thing = _seeded(thing)
+    if isinstance(thing, type) and issubclass(thing, spiel_policy.Policy | pyspiel.Policy):
+        raise UnsupportedError(
+            f"expected a Policy of OpenSpiel, got the class {thing.__name__}: make one of it"
+        )
     if callable(thing):
         return BotPolicy(None, thing, game, reads or "state", memoryless, seed)
     named = f": registered_bot({thing!r}, game) makes one of a name" * isinstance(thing, str)
@@ -120,7 +124,13 @@ class DrawingBot:
 
 def _seeded(kind: type) -> Any:
     """What makes bots of a class, of a player and a seed. Raises UnsupportedError otherwise."""
-    taken = list(inspect.signature(kind).parameters.values())
+    try:
+        taken = list(inspect.signature(kind).parameters.values())
+    except ValueError:  # a class of C++
+        raise UnsupportedError(
+            f"expected a Bot, or a function (player, seed) that makes one, got the class "
+            f"{kind.__name__} of {kind.__module__}: write a function that makes one of its bots"
+        ) from None
     needed = [each for each in taken[2:] if each.default is each.empty and each.kind.value < 2]
     names = [each.name for each in taken]
     if len(names) > 1 and not needed and "seed" in names[1]:

@@ -229,7 +229,7 @@ class BridgeView(View):
         mine = self.current_player == self.player
         return np.asarray(self.auctions.legal & mine[:, None])
 
-    def observation(self, encoding: str) -> NDArray[Any]:
+    def observation(self, encoding: str = "") -> NDArray[Any]:
         """[B, 268], see ``bidding_observation``."""
         if encoding != NAME:
             raise UnsupportedError(f"expected one of the encodings {NAME}, got {encoding!r}")

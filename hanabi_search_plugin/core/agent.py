@@ -8,6 +8,7 @@ makes an agent of one. The abstract classes are for searches that need more: one
 
 from __future__ import annotations
 
+import copy
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -222,15 +223,31 @@ class SearchAgent(Policy):
     Its memory is a list with one entry per world of the batch. The agent itself keeps no result:
     ``decide`` returns the SearchResult of a decision, and ``act`` plays its action. What plays one
     seat of one game (``evaluation.seat.SeatedPolicy`` and the agents of the wrappers) keeps the
-    latest one as ``last_result``.
+    latest one as ``last_result``. By hand, at seat 0:
+
+        rng = np.random.default_rng(7)
+        worlds = game.deal(rng, 1)
+        memory = agent.start(worlds.view(0))
+        while not worlds.terminal[0]:
+            action = worlds.legal.argmax(axis=1)  # what the others play
+            if worlds.current_player[0] == 0:
+                result = agent.decide(memory[0], rng)
+                action = np.array([result.action])
+            event = worlds.step(action).seen_by(0, game)
+            memory = agent.observe(worlds.view(0), event, memory)
+
+    ``OneGame`` does this for games of policies.
+
+    * ``game``: the game it plays
+    * ``blueprint``: what each seat is taken to play, one policy a seat
+    * ``deterministic``: False: the search takes its randomness from the stream of ``act``
+    * ``searches_jointly``: True if the seats take each other's search into account
     """
 
-    game: Game  #: the game it plays
-    blueprint: Blueprint  #: what each seat is taken to play, one policy a seat
-
-    deterministic = False  #: the search takes its randomness from the stream that ``act`` is given
-
-    searches_jointly = False  #: True if the seats take each other's search into account
+    game: Game
+    blueprint: Blueprint
+    deterministic = False
+    searches_jointly = False
 
     @property
     def assumes_blueprint(self) -> bool:
@@ -290,11 +307,20 @@ class SearchAgent(Policy):
             self,
             remedy,
             "".join(
-                f"; if {name} ever moves in another way in the same position, it lacks "
-                "probabilities(view, legal, memory), and must set deterministic = False"
+                f"; if {name} ever moves in another way in the same position, it keeps a memory on "
+                "self, which start and observe should return (check_policy tells), or it draws its "
+                "moves: then it lacks probabilities(view, legal, memory), and must set "
+                "deterministic = False"
                 for name in silent
             ),
         )
+
+    def without_warnings(self) -> Self:
+        """A copy that ``warn_of_recovery`` does not warn of: for checks, whose random moves are
+        those of no policy."""
+        quiet = copy.copy(self)
+        object.__setattr__(quiet, "_warned", True)
+        return quiet
 
     @abstractmethod
     def decide(self, belief: Any, rng: np.random.Generator) -> SearchResult:

@@ -16,8 +16,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
-from typing import Any, Literal
+from numbers import Integral, Real
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,10 +69,13 @@ class View(ABC):
     """The current observation of one seat in a batch of B worlds, and nothing else.
 
     A view may share memory with its worlds. Views made by ``select`` outlive their next step.
+
+    * ``game``: the game that is played
+    * ``player``: the seat whose view it is, 0 .. P - 1
     """
 
-    game: Game  #: the game that is played
-    player: int  #: the seat whose view it is, 0 .. P - 1
+    game: Game
+    player: int
 
     def __repr__(self) -> str:
         return f"<view of P{self.player} on {counted(len(self), 'world')} of {self.game!r}>"
@@ -127,9 +130,10 @@ class Worlds(ABC):
 
     Chance happens inside ``step``. Each world carries its own chance stream, which ``select``
     copies: copies of a world meet the same chance whatever is played (common random numbers).
+    ``game`` is the game that is played.
     """
 
-    game: Game  #: the game that is played
+    game: Game
 
     def __repr__(self) -> str:
         return f"<{counted(len(self), 'world')} of {self.game!r}>"
@@ -192,18 +196,31 @@ class History:
 
 
 class Game(ABC):
-    """The immutable rules of one configuration."""
+    """The immutable rules of one configuration.
 
-    name: str  #: a short name, for tables and errors
-    num_players: int  #: P
-    num_actions: int  #: A; action ids are 0 .. A - 1
-    return_range: tuple[float, float]  #: lowest and highest return, in score points
-    max_length: int  #: moves of all players in the longest game
-    rewards: Rewards  #: how the returns of the players go together
-    public_actions: bool  #: True if every seat sees the actions of all others
-    encodings: tuple[str, ...]  #: names that ``View.observation`` accepts
-    unit: str = ""  #: what returns are counted in, in words ("IMPs"); "": points of no special kind
-    remembers: bool = False  #: True if a view's key tells all that its seat has ever seen and done
+    * ``name``: a short name, for tables and errors
+    * ``num_players``: P
+    * ``num_actions``: A; action ids are 0 .. A - 1
+    * ``return_range``: lowest and highest return, in score points
+    * ``max_length``: moves of all players in the longest game
+    * ``rewards``: how the returns of the players go together: "identical", "zero_sum" or
+      "general_sum"
+    * ``public_actions``: True if every seat sees the actions of all others
+    * ``encodings``: names that ``View.observation`` accepts
+    * ``unit`` (""): what returns are counted in, in words ("IMPs"); "": points of no special kind
+    * ``remembers`` (False): True if a view's key tells all that its seat has ever seen and done
+    """
+
+    name: str
+    num_players: int
+    num_actions: int
+    return_range: tuple[float, float]
+    max_length: int
+    rewards: Rewards
+    public_actions: bool
+    encodings: tuple[str, ...]
+    unit: str = ""
+    remembers: bool = False
 
     def __init_subclass__(cls, **options: Any) -> None:
         """A class with a ``deal`` of its own deals some by it, whatever its base class does."""
@@ -392,9 +409,25 @@ def require_game(game: object, *instead: object, call: str = "") -> None:
             raise ContractError(
                 f"{type(game).__name__} must set {name} to an integer of at least 1, got {value!r}"
             )
-    low, high = game.return_range
-    if not low <= high:
+    if not _is_range(game.return_range):
         raise ContractError(
             f"{type(game).__name__} must set return_range to the lowest return and the highest, "
-            f"got {game.return_range!r}"
+            f"as (0.0, 25.0), got {game.return_range!r}"
         )
+    if game.rewards not in get_args(Rewards):
+        raise ContractError(
+            f"{type(game).__name__} must set rewards to {SETTINGS['rewards']}, got {game.rewards!r}"
+        )
+    if not isinstance(game.public_actions, bool | np.bool_):
+        raise ContractError(
+            f"{type(game).__name__} must set public_actions to True or False, got "
+            f"{game.public_actions!r}"
+        )
+
+
+def _is_range(given: object) -> bool:
+    """Are these two numbers, the first not above the second?"""
+    if not isinstance(given, Sequence | np.ndarray) or len(given) != 2:
+        return False
+    numbers = all(isinstance(one, Real) and not isinstance(one, bool) for one in given)
+    return numbers and bool(given[0] <= given[1])

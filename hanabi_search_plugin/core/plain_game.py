@@ -43,20 +43,26 @@ Outcomes = Sequence[tuple[State, float]]  # states and their probabilities, whos
 
 
 class PlainGame(StateGame, Enumerable):
-    """Set the six attributes below, write the six methods, and see that ``testing.check_game``
-    passes.
+    """Set six attributes, write the six methods, and see that ``testing.check_game`` passes.
 
-    Where the players are not paid the same, set ``rewards``, too. The one encoding, "observation",
-    is what ``observation`` gives.
+    * ``name``: a short name, for tables and errors
+    * ``num_players``: P; players are 0 .. P - 1
+    * ``num_actions``: A; actions are 0 .. A - 1
+    * ``return_range``: the lowest and the highest return
+    * ``max_length``: moves in the longest game
+    * ``public_actions``: True where every player sees the others' actions. Then ``observation``
+      must show each right after it is played. False is right wherever somebody does not, or hears
+      of it through noise.
+
+    Where the players are not paid the same, set ``rewards``, too: "zero_sum" or "general_sum". The
+    one encoding, "observation", is what ``observation`` gives.
     """
 
-    name: str  #: a short name, for tables and errors
-    num_players: int  #: P; players are 0 .. P - 1
-    num_actions: int  #: A; actions are 0 .. A - 1
-    return_range: tuple[float, float]  #: the lowest and the highest return
-    max_length: int  #: moves in the longest game
-    #: True where every player sees the others' actions. Then ``observation`` must show each right
-    #: after it is played. False is right wherever somebody does not, or hears of it through noise.
+    name: str
+    num_players: int
+    num_actions: int
+    return_range: tuple[float, float]
+    max_length: int
     public_actions: bool
 
     rewards: Literal["identical", "zero_sum", "general_sum"] = "identical"

@@ -90,12 +90,31 @@ class Policy(ABC):
     ``start`` is called with the seat's first view; ``observe`` after **every** event, own moves and
     others' alike, with the view after it. ``act`` and ``probabilities`` change nothing.
 
-    A policy with ``public_memory`` has the same memory in all worlds of one public history, so that
-    beliefs keep it once and ask the policy about many worlds in one batch.
+    One object plays many worlds at once, and searches go back to earlier moves. So what it
+    remembers is what ``start`` and ``observe`` return, a row for each world, and nothing on
+    ``self``; ``testing.check_policy`` finds what is:
+
+        class Patient(Policy):
+            def start(self, view):
+                return np.zeros(len(view), dtype=int)  # [B] moves seen
+
+            def observe(self, view, event, memory):
+                return memory + 1  # a new array: the old memory stays as it is
+
+            def act(self, view, legal, memory, rng):
+                last = legal.shape[1] - 1 - legal[:, ::-1].argmax(axis=1)
+                return np.where(memory < 6, last, legal.argmax(axis=1))
+
+    What a class of yours may set:
+
+    * ``deterministic`` (True): False if it draws its moves from the stream it is given; then it
+      should override ``probabilities``, too
+    * ``public_memory`` (False): True if the memory is the same in all worlds of one public history,
+      so that beliefs keep it once and ask the policy about many worlds in one batch
     """
 
-    deterministic: bool = True  #: False if it draws its moves from the stream it is given
-    public_memory: bool = False  # True if the memory depends on the public history alone
+    deterministic: bool = True
+    public_memory: bool = False
 
     def __repr__(self) -> str:
         return type(self).__name__

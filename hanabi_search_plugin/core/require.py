@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import reprlib
 from collections.abc import Iterable
 from numbers import Integral, Real
 from pathlib import Path
@@ -105,7 +106,7 @@ def is_no_file(name: str) -> bool:
 def require_path(name: str, path: object) -> None:
     """Raises ConfigError for what is no path of a file."""
     if not isinstance(path, str | os.PathLike):
-        raise ConfigError(f"{name} must be a path, got {path!r}")
+        raise ConfigError(f"{name} must be a path, got {reprlib.repr(path)}")
 
 
 def require_writable(name: str, path: str | Path) -> None:

@@ -127,7 +127,7 @@ class StateView(View):
         mine = self._states.movers == self.player
         return np.asarray(self._states.legal & mine[:, None])
 
-    def observation(self, encoding: str) -> NDArray[Any]:
+    def observation(self, encoding: str = "") -> NDArray[Any]:
         if encoding not in self.game.encodings:
             raise UnsupportedError(
                 f"{self.game.name} has the encodings {self.game.encodings}, got {encoding!r}"

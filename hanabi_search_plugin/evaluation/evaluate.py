@@ -54,6 +54,8 @@ from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
 
 if TYPE_CHECKING:
     from rich.console import Console
+else:
+    Console = Any  # for typing.get_type_hints: rich is loaded when something is shown
 
 _logger = logging.getLogger("hanabi_search_plugin")
 
@@ -255,6 +257,10 @@ class Evaluation:
         are empty. Raises RecordError for a file that is none, or of a version before 0.2.0 (which
         ``compare`` reads), and OSError for one that cannot be read.
         """
+        if isinstance(path, Mapping):
+            raise ConfigError(
+                "path must be that of a file, got a dict: json.dump writes one of what to_dict gave"
+            )
         require_path("path", path)
         try:
             return _loaded(parse_object(read_whole(path)))
@@ -374,7 +380,7 @@ def evaluate(
                     on_game(result)
                 if checkpoint is not None:  # last: what it holds is not played again
                     fields = {f.name: getattr(result, f.name) for f in dataclasses.fields(result)}
-                    del fields["decisions"]
+                    del fields["decisions"], fields["moves"]
                     checkpoint.append(fields)
 
         try:

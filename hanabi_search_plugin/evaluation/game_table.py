@@ -80,7 +80,7 @@ class GameTable(Sequence[GameResult]):
         """Keep a result, by its number."""
         if self._decisions is not None:
             self._decisions[result.game] = result.decisions
-        own = {"start": len(self._moves), "moves": len(result.actions), "known": True}
+        own = {"start": len(self._moves), "known": True}
         self._moves.extend(result.actions)
         for name, values in self._columns.items():
             value = own[name] if name in own else getattr(result, name)
@@ -94,7 +94,7 @@ class GameTable(Sequence[GameResult]):
         return chosen
 
     def column(self, name: str) -> NDArray[Any] | list[Any]:
-        """A field of every result, or "moves": how many there were."""
+        """A field of every result."""
         if name == "game":
             return self._chosen
         values = self._columns[name][self._chosen]
@@ -117,9 +117,9 @@ class GameTable(Sequence[GameResult]):
         number = int(self._chosen[place])
         row: dict[str, Any] = {name: v[number].item() for name, v in self._columns.items()}
         row |= {name: None for name in _MAY_BE_NONE if row[name] == _NONE}
-        start, moves = row.pop("start"), row.pop("moves")
+        start = row.pop("start")
         del row["known"]
-        actions = tuple(self._moves[start : start + moves])
+        actions = tuple(self._moves[start : start + row["moves"]])
         decisions = (self._decisions or {}).get(number, ())
         return GameResult(side=self._side, game=number, actions=actions, decisions=decisions, **row)
 
@@ -134,9 +134,7 @@ class GameTable(Sequence[GameResult]):
 
 
 def column(games: Sequence[GameResult], name: str) -> NDArray[Any] | list[Any]:
-    """A field of every result, or "moves"."""
+    """A field of every result."""
     if isinstance(games, GameTable):
         return games.column(name)
-    if name == "moves":
-        return [len(game.actions) for game in games]
     return [getattr(game, name) for game in games]

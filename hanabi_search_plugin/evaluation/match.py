@@ -60,12 +60,15 @@ class GameResult:
     depth: float | None = None  #: of the trees it was decided by, the mean; None: no trees
     #: of the searches: turn, seat, result. Empty where ``evaluate`` was to keep none
     decisions: Decisions = ()
+    moves: int = -1  #: how many: those of ``actions``, which a loaded result has none of
+
+    def __post_init__(self) -> None:
+        if self.moves < 0:
+            object.__setattr__(self, "moves", len(self.actions))
 
     def __str__(self) -> str:
         lives = "" if self.lives_left is None else f", {counted(self.lives_left, 'life', 'lives')}"
-        line = (
-            f"game {self.game}: score {self.score:g}{lives}, {counted(len(self.actions), 'move')}"
-        )
+        line = f"game {self.game}: score {self.score:g}{lives}, {counted(self.moves, 'move')}"
         if self.searched_moves:
             line += f", {self.changed_moves} of {self.searched_moves} searched moves changed"
         return line

@@ -87,7 +87,10 @@ def rows(figures: Mapping[str, Any], baseline: Sequence[str] = ()) -> list[Summa
 def as_text(figures: Mapping[str, Any], names: Sequence[str], baseline: Sequence[str] = ()) -> str:
     """Title, headings and rows, in columns."""
     lines = [headings(figures), *((row.title, *row.cells) for row in rows(figures, baseline))]
-    return "\n".join([title(figures, names), *text_table(lines)])
+    failed = [
+        f"first skipped: {' '.join(one['error'].split())}" for one in figures.get("skipped", ())[:1]
+    ]
+    return "\n".join([title(figures, names), *failed, *text_table(lines)])
 
 
 def _scores(what: str, figures: Mapping[str, Any], prefix: str) -> SummaryRow:

@@ -515,6 +515,8 @@ class _Call:
                 state = f" with a state of shape {parts}"
                 if self.batched:
                     state += f", the batch on axis {self.axis} (state_axis)"
+            if isinstance(error, TypeError) and not self.given_state and "missing 1" in str(error):
+                error.add_note("where it takes a state, give from_callable initial_state=...")
             error.add_note(
                 f"{self.name} was given {given[0].dtype} observations of shape {shapes}{state}"
             )
@@ -548,9 +550,12 @@ def _require_call(name: str, f: Any, recurrent: bool) -> None:
         return  # it does not say
     state = ", state" if recurrent else ""
     if not any(_fits(signature, n + recurrent) for n in (1, 2)):
+        way_out = ""
+        if not recurrent and _fits(signature, 3):
+            way_out = ": where the third is a state, give initial_state=..., that of one game"
         raise ConfigError(
             f"{name} must be called as {name}(obs, mask{state}) or {name}(obs{state}), got "
-            f"{_name_of(f)}{signature}"
+            f"{_name_of(f)}{signature}{way_out}"
         )
 
 

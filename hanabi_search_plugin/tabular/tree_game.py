@@ -167,7 +167,7 @@ class TreeView(View):
         mine = self.current_player == self.player
         return np.asarray(mine[:, None] & self.game.legal_at(self._node))
 
-    def observation(self, encoding: str) -> NDArray[Any]:
+    def observation(self, encoding: str = "") -> NDArray[Any]:
         if encoding not in self.game.encodings:
             raise UnsupportedError(
                 f"{self.game.name} has the encodings {self.game.encodings}, got {encoding!r}"

@@ -29,6 +29,7 @@ from hanabi_search_plugin.testing.check_tools import (
     started,
 )
 from hanabi_search_plugin.testing.failures import naming_failures
+from hanabi_search_plugin.testing.memory_checks import require_no_memory_on_self
 
 MEMORY_SAMPLES = 20  # sampled worlds whose memories are compared
 
@@ -55,6 +56,7 @@ def check_belief(
     """
     require_game(game, blueprint, call="check_belief(game, blueprint)")
     policies = blueprint_of(blueprint, game)
+    require_no_memory_on_self(game, policies, seed)
     rng = np.random.default_rng(seed)
     for seat in list(range(game.num_players)) * games:
         worlds = game.deal(rng, 1)

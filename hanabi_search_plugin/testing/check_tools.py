@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.errors import ContractError
+from hanabi_search_plugin.core.blame import within
+from hanabi_search_plugin.core.errors import ContractError, IllegalActionError
 from hanabi_search_plugin.core.game import (
+    BoolArray,
     Event,
     FloatArray,
     Game,
@@ -23,7 +25,7 @@ from hanabi_search_plugin.core.game import (
     View,
     Worlds,
 )
-from hanabi_search_plugin.core.policy import Memory, Policy, Shared
+from hanabi_search_plugin.core.policy import Memory, Policy, Shared, require_moves
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.words import counted
@@ -88,6 +90,18 @@ def observed(policy: Policy, view: View, event: Event, memory: Memory) -> Memory
     return require_memory(policy, view, "observe", policy.observe(view, event, memory))
 
 
+def acted(policy: Policy, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
+    """Actions [B]. Raises ContractError for what are no legal ones."""
+    with within(f"act of {policy!r}, seat {view.player}"):
+        given = policy.act(view, legal, memory, rng)
+    try:
+        return require_moves(policy, given, legal)
+    except IllegalActionError as error:
+        raise ContractError(
+            f"{name_of(policy)} at seat {view.player}: act must give a legal move: {error}"
+        ) from None
+
+
 def require_memory(policy: Policy, view: View, method: str, memory: Memory) -> Memory:
     """``memory``, which ``method`` gave. Raises ContractError unless it has a row a world."""
     for part in _parts(memory):
@@ -143,10 +157,15 @@ def snapshot(memory: Memory, *, within: tuple[int, ...] = ()) -> Memory:
         return memory
     if "torch" in sys.modules and isinstance(memory, sys.modules["torch"].Tensor):
         return memory.detach().cpu().numpy().copy()
-    held = dict(getattr(memory, "__dict__", {}))
-    slots = [name for kind in type(memory).__mro__ for name in getattr(kind, "__slots__", ())]
-    held |= {name: getattr(memory, name) for name in slots if hasattr(memory, name)}
+    held = fields_of(memory)
     return _Contents(type(memory), {name: part(v) for name, v in held.items()}) if held else memory
+
+
+def fields_of(one: object) -> dict[str, Any]:
+    """The attributes that an object holds, in its dictionary and its slots."""
+    held = dict(getattr(one, "__dict__", {}))
+    slots = [name for kind in type(one).__mro__ for name in getattr(kind, "__slots__", ())]
+    return held | {name: getattr(one, name) for name in slots if hasattr(one, name)}
 
 
 _KEPT = (Belief, Event, Game, History, Policy, PublicBelief, Streams, View, Worlds)

@@ -10,9 +10,8 @@ from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.blame import CALLS, require_call
 from hanabi_search_plugin.core.capabilities import DealsTokens, Enumerable, Redeterminizes
-from hanabi_search_plugin.core.errors import ContractError, IllegalActionError, UnsupportedError
+from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import (
-    BoolArray,
     Event,
     Game,
     IntArray,
@@ -26,7 +25,6 @@ from hanabi_search_plugin.core.policy import (
     UniformPolicy,
     as_blueprint,
     require_combinations,
-    require_moves,
     take,
 )
 from hanabi_search_plugin.core.streams import Streams
@@ -37,6 +35,7 @@ from hanabi_search_plugin.testing.check_tools import (
     RANDOM_MOVES,
     TWIN_PARTICLES,
     TWIN_TRIES,
+    acted,
     joint,
     name_of,
     observed,
@@ -49,45 +48,35 @@ from hanabi_search_plugin.testing.check_tools import (
     started,
 )
 from hanabi_search_plugin.testing.failures import naming_failures
+from hanabi_search_plugin.testing.memory_checks import (
+    blueprint_within,
+    naming_changes,
+    require_no_memory_on_self,
+)
 
 
 @naming_failures
 def check_policy(game: Game, policy: AnyPolicy, *, seed: int = 0, games: int = 4) -> None:
     """Check that ``policy`` (or that of a name) keeps its contract at every seat of ``game``.
 
-    Legal moves; nothing changed by ``act``, nor the old memory by ``observe``; determinism where
-    declared and by stream; probabilities that match ``act``; batch independence and forks; and no
-    peeking: other hidden information behind the same view changes nothing. Half of the moves played
+    Legal moves; nothing changed by ``act``, nor the old memory by ``observe``; no memory but the
+    one that these return, so that a decision asked again is the same; determinism where declared
+    and by stream; probabilities that match ``act``; batch independence and forks; and no peeking:
+    other hidden information behind the same view changes nothing. Half of the moves played
     are random, as a policy under search meets.
     """
     require_game(game, policy, call="check_policy(game, policy)")
     policy = policy_of(policy, game)
     _require_calls(policy)
     require_combinations((policy,))
+    require_no_memory_on_self(game, blueprint_within(policy), seed)
     rng = np.random.default_rng(seed)
     seats = range(game.num_players)
     worlds = game.deal(rng, games)
     memories = [started(policy, worlds.view(p)) for p in seats]
     twins = [[Twins(game, worlds.select(np.array([b])), p) for p in seats] for b in range(games)]
-    while len(worlds):
-        actions = random_legal(worlds.legal, rng)
-        for p in seats:
-            rows = np.flatnonzero(worlds.current_player == p)
-            if len(rows):
-                at = worlds.select(rows)
-                others = [twins[b][p].draw(worlds.select(np.array([b])), rng) for b in rows]
-                chosen = _check_act(policy, game, at, take(memories[p], rows), p, others, rng)
-                actions[rows] = np.where(rng.random(len(rows)) < 0.5, chosen, actions[rows])
-        event = worlds.step(actions)
-        for p in seats:
-            seen = event.seen_by(p, game)
-            memories[p] = _check_observe(policy, worlds.view(p), seen, memories[p])
-            for b in range(len(worlds)):
-                i = np.array([b])
-                twins[b][p].update(seen.select(i), worlds.view(p).select(i))
-        on = np.flatnonzero(~worlds.terminal)
-        worlds, memories = worlds.select(on), [take(memory, on) for memory in memories]
-        twins = [twins[b] for b in on]
+    with naming_changes(policy):
+        _play_on(game, policy, worlds, memories, twins, rng)
 
 
 @naming_failures
@@ -111,10 +100,13 @@ def check_agent(
     require_game(game, agent, call="check_agent(game, agent)")
     agent = policy_of(agent, game)
     _require_calls(agent)
+    if isinstance(agent, SearchAgent):
+        agent = agent.without_warnings()
     rng = np.random.default_rng(seed)
     if partner is None:
         partner = agent.blueprint if isinstance(agent, SearchAgent) else UniformPolicy()
     others = blueprint_of(partner, game)
+    require_no_memory_on_self(game, (*blueprint_within(agent), *others), seed)
     for seat in list(range(game.num_players)) * games:
         worlds = game.deal(rng, 1)
         twins = Twins(game, worlds, seat)
@@ -135,7 +127,7 @@ def check_agent(
                     ("of what it cannot see (in this position)", fresh, memory),
                     ("of what it cannot see (in this game)", twin.view(seat), beside),
                 ):
-                    same = _act(agent, at, at.legal, held, stream.select(ONE))
+                    same = acted(agent, at, at.legal, held, stream.select(ONE))
                     require(
                         np.array_equal(action, same),
                         f"{name_of(agent)} moves {action[0]} or {same[0]} because {reason}",
@@ -162,7 +154,7 @@ def check_agent(
                 f"{name_of(agent)}: observe changed the memory it was given",
             )
             if mover == seat:
-                same = _act(agent, then, then.legal, before, stream.select(ONE))
+                same = acted(agent, then, then.legal, before, stream.select(ONE))
                 require(
                     np.array_equal(action, same),
                     f"{name_of(agent)}: observe changed the memory it was given",
@@ -171,6 +163,37 @@ def check_agent(
                 beside = observed(agent, twin.view(seat).select(ONE), seen, beside)
             else:
                 twin, beside = twins.draw(worlds, rng), memory
+
+
+def _play_on(
+    game: Game,
+    policy: Policy,
+    worlds: Worlds,
+    memories: list[Memory],
+    twins: list[list[Twins]],
+    rng: np.random.Generator,
+) -> None:
+    """Games to their ends, every decision and every memory checked."""
+    seats = range(game.num_players)
+    while len(worlds):
+        actions = random_legal(worlds.legal, rng)
+        for p in seats:
+            rows = np.flatnonzero(worlds.current_player == p)
+            if len(rows):
+                at = worlds.select(rows)
+                others = [twins[b][p].draw(worlds.select(np.array([b])), rng) for b in rows]
+                chosen = _check_act(policy, game, at, take(memories[p], rows), p, others, rng)
+                actions[rows] = np.where(rng.random(len(rows)) < 0.5, chosen, actions[rows])
+        event = worlds.step(actions)
+        for p in seats:
+            seen = event.seen_by(p, game)
+            memories[p] = _check_observe(policy, worlds.view(p), seen, memories[p])
+            for b in range(len(worlds)):
+                i = np.array([b])
+                twins[b][p].update(seen.select(i), worlds.view(p).select(i))
+        on = np.flatnonzero(~worlds.terminal)
+        worlds, memories = worlds.select(on), [take(memory, on) for memory in memories]
+        twins = [twins[b] for b in on]
 
 
 def _require_calls(policy: Policy) -> None:
@@ -191,16 +214,16 @@ def _check_act(
     name = f"{name_of(policy)} at seat {player}"
     view, streams = worlds.view(player), Streams.spawn(rng, len(worlds))
     everything, legal, before = np.arange(len(view)), view.legal, snapshot(memory)
-    actions = _act(policy, view, legal, memory, streams.select(everything))
+    actions = acted(policy, view, legal, memory, streams.select(everything))
     require(same_memory(memory, before), f"{name}: act changed the memory")
-    again = _act(policy, view, legal, memory, streams.select(everything))
+    again = acted(policy, view, legal, memory, streams.select(everything))
     require(
         np.array_equal(actions, again),
         f"{name}: the same stream gives another move: draw from rng alone, or return logits or "
         "probabilities, of which from_callable draws",
     )
     if policy.deterministic:
-        again = _act(policy, view, legal, memory, Streams.spawn(rng, len(view)))
+        again = acted(policy, view, legal, memory, Streams.spawn(rng, len(view)))
         require(
             np.array_equal(actions, again), f"{name}: declared deterministic, moves by its stream"
         )
@@ -210,7 +233,7 @@ def _check_act(
             ("alone than in a batch", view.select(i)),
             ("when what it cannot see is different", twin.view(player)),
         ):
-            alone = _act(policy, at, legal[i], take(memory, i), streams.select(i))
+            alone = acted(policy, at, legal[i], take(memory, i), streams.select(i))
             require(alone[0] == actions[b], f"{name}: it moves another way {reason}")
     try:
         chance = np.asarray(policy.probabilities(view, legal, memory))
@@ -231,21 +254,10 @@ def _check_act(
     else:
         rows = np.zeros(FREQUENCY_SAMPLES, dtype=np.int64)
         many, held = view.select(rows), take(memory, rows)
-        drawn = _act(policy, many, legal[rows], held, Streams.spawn(rng, len(rows)))
+        drawn = acted(policy, many, legal[rows], held, Streams.spawn(rng, len(rows)))
         often = np.bincount(drawn, minlength=game.num_actions) / len(rows)
         require_frequencies(often, chance[0], len(rows), f"{name}: act and probabilities differ")
     return actions
-
-
-def _act(policy: Policy, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
-    """Actions [B]. Raises ContractError for what are no legal ones."""
-    given = policy.act(view, legal, memory, rng)
-    try:
-        return require_moves(policy, given, legal)
-    except IllegalActionError as error:
-        raise ContractError(
-            f"{name_of(policy)} at seat {view.player}: act must give a legal move: {error}"
-        ) from None
 
 
 def _check_observe(policy: Policy, view: View, event: Event, memory: Memory) -> Memory:
@@ -267,18 +279,18 @@ def _check_decision(agent: Policy, view: View, memory: Memory, stream: Streams) 
     """The agent's move [1], the same when asked again and in a batch of two."""
     twice = np.array([0, 0])
     name = name_of(agent)
-    action = _act(agent, view, view.legal, memory, stream.select(ONE))
-    again = _act(agent, view, view.legal, memory, stream.select(ONE))
+    action = acted(agent, view, view.legal, memory, stream.select(ONE))
+    again = acted(agent, view, view.legal, memory, stream.select(ONE))
     require(np.array_equal(action, again), f"{name}: the same stream gives another decision")
     other = Streams(stream.state + np.uint64(1))
-    both = _act(
+    both = acted(
         agent,
         view.select(twice),
         view.legal[twice],
         take(memory, twice),
         Streams(np.concatenate([stream.state, other.state])),
     )
-    alone = _act(agent, view, view.legal, memory, other)
+    alone = acted(agent, view, view.legal, memory, other)
     require(
         np.array_equal(both, np.concatenate([action, alone])),
         f"{name}: it decides another way alone than in a batch",

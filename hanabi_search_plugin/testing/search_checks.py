@@ -39,6 +39,7 @@ from hanabi_search_plugin.testing.check_tools import (
     started,
 )
 from hanabi_search_plugin.testing.failures import naming_failures
+from hanabi_search_plugin.testing.memory_checks import require_no_memory_on_self
 from hanabi_search_plugin.testing.policy_checks import check_agent
 
 MAX_POSITIONS = 20_000  # walked by brute force at one decision; larger ones are not compared
@@ -76,14 +77,15 @@ def check_search(
     require_game(game, search, policy, call="check_search(game, search)")
     if exact and isinstance(search, TeamSearch):
         raise ConfigError("exact must be False for a search of a team, got True")
-    agent = upgrade(policy, game, search, belief=belief)
+    agent = upgrade(policy, game, search, belief=belief).without_warnings()
     if isinstance(agent, BeliefAgent):
         search = agent.search  # with the policies that were given by name
+    require_no_memory_on_self(game, agent.blueprint, seed)
     before = _settings(search)
     _check_decisions(agent, search, exact, seed, games)
     check_agent(game, agent, seed=seed, games=games)
     try:
-        small = upgrade(UniformPolicy(), Ladder(), search)
+        small = upgrade(UniformPolicy(), Ladder(), search).without_warnings()
         _check_decisions(small, search, exact, seed, games)
     except UnsupportedError:
         pass  # a search, or a guide of it, that plays one game

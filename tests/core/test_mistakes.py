@@ -6,17 +6,20 @@ import inspect
 import logging
 import random
 import re
+import textwrap
 import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pyspiel
 import pytest
+import torch
 
 from hanabi_search_plugin import (
+    Evaluation,
     Game,
     HanabiConfig,
     HanabiGame,
@@ -44,6 +47,7 @@ from hanabi_search_plugin import (
 from hanabi_search_plugin.beliefs.belief_model import Grounded
 from hanabi_search_plugin.beliefs.seatwise import Seatwise
 from hanabi_search_plugin.bridge import BridgeBidding
+from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.errors import (
     ConfigError,
     ContractError,
@@ -54,7 +58,8 @@ from hanabi_search_plugin.core.errors import (
 )
 from hanabi_search_plugin.core.game import Event, View
 from hanabi_search_plugin.core.near_names import near_names
-from hanabi_search_plugin.core.policy import UniformPolicy, Value
+from hanabi_search_plugin.core.plain_game import PlainGame
+from hanabi_search_plugin.core.policy import Policy, UniformPolicy, Value
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.games.mini_bridge import MiniBridge
 from hanabi_search_plugin.hanabi import (
@@ -74,7 +79,13 @@ from hanabi_search_plugin.testing import (
     check_policy,
     check_search,
 )
-from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, Redealt, as_policy, load_game
+from hanabi_search_plugin.wrappers.openspiel import (
+    OpenSpielGame,
+    Redealt,
+    as_bot,
+    as_policy,
+    load_game,
+)
 
 GAME = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, bomb="keep")
 RNG = np.random.default_rng(0)
@@ -816,7 +827,7 @@ def divides(*_: Any) -> Any:
         (r"Sparta\(rollouts=20, objective=divides\), seat 1, turn \d+, game 0 of seed 0",
          lambda: evaluate(GAME, ("random", upgrade("random", GAME, Sparta(
              rollouts=20, objective=divides))), games=1)),
-        ("act of Divides, seat 1, check_belief", lambda: check_belief(GAME, Divides())),
+        ("act of Divides, seat 0, check_belief", lambda: check_belief(GAME, Divides())),
         ("divides, check_agent",
          lambda: check_agent(GAME, upgrade("random", GAME, asked(divides)))),
     ],
@@ -870,3 +881,110 @@ def test_moves_that_are_none_are_shown_as_they_came() -> None:
 
         with pytest.raises(ContractError, match=rf"one for each of 1 world, got {given}\n"):
             evaluate(GAME, Says(), games=1)
+
+
+class NeedsState(torch.nn.Module):
+    def forward(self, obs: Any, mask: Any, state: Any) -> Any:
+        return mask.float(), state
+
+
+def test_a_recurrent_module_is_told_of_initial_state() -> None:
+    with pytest.raises(ConfigError, match=r"the third is a state, give initial_state=\.\.\."):
+        from_callable(NeedsState(), returns="logits")
+    policy = from_callable(lambda *given: NeedsState()(*given), returns="logits")
+    with pytest.raises(TypeError) as raised:
+        evaluate(GAME, policy, games=1)
+    assert "where it takes a state, give from_callable initial_state=..." in raised.value.__notes__
+
+
+def test_the_settings_of_a_game_are_checked() -> None:
+    settings = {
+        "rewards": ("same", r"rewards to identical, zero_sum or general_sum, got 'same'"),
+        "public_actions": (None, r"public_actions to True or False, got None"),
+        "return_range": (2, r"return_range to the lowest return and the highest, .*, got 2"),
+    }
+    for name, (value, says) in settings.items():
+        game = load_game("kuhn_poker")
+        setattr(game, name, value)
+        for call in (
+            lambda: check_game(game),  # noqa: B023
+            lambda: evaluate(game, "random", games=1),  # noqa: B023
+            lambda: upgrade("random", game, Sparta()),  # noqa: B023
+        ):
+            with pytest.raises(ContractError, match=rf"must set {says}$"):
+                call()
+    for value in ("no", (1,), (1.0, 0.0), ("a", "b"), (True, False)):
+        game = load_game("kuhn_poker")
+        game.return_range = value
+        with pytest.raises(ContractError, match="must set return_range"):
+            check_game(game)
+
+
+def test_what_registered_loads_are_called_with() -> None:
+    says = r"load is called as load\(game, \*\*options\), got "
+    for load in (SmartBot, SmartBot(), 3, lambda: SmartBot()):
+        with pytest.raises(ConfigError, match=says):
+            register_policy("mistaken", load, description="d")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="one of"):
+        load_policy("mistaken", GAME)
+
+
+def test_a_failed_evaluation_shows_the_first_error() -> None:
+    found = str(evaluate(GAME, Divides(), games=2, skip_failed=True))
+    title, failed, *_ = found.splitlines()
+    assert "0 games of 2, 2 skipped" in title
+    assert failed.startswith("first skipped: game 0 of seed 0: ZeroDivisionError: integer division")
+    assert "skipped" not in str(evaluate(GAME, "smartbot", games=2))
+
+
+def test_one_line_each() -> None:
+    figures = evaluate(GAME, "smartbot", games=1).to_dict()
+    with pytest.raises(ConfigError, match=r"path must be that of a file, got a dict: json\.dump"):
+        Evaluation.load(figures)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=r"^path must be a path, got .{1,80}$"):
+        Evaluation.load([*range(1000)])  # type: ignore[arg-type]
+    spiel = load_game("hanabi(players=2)")
+    for kind, says in (
+        (pyspiel.Bot, "got the class Bot of pyspiel: write a function that makes one"),
+        (pyspiel.Policy, "got the class Policy: make one of it"),
+    ):
+        with pytest.raises(UnsupportedError, match=says):
+            as_policy(kind, spiel)
+    bot = as_bot("smartbot", spiel, player_id=0)
+    for ask in (bot.step, bot.get_policy, bot.restart_at):
+        with pytest.raises(UnsupportedError, match="expected a state of OpenSpiel, got 'x'"):
+            ask("x")
+    with pytest.raises(ConfigError, match=r"as RuleAgent\(\[PlaySafe\(\), DiscardOldest\(\)\]\)"):
+        RuleAgent(PlaySafe(), DiscardOldest())  # type: ignore[arg-type, misc]
+    for game in (GAME, MiniBridge(), load_game("kuhn_poker")):
+        view = game.deal(np.random.default_rng(0), 1).view(0)
+        with pytest.raises(UnsupportedError, match=game.encodings[0]):
+            view.observation()  # type: ignore[call-arg]
+
+
+def test_the_types_of_functions_can_be_asked_for() -> None:
+    for function in (evaluate, upgrade, load_policy, register_policy, from_callable, compare):
+        assert "return" in get_type_hints(function)
+
+
+@pytest.mark.parametrize("kind", [Policy, View, Worlds, Game, PlainGame, SearchAgent])
+def test_help_lists_the_attributes(kind: type) -> None:
+    public = [name for name in kind.__annotations__ if not name.startswith("_")]
+    own = {"encodings"} if kind is PlainGame else set()
+    assert public
+    for name in {*public} - own:
+        assert f"``{name}``" in inspect.getdoc(kind)  # type: ignore[operator]
+
+
+def test_the_policy_and_the_loop_of_the_help_run() -> None:
+    for kind in (Policy, SearchAgent):
+        text = inspect.getdoc(kind) or ""
+        lines = [line for line in text.splitlines() if line.startswith("    ") or not line]
+        code = textwrap.dedent("\n".join(lines))
+        agent = upgrade("random", GAME, Sparta(rollouts=20, min_rollouts=1))
+        names: dict[str, Any] = {"np": np, "Policy": Policy, "game": GAME, "agent": agent}
+        exec(code, names)
+        if kind is Policy:
+            check_policy(GAME, names["Patient"]())
+        else:
+            assert names["worlds"].terminal[0] and names["result"].count.any()

@@ -15,6 +15,8 @@ from hanabi_search_plugin.core.game import FloatArray, Worlds
 from hanabi_search_plugin.core.policy import Policy, UniformPolicy
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.evaluate import evaluate
+from hanabi_search_plugin.hanabi import HanabiGame
+from hanabi_search_plugin.policies.callables import from_callable
 from hanabi_search_plugin.testing import (
     check_agent,
     check_belief,
@@ -388,6 +390,179 @@ def test_a_memory_has_a_row_for_each_world():
         check_policy(game, Sets())
 
 
+def last(legal):
+    return legal.shape[1] - 1 - legal[:, ::-1].argmax(axis=1)
+
+
+class OnSelf(Policy):
+    """Counts events on the object: the last legal move, and after seven events the first."""
+
+    def start(self, view):
+        self.n = 0
+
+    def observe(self, view, event, memory):
+        self.n += 1
+
+    def act(self, view, legal, memory, rng):
+        return last(legal) if self.n <= 7 else legal.argmax(axis=1)
+
+
+class OneMove(OnSelf):
+    """Another move at one point of the game alone."""
+
+    def act(self, view, legal, memory, rng):
+        return last(legal) if self.n == 4 else legal.argmax(axis=1)
+
+
+class SinceEver(OnSelf):
+    """Counts in act, and through all games."""
+
+    n = 0
+    start, observe = Policy.start, Policy.observe
+
+    def act(self, view, legal, memory, rng):
+        self.n += 1
+        return super().act(view, legal, memory, rng)
+
+
+class BySeat(OnSelf):
+    """A flag for each seat."""
+
+    n: dict[int, bool]
+
+    def __init__(self):
+        self.n = {}
+
+    def start(self, view):
+        self.n[view.player] = False
+
+    def observe(self, view, event, memory):
+        self.n[view.player] |= bool((event.action > 4).any())
+
+    def act(self, view, legal, memory, rng):
+        return last(legal) if self.n[view.player] else legal.argmax(axis=1)
+
+
+class HiddenState(OnSelf):
+    """A recurrent network without a state of its own, so to say."""
+
+    def start(self, view):
+        self.n = np.zeros(8)
+
+    def observe(self, view, event, memory):
+        self.n = np.tanh(self.n + np.sin(event.action[0] + np.arange(8.0)))
+
+    def act(self, view, legal, memory, rng):
+        weights = np.random.default_rng(0).normal(size=(8, legal.shape[1]))
+        return np.where(legal, self.n @ weights, -np.inf).argmax(axis=1)
+
+
+class Returned(OnSelf):
+    """Returns the memory that it keeps, which all seats have written on."""
+
+    def start(self, view):
+        self.n = 0
+        return np.zeros(len(view))
+
+    def observe(self, view, event, memory):
+        self.n += 1
+        return np.full(len(view), self.n)
+
+    def act(self, view, legal, memory, rng):
+        return np.where(memory <= 3, last(legal), legal.argmax(axis=1))
+
+
+class Leaning(UniformPolicy, OnSelf):
+    """Draws its moves by other probabilities as the game goes on."""
+
+    start, observe = OnSelf.start, OnSelf.observe
+
+    def probabilities(self, view, legal, memory):
+        chance = legal * (1.0 + (self.n > 2) * 0.01 * np.arange(legal.shape[1]))
+        return chance / chance.sum(axis=1, keepdims=True)
+
+
+class Inside(First):
+    """Asks a policy that keeps its memory on itself."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def start(self, view):
+        self.inner.start(view)
+
+    def observe(self, view, event, memory):
+        self.inner.observe(view, event, memory)
+
+    def act(self, view, legal, memory, rng):
+        return self.inner.act(view, legal, memory, rng)
+
+
+KEEPERS = [OnSelf, OneMove, SinceEver, BySeat, HiddenState, Returned, Leaning]
+
+
+@pytest.mark.parametrize("keeper", [*KEEPERS, lambda: Inside(OnSelf())])
+def test_a_memory_on_the_object_is_found_and_named(keeper):
+    game = HanabiGame(players=2, colors=2, ranks=3, hand_size=3)
+    search = Sparta(rollouts=10, min_rollouts=1)
+    for check in (
+        lambda policy: check_policy(game, policy),
+        lambda policy: check_agent(game, policy),
+        lambda policy: check_agent(game, upgrade(policy, game, search)),
+        lambda policy: check_search(game, search, policy=policy),
+        lambda policy: check_belief(game, policy),
+    ):
+        with pytest.raises(
+            ContractError,
+            match=r"at seat \d: asked again .*: keep what it remembers in what start and observe "
+            r"return, not on self \(self.(inner.)?n changed\)$",
+        ):
+            check(keeper())
+
+
+class Caching(First):
+    """Keeps what it worked out, which changes no move; memories are what start and observe give."""
+
+    def __init__(self):
+        self.found = {}
+
+    def act(self, view, legal, memory, rng):
+        moves = []
+        for key, row, held in zip(view.keys(), legal, memory, strict=True):
+            allowed = np.flatnonzero(row)
+            if key not in self.found:
+                self.found[key] = [int(a) for a in allowed]
+            moves.append(self.found[key][int(held) % len(allowed)])
+        return np.array(moves)
+
+
+class CachingAlone(Caching):
+    """Breaks another rule, too."""
+
+    def act(self, view, legal, memory, rng):
+        return super().act(view, legal, memory, rng) if len(view) > 1 else last(legal)
+
+
+def test_a_cache_is_no_memory():
+    game = OpenSpielGame(SMALL_HANABI)
+    check_policy(game, Caching())
+    check_agent(game, Caching())
+    says = r"alone than in a batch \(self.found changed meanwhile: keep what it remembers in"
+    with pytest.raises(ContractError, match=says):
+        check_policy(game, CachingAlone())
+
+
+def test_a_function_that_remembers_is_told_of_its_state():
+    calls = []
+
+    def f(obs, mask):
+        calls.append(len(obs))
+        return mask.argmax(axis=1) if len(calls) > 5 else last(mask)
+
+    with pytest.raises(ContractError, match="takes a state, by initial_state, and returns the"):
+        check_policy(OpenSpielGame(SMALL_HANABI), from_callable(f, returns="actions"))
+
+
 # Beliefs
 
 
@@ -530,7 +705,7 @@ def test_sound_agents_pass(name):
     [
         (Peeking(), "cannot see"),
         (PeekingEarly(), "cannot see"),
-        (Counting(), "same stream gives another"),
+        (Counting(), r"what start and observe return, not on self \(self.calls changed\)"),
         (BatchDependent(), "alone than in a batch"),
         (ForkSharing(), "observe changed the memory"),
         (Illegal(), "act must give a legal move"),
@@ -625,4 +800,16 @@ def test_the_warning_names_what_may_be_stochastic(caplog):
     evaluate(game, (policy, agent), games=10)
     (line,) = [r.getMessage() for r in caplog.records if "rules out" in r.getMessage()]
     assert "if Whimsical ever moves in another way" in line
+    assert "it keeps a memory on self" in line
     assert "it lacks probabilities(view, legal, memory)" in line
+
+
+def test_checks_do_not_warn_of_their_own_random_moves(caplog):
+    game = HanabiGame(players=2, colors=2, ranks=2, hand_size=2)
+    search = Sparta(rollouts=20, min_rollouts=2)
+    agent = upgrade("smartbot", game, search)
+    check_search(game, search, policy="smartbot")
+    check_agent(game, agent)
+    assert "rules out" not in caplog.text
+    agent.warn_of_recovery(0)  # that of a game goes on
+    assert "rules out" in caplog.text

@@ -658,6 +658,7 @@ def test_a_saved_evaluation_is_loaded_as_it_was(policies: Any, tmp_path: Path) -
         assert again.to_dict() == one.to_dict() and str(again) == str(one)
         assert (again.mean, again.sem, again.gain) == (one.mean, one.sem, one.gain)
         assert again.scores.tolist() == one.scores.tolist()
+        assert [*map(str, again.games)] == [*map(str, one.games)]  # with their moves
         assert [str(failed) for failed in again.skipped] == [str(failed) for failed in one.skipped]
         pd = pytest.importorskip("pandas")
         pd.testing.assert_frame_equal(again.to_frame(), one.to_frame())

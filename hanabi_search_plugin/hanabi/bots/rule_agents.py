@@ -11,8 +11,9 @@ what they do in both readings and what the convention means.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from typing import Self, get_args
+from typing import ParamSpec, Self, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +63,23 @@ UNNAMED = "rules"  # the name of an agent that was not given one
 _ROUTINES = Routines(decide=ops.decide, observe=ops.observe, common=ops.common)
 
 
+Arguments = ParamSpec("Arguments")
+
+
+def _of_one_list(make: Callable[Arguments, None]) -> Callable[Arguments, None]:
+    """Makes ``__init__`` refuse, by a ConfigError, rules that are not in a list."""
+
+    @functools.wraps(make)
+    def asked(*given: Arguments.args, **options: Arguments.kwargs) -> None:
+        rules = given[1:]
+        if len(rules) > 1:
+            listed = ", ".join(map(repr, rules))
+            raise ConfigError(f"rules must be one list, as RuleAgent([{listed}]), got {listed}")
+        make(*given, **options)
+
+    return asked
+
+
 class RuleAgent(CompiledBot, RedrawingGuide):
     """Play the move of the first rule that proposes one; ``bots.rulebook`` has the two readings.
 
@@ -69,6 +87,7 @@ class RuleAgent(CompiledBot, RedrawingGuide):
     ConfigError for an empty or too long list, what is no rule, or an unknown convention.
     """
 
+    @_of_one_list
     def __init__(
         self,
         rules: Sequence[Rule],

@@ -452,7 +452,7 @@ class HanabiView(View):
     def legal(self) -> BoolArray:
         return _legal(self.game, self.rows, self.player)
 
-    def observation(self, encoding: str) -> NDArray[Any]:
+    def observation(self, encoding: str = "") -> NDArray[Any]:
         """The observation in one of ``game.encodings``; ``encoding.encode`` says what each is."""
         return encode(self.game.config, self.rows, self.player, encoding)
 

@@ -31,6 +31,8 @@ from hanabi_search_plugin.networks.modules import first_line, to_device
 
 if TYPE_CHECKING:
     from rich.console import Console
+else:
+    Console = Any  # for typing.get_type_hints: rich is loaded when something is shown
 
 STATE, METRICS, MODEL = "state.safetensors", "metrics.jsonl", "model.safetensors"
 PART = "state-{}-{}.safetensors"  # what the state file has no room for: round, number

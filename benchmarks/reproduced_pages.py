@@ -65,6 +65,7 @@ PAGES = (
             lbs_paper.FIGURE_5,
             lbs_paper.FIGURE_6,
             lbs_paper.BOTH_SEATS,
+            lbs_paper.IN_DOUBT,
         ),
     ),
 )

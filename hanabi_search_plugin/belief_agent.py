@@ -85,7 +85,10 @@ class BeliefAgent(SearchAgent):
 
     @property
     def assumes_blueprint(self) -> bool:
-        if self.epsilon > 0.0 or self.uncertainty > 0.0 or isinstance(self.search, SmallSteps):
+        doubts = isinstance(self.belief, Learned) and self.belief.uncertainty > 0.0
+        if self.epsilon > 0.0 or self.uncertainty > 0.0 or doubts:
+            return False
+        if isinstance(self.search, SmallSteps):
             return False
         return not isinstance(self.search, WrapsBelief) or self.search.assumes_blueprint
 
@@ -95,16 +98,22 @@ class BeliefAgent(SearchAgent):
         SPARTA searches jointly where the game and the blueprint allow it at a bearable price
         (``algorithms.team``). Elsewhere each seat searches by itself, with an ``uncertainty`` of
         0.05 and a threshold of 0.2 where it is not set (SPARTA, Table 4). A search of
-        ``SmallSteps`` needs no more than beliefs softened by its own ``softening``. Raises
-        ConfigError for an agent with a belief of its own.
+        ``SmallSteps`` needs no more than beliefs softened by its own ``softening``. A ``Learned``
+        belief doubts as the game's own. Raises ConfigError for an agent with another belief of its
+        own, and for one that explains no moves.
         """
         if isinstance(self.search, SmallSteps) and self.belief is None and not self.epsilon:
             soft = max(self.search.softening_of(policy) for policy in self.blueprint)
             return replace(self, epsilon=soft) if soft else self
-        if not self.assumes_blueprint or self.game.num_players == 1 or self.belief is not None:
-            return super().for_all_seats()
+        if not self.assumes_blueprint or self.game.num_players == 1:
+            return self
         from hanabi_search_plugin.algorithms import team  # the core loads no algorithms
 
+        if isinstance(self.belief, Learned) and self.belief.explain:
+            belief = self.belief.doubting(team.UNCERTAINTY)
+            return replace(self, search=team.doubtful_search(self.search), belief=belief)
+        if self.belief is not None:
+            return super().for_all_seats()
         joint = team.joint_search(self.search, self.game, self.blueprint)
         if joint is not None:
             return joint.agent(self.game, self.blueprint, self.epsilon)
@@ -204,7 +213,7 @@ def upgrade(
     ``belief`` makes of (blueprint, first view): ``Particles(...)`` where worlds are too many to
     list, ``Learned(...)``, ``UnknownPartners(...)``. A belief's name is one of the command
     line: "exact" (None), "particles", which takes ``epsilon``, "grounded", or that of a model as
-    ``load_belief_model`` knows it.
+    ``load_belief_model`` knows it; the last two take ``uncertainty``.
 
     Raises UnsupportedError for a wrong number of policies, for what is no Policy or no Game, and
     where game and policies alone tell that no seat can be searched for: ``belief`` or ``search``
@@ -227,8 +236,9 @@ def upgrade(
     require_no_search(blueprint)
     require_combinations(blueprint)
     if isinstance(belief, str):
-        belief = load_belief(belief, game, epsilon=epsilon)
+        belief = load_belief(belief, game, epsilon=epsilon, uncertainty=uncertainty)
         epsilon = 0.0 if isinstance(belief, Particles) else epsilon
+        uncertainty = 0.0 if isinstance(belief, Learned) else uncertainty
     if isinstance(belief, Learned):
         belief = belief.loaded(game)
     if isinstance(search, str):

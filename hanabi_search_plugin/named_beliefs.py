@@ -21,14 +21,20 @@ _MODEL = "hanabi_search_plugin.networks.catalogue:load_belief_model"
 
 
 def load_belief(
-    name: str, game: Game, *, explain: bool = True, epsilon: float = 0.0
+    name: str,
+    game: Game,
+    *,
+    explain: bool = True,
+    epsilon: float = 0.0,
+    uncertainty: float = 0.0,
 ) -> MakeBelief | None:
     """What makes the belief of that name; None for "exact", the game's own.
 
     "particles" is ``Particles``, which takes ``epsilon`` and whose options may follow:
     "particles:particles=5000"; "redealt" is ``wrappers.openspiel.Redealt``. Any other name is that
-    of a model, "grounded" or as ``load_belief_model`` knows it: ``Learned(model, explain)``. Raises
-    as these do, and ConfigError without ``explain`` where there is no model.
+    of a model, "grounded" or as ``load_belief_model`` knows it: ``Learned(model, explain)``, which
+    takes ``uncertainty``. Raises as these do, and ConfigError without ``explain`` where there is no
+    model.
     """
     head, *words = name.split(":")
     if head == PARTICLES:
@@ -42,7 +48,8 @@ def load_belief(
     if name == EXACT:
         _require_explain(explain, "an exact one")
         return None
-    return Learned(resolve(_MODEL)(name, game, words=NAMED), explain=explain)
+    learned = Learned(resolve(_MODEL)(name, game, words=NAMED), explain=explain)
+    return learned.doubting(uncertainty)
 
 
 def _options(kind: Any, name: str, words: list[str]) -> dict[str, Any]:

@@ -38,12 +38,18 @@ from hanabi_search_plugin.core.game import (
 from hanabi_search_plugin.core.lazy import resolve
 from hanabi_search_plugin.core.policy import Blueprint, Memory, observed, started, take
 from hanabi_search_plugin.core.reprs import settings_repr
-from hanabi_search_plugin.core.require import class_given, is_no_file, require_integers
+from hanabi_search_plugin.core.require import (
+    class_given,
+    is_no_file,
+    require_integers,
+    require_share,
+)
 from hanabi_search_plugin.core.settings import NamedOptions
 from hanabi_search_plugin.core.streams import Streams, require_draws
 
 MOST_DRAWS = 8  # draws per world asked for, after which the model has failed
 LISTED = 100_000  # most sequences of tokens that are listed
+DOUBTED = 5_000  # the same where none is ruled out, so that each is asked of every move
 
 
 @dataclass(frozen=True)
@@ -52,14 +58,17 @@ class Learned(NamedOptions):
 
     ``model`` may be a name or a file, which ``upgrade`` loads (``load_belief_model``). With
     ``explain`` draws count only where the others could have moved as they did. At most ``listed``
-    consistent worlds are listed in place of draws; None: none are. Raises ConfigError for what is
-    no model, a file that is not there, and a ``listed`` below 1; called with a model that is not
-    loaded, too.
+    consistent worlds are listed in place of draws; None: none are. ``uncertainty`` is for others
+    who search, too: a world in which one of them would have moved otherwise keeps this share of its
+    weight, as in ``private_belief``. Raises ConfigError for what is no model, a file that is not
+    there, a ``listed`` below 1, an ``uncertainty`` outside 0 to 1 or without ``explain``; called
+    with a model that is not loaded, too.
     """
 
     model: BeliefModel | str | os.PathLike[str]
     explain: bool = True
     listed: int | None = LISTED
+    uncertainty: float = 0.0
 
     def __post_init__(self) -> None:
         if isinstance(self.model, os.PathLike):
@@ -71,6 +80,12 @@ class Learned(NamedOptions):
             raise ConfigError(f"model must be a name or a file, got {self.model}, which is no file")
         if self.listed is not None:
             require_integers(self, ("listed",), 1)
+        require_share("uncertainty", self.uncertainty)
+        if self.uncertainty and not self.explain:
+            raise ConfigError(
+                "uncertainty must be 0 without explain, which is what it doubts, got "
+                f"{self.uncertainty}"
+            )
 
     def __repr__(self) -> str:
         return settings_repr(self, "model")
@@ -82,6 +97,13 @@ class Learned(NamedOptions):
         load = resolve("hanabi_search_plugin.networks.catalogue:load_belief_model")
         return replace(self, model=load(self.model, game))
 
+    def doubting(self, uncertainty: float) -> Learned:
+        """The same with that ``uncertainty``, and no more than DOUBTED worlds listed."""
+        if not uncertainty:
+            return self
+        listed = None if self.listed is None else min(self.listed, DOUBTED)
+        return replace(self, uncertainty=uncertainty, listed=listed)
+
     def __call__(self, blueprint: Blueprint, view: View) -> LearnedBelief:
         """The belief of ``view.player`` at its first view."""
         if not isinstance(self.model, BeliefModel):
@@ -90,7 +112,12 @@ class Learned(NamedOptions):
                 f"Learned(load_belief_model({self.model!r}, game))"
             )
         return LearnedBelief.start(
-            self.model, blueprint, view, explain=self.explain, listed=self.listed
+            self.model,
+            blueprint,
+            view,
+            explain=self.explain,
+            listed=self.listed,
+            uncertainty=self.uncertainty,
         )
 
 
@@ -124,7 +151,8 @@ class LearnedBelief(Belief):
     With ``explain``, draws are accepted only if the others could have moved as they did: the model
     has learned what moves mean, but not exactly. Which worlds are possible is then exact, and how
     likely they are is the model's. The paper does without. It needs a game that ``Replays`` and
-    policies with probabilities; moves that cannot be asked about count as possible.
+    policies with probabilities; moves that cannot be asked about count as possible. With an
+    ``uncertainty`` u a draw is accepted with probability u for each move that could not have been.
 
     If at most ``listed`` worlds are consistent with what the seat sees, they are listed instead of
     drawn, each weighted by its chance and the likelihood of the others' moves; None: never. Such a
@@ -154,6 +182,7 @@ class LearnedBelief(Belief):
         *,
         explain: bool = True,
         listed: int | None = LISTED,
+        uncertainty: float = 0.0,
     ) -> LearnedBelief:
         """The belief at the first decision, from the seat's first view (a batch of one).
 
@@ -166,7 +195,7 @@ class LearnedBelief(Belief):
         view = one_view(view)
         if hidden_length(game, view) == 0:
             raise UnsupportedError(f"nothing is hidden from player {seat} of {game.name}")
-        past = PastMoves.start(game, blueprint, view)
+        past = PastMoves.start(game, blueprint, view, uncertainty=uncertainty)
         exact = explain and past.all_explained and game.weights_are_chance
         return cls(
             game=game,
@@ -232,7 +261,7 @@ class LearnedBelief(Belief):
 
     def sample(self, rng: np.random.Generator, n: int) -> tuple[Worlds, tuple[Memory, ...]]:
         """See ``Belief.sample``. Takes n doubles if worlds are listed, else what the model takes
-        for each draw; then n 64-bit draws.
+        for each draw, and with an uncertainty a double for each; then n 64-bit draws.
 
         Raises TooFewWorldsError if fewer than n of MOST_DRAWS n draws are consistent with the view.
         """
@@ -256,7 +285,8 @@ class LearnedBelief(Belief):
         return state
 
     def _accepted(self, rng: np.random.Generator, n: int) -> IntArray:
-        """[n, K] draws consistent with the view under which the others could move as they did.
+        """[n, K] draws consistent with the view under which the others could move as they did, or
+        for which an uncertainty stands.
 
         If MOST_DRAWS n draws have too few of these, others consistent with the view are added.
         """
@@ -274,7 +304,8 @@ class LearnedBelief(Belief):
             tokens = tokens[self.game.agrees(self.view.select(rows), tokens)]
             good = np.ones(len(tokens), dtype=np.bool_)
             if self.explain:
-                good = self.past.likelihood(tokens) > 0
+                doubt = rng.random(ask)[: len(tokens)] if self.past.uncertainty else 0.0
+                good = self.past.likelihood(tokens, possible=True, above=doubt) > doubt
             accepted.append(tokens[good][:left])
             others.append(tokens[~good])
             left, drawn = left - len(accepted[-1]), drawn + ask

@@ -56,11 +56,14 @@ class PastMoves:
     blueprint: Blueprint
     history: History  # the seat's
     public: dict[int, Memory]  # other seats whose memory is public or None: that memory, one row
+    uncertainty: float = 0.0  # share that is left of a weight by a move that would not be made
     before: tuple[Memory, ...] = ()  # per move: its mover's memory before it, if that is public
     count: EvaluationCount = field(default_factory=EvaluationCount)
 
     @classmethod
-    def start(cls, game: PrivateTokens, blueprint: Blueprint, view: View) -> PastMoves:
+    def start(
+        cls, game: PrivateTokens, blueprint: Blueprint, view: View, *, uncertainty: float = 0.0
+    ) -> PastMoves:
         """No moves yet, at the seat's first view.
 
         Raises UnsupportedError if a policy's memory is not public and the game cannot replay it.
@@ -79,7 +82,7 @@ class PastMoves:
                     f"{game.name} cannot replay its past (it is not Replays), which "
                     f"{blueprint[p]!r} needs: its memory is not public"
                 )
-        return cls(game, blueprint, History(seat, (view,)), public)
+        return cls(game, blueprint, History(seat, (view,)), public, uncertainty)
 
     def observe(self, event: Event, view: View) -> PastMoves:
         """The moves after one more, as the seat sees it, and the seat's view after it."""
@@ -101,11 +104,21 @@ class PastMoves:
         others = [policy for p, policy in enumerate(self.blueprint) if p != self.history.seat]
         return all(map(_gives_probabilities, others)) and isinstance(self.game, Replays)
 
-    def likelihood(self, tokens: IntArray, since: int = 0) -> FloatArray:
+    def likelihood(
+        self,
+        tokens: IntArray,
+        since: int = 0,
+        *,
+        possible: bool = False,
+        above: float | FloatArray = 0.0,
+    ) -> FloatArray:
         """[n] the probability of the others' moves from turn ``since`` on.
 
         It is that of the case that tokens [n, K] are hidden from the seat today. Moves of policies
-        without probabilities, and all moves of games that are not ``Replays``, count as certain.
+        without probabilities, and all moves of games that are not ``Replays``, count as certain;
+        with ``possible`` so do all that could be made at all. ``uncertainty`` u makes a
+        probability p to p + u (1 - p). Where the product is no longer ``above`` (a number or [n]),
+        no more moves are asked about.
         """
         weights = np.ones(len(tokens))
         if not isinstance(self.game, Replays):
@@ -114,12 +127,15 @@ class PastMoves:
             if p == self.history.seat or not _gives_probabilities(policy):
                 continue
             left = [t for t in self.turns(p) if t >= since][::-1]
-            while left and (rows := np.flatnonzero(weights)).size:
+            while left and (rows := np.flatnonzero(weights > above)).size:
                 # Many samples turn by turn: fewer are left each time, and they share public memory.
                 count = max(1, VIEWS_AT_ONCE // len(rows)) if p in self.public else len(left)
                 turns, left = left[:count], left[count:]
                 for some in np.array_split(rows, -(-len(rows) // BLOCK)):
-                    weights[some] *= self.chances(p, tokens[some], turns).prod(axis=0)
+                    made = self.chances(p, tokens[some], turns)
+                    if possible:
+                        made = (made > 0).astype(np.float64)
+                    weights[some] *= (made + self.uncertainty * (1.0 - made)).prod(axis=0)
         return weights
 
     def turns(self, player: int) -> list[int]:

@@ -9,6 +9,7 @@ from typing import Any
 from hanabi_search_plugin.algorithms.joint_sparta import JointAgent
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief_agent import upgrade
+from hanabi_search_plugin.beliefs.learned_belief import Learned
 from hanabi_search_plugin.beliefs.particles import Particles
 from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners, favouring
 from hanabi_search_plugin.cli.games import game_options
@@ -116,6 +117,7 @@ def _agent(
     assert search is not None
     belief = named_belief(policies, game, policy, chosen, beliefs)
     epsilon = 0.0 if isinstance(belief, Particles) else beliefs.epsilon  # which have their own
+    uncertainty = 0.0 if isinstance(belief, Learned) else beliefs.uncertainty
     if names is None:
         for name, usual in (("likelihoods", EXACT), ("favourite", None)):
             if getattr(beliefs, name) != usual:
@@ -124,7 +126,7 @@ def _agent(
             doubt = 0.0
         return upgrade(
             policies, game, search, belief=belief,
-            epsilon=epsilon, uncertainty=beliefs.uncertainty or doubt,
+            epsilon=epsilon, uncertainty=uncertainty or doubt,
         )  # fmt: skip
     if belief is not None:
         raise ConfigError(
@@ -201,7 +203,13 @@ def named_belief(
     drawn = name.partition(":")[0] in (EXACT, PARTICLES, REDEALT)
     if not drawn and chosen.name not in ("sparta", "lbs"):
         raise ConfigError(f"belief is not an option of {chosen.name}, got {name!r}")
-    return load_belief(name, game, explain=beliefs.explain, epsilon=beliefs.epsilon)
+    return load_belief(
+        name,
+        game,
+        explain=beliefs.explain,
+        epsilon=beliefs.epsilon,
+        uncertainty=beliefs.uncertainty,
+    )
 
 
 _NOT_TRAINED = ("random_start_player", "observation_type", "bomb")  # no options of `train belief`

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from hanabi_search_plugin.algorithms.lbs import Lbs
+from hanabi_search_plugin.algorithms.mds import Mds
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.reproduce.plan import (
@@ -104,13 +105,17 @@ DROPPING = replace(
 )  # fmt: skip
 
 
+def _few(rollouts: int, worlds: int, then: int, threshold: float = 0.15) -> Lbs:
+    return Lbs(
+        depth=12, rollouts=rollouts, min_rollouts=worlds, round_size=then, deviations=1.0,
+        threshold=threshold, candidates=8,
+    )  # fmt: skip
+
+
 def _listing(rollouts: int, worlds: int, then: int, listed: int, cards: int = 5) -> Run:
     """The moves that the blueprint likes best, so many worlds, and then so many at a time for what
     is left; in hands that are listed where there are at most so many."""
-    search = Lbs(
-        depth=12, rollouts=rollouts, min_rollouts=worlds, round_size=then, deviations=1.0,
-        threshold=0.15, candidates=8,
-    )  # fmt: skip
+    search = _few(rollouts, worlds, then)
     name = f"{_name(STRONG, cards)}-lbs-12-{rollouts}-listed"
     drawn = _lbs(STRONG, search.depth, cards)
     return replace(drawn, name=name, search=search, explain=True, listed=listed)
@@ -313,4 +318,56 @@ BOTH_SEATS = Table(
     "blueprints.",
 )
 
-PLANS: tuple[Plan, ...] = (TABLE_1, TABLE_2, BOTH_SEATS, FIGURE_3, FIGURE_4, FIGURE_5, FIGURE_6)
+_DOUBT = replace(
+    WIDER[5],
+    seats=(0, 1),
+    uncertainty=0.05,
+    listed=5_000,  # doubt rules no hand out, so that listing more asks too much
+)
+
+IN_DOUBT = Table(
+    name="lbs-both-seats-in-doubt",
+    title="LBS by both seats, whose beliefs doubt that the other plays the blueprint",
+    rows=(
+        Row(label=_ONE, run=WIDER[5]),
+        Row(
+            label="both seats in doubt",
+            run=replace(_DOUBT, name=f"{WIDER[5].name}-doubt-0.15"),
+            than=_ONE,
+        ),
+        *(
+            Row(
+                label=f"the same, threshold {threshold:g}",
+                run=replace(
+                    _DOUBT,
+                    name=f"{WIDER[5].name}-doubt-{threshold:g}",
+                    search=_few(200, 12, 25, threshold=threshold),
+                ),
+                than=_ONE,
+            )
+            for threshold in (0.25, 0.4)
+        ),
+        Row(
+            label="both seats by Mds",
+            run=replace(
+                _DOUBT,
+                name=f"{_name(STRONG, 5)}-mds-12-200-doubt",
+                search=Mds(depth=12, rollouts=200, eta=14.0, greedy=True),
+            ),
+            than=_ONE,
+        ),
+    ),
+    note="Depth 12 and 200 rollouts a decision at each searching seat; uncertainty 0.05. The paper "
+    "has no such search.",
+)
+
+PLANS: tuple[Plan, ...] = (
+    TABLE_1,
+    TABLE_2,
+    BOTH_SEATS,
+    IN_DOUBT,
+    FIGURE_3,
+    FIGURE_4,
+    FIGURE_5,
+    FIGURE_6,
+)

@@ -50,8 +50,8 @@ class Run:
         learned = None
         if self.belief is not None:
             model = load_belief_model(self.belief, game)
-            learned = Learned(model, explain=self.explain, listed=self.listed)
-        doubt = self.uncertainty
+            learned = Learned(model, self.explain, self.listed, self.uncertainty)
+        doubt = 0.0 if learned else self.uncertainty  # a learned belief has its own
         agent = upgrade(policy, game, self.search, uncertainty=doubt, belief=learned)
         return game, tuple(agent if p in self.seats else policy for p in range(game.num_players))
 

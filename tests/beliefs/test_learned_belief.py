@@ -19,7 +19,7 @@ from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.beliefs import past_moves
 from hanabi_search_plugin.beliefs.belief_model import BeliefModel, Grounded
 from hanabi_search_plugin.beliefs.exact import private_belief
-from hanabi_search_plugin.beliefs.learned_belief import MOST_DRAWS, Learned, LearnedBelief
+from hanabi_search_plugin.beliefs.learned_belief import DOUBTED, MOST_DRAWS, Learned, LearnedBelief
 from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError, UnsupportedError
 from hanabi_search_plugin.core.game import PAD, Event, History
 from hanabi_search_plugin.core.policy import Value, memory_from
@@ -256,19 +256,20 @@ def test_where_too_few_draws_explain_others_stand_in() -> None:
 
 @pytest.mark.parametrize("game", [TWO, THREE], ids=["2 players", "3 players"])
 @pytest.mark.parametrize("name", ["smartbot", "evalfn-c", "random"])
-def test_few_worlds_are_listed_with_their_chances(game, name, monkeypatch) -> None:
+@pytest.mark.parametrize("doubt", [0.0, 0.1])
+def test_few_worlds_are_listed_with_their_chances(game, name, doubt, monkeypatch) -> None:
     """Hands and weights are those of the exact belief; draws follow them."""
     monkeypatch.setattr(past_moves, "BLOCK", 60)
     policy = load_policy(name, game)
     blueprint, seat, told = (policy,) * game.num_players, 1, 0
     for _, history in positions(game, policy, 3, seat):
-        belief = belief_after(Grounded(game), blueprint, history, listed=200)
+        belief = belief_after(Grounded(game), blueprint, history, listed=200, uncertainty=doubt)
         allowed = len(every_hand(game, history.views[-1]))
         assert (belief.listing is None) == (allowed > 200)
         if belief.listing is None:
             assert belief.caveats() == ["the belief is learned"]
             continue
-        exact = private_belief(game, blueprint, history.views[0])
+        exact = private_belief(game, blueprint, history.views[0], uncertainty=doubt)
         for event, view in zip(history.events, history.views[1:], strict=True):
             exact = exact.update(event, view)
         worlds, chance = exact.support()
@@ -286,7 +287,56 @@ def test_few_worlds_are_listed_with_their_chances(game, name, monkeypatch) -> No
             assert abs(counts[hand] - 2_000 * c) < 5 * np.sqrt(2_000 * c * (1 - c)) + 1
         told += len(expected) < allowed
         assert len(memories) == game.num_players
-    assert told > 0 or name == "random"
+    assert (told > 0) == (name != "random" and not doubt)
+
+
+@pytest.mark.parametrize("name", ["smartbot", "random"])
+def test_in_doubt_draws_that_explain_nothing_keep_a_share(name) -> None:
+    """A model that knows nothing of the moves draws hands as often as the exact belief in doubt
+    has them: of a bot that moves at random, which explains any hand, all alike."""
+    policy, doubt, ruled_out = load_policy(name, TWO), 0.3, 0
+    for _, history in list(positions(TWO, policy, 3, 1))[1:4]:
+        blueprint = (policy,) * 2
+        exact = private_belief(TWO, blueprint, history.views[0], uncertainty=doubt)
+        sure = private_belief(TWO, blueprint, history.views[0])
+        for event, view in zip(history.events, history.views[1:], strict=True):
+            exact, sure = exact.update(event, view), sure.update(event, view)
+        worlds, chance = exact.support()
+        expected = dict(zip(map(tuple, TWO.hidden_tokens(worlds, 1).tolist()), chance, strict=True))
+        options = {"listed": None, "uncertainty": doubt}
+        belief = belief_after(Grounded(TWO), blueprint, history, **options)
+        drawn = belief._accepted(np.random.default_rng(0), 3_000).tolist()
+        counts = Counter(map(tuple, drawn))
+        assert counts.keys() <= expected.keys()
+        if name == "smartbot":
+            for hand, c in expected.items():
+                assert abs(counts[hand] - 3_000 * c) < 5 * np.sqrt(3_000 * c * (1 - c)) + 1
+        ruled_out += exact.size - sure.size
+    assert (ruled_out > 0) == (name == "smartbot")
+
+
+def test_learned_beliefs_at_all_seats_doubt_each_other() -> None:
+    model = Grounded(TWO)
+    agent = upgrade(
+        "iggi", TWO, Lbs(depth=None, rollouts=60, min_rollouts=5), belief=Learned(model)
+    )
+    assert agent.assumes_blueprint
+    team = agent.for_all_seats()
+    assert team.belief == Learned(model, listed=DOUBTED, uncertainty=0.05)
+    assert team.search.threshold == 0.2 and not team.assumes_blueprint
+    assert team.for_all_seats() is team
+    named = upgrade("iggi", TWO, Lbs(depth=None), belief="grounded", uncertainty=0.1)
+    assert (named.belief.uncertainty, named.belief.listed) == (0.1, DOUBTED)
+    assert named.uncertainty == 0.0
+    assert Learned(model, listed=None).doubting(0.1).listed is None
+    assert Learned(model).doubting(0.0) == Learned(model)
+    plain = upgrade("iggi", TWO, Lbs(depth=None), belief=Learned(model, explain=False))
+    with pytest.raises(ConfigError, match="cannot sit at every seat"):
+        plain.for_all_seats()
+    assert evaluate(TWO, agent, games=2, seed=0, baseline="iggi").games
+    for bad in ({"uncertainty": 1.1}, {"uncertainty": 0.1, "explain": False}):
+        with pytest.raises(ConfigError, match="uncertainty must be"):
+            Learned(model, **bad)
 
 
 @pytest.mark.parametrize("game", [TWO, THREE], ids=["2 players", "3 players"])

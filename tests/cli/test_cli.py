@@ -134,8 +134,15 @@ def test_all_seats_search_by_what_is_sound() -> None:
     doubting = good(*line, "--search-seats", "all", "--candidates", 3, "--policy", "random")
     (policy, _) = json.loads(doubting.stdout)["policies"]
     assert (policy["uncertainty"], policy["search"]["threshold"]) == (0.05, 0.2)
-    refused = run(*line[:-2], "--search-seats", "all", "--belief", "grounded")
+    grounded = good(*line, "--search-seats", "all", "--belief", "grounded")
+    assert "they doubt each other" in grounded.stderr
+    (policy, _) = json.loads(grounded.stdout)["policies"]
+    assert policy["belief"]["uncertainty"] == 0.05
+    refused = run(*line[:-2], "--search-seats", "all", "--belief", "grounded", "--no-explain")
     assert refused.exit_code == 2 and "search-seats must be one seat" in refused.stderr
+    told = good(*line, "--search-seats", "0,1", "--belief", "grounded", "--uncertainty", 0.1)
+    assert "Table 4" not in told.stderr
+    assert json.loads(told.stdout)["policies"][0]["belief"]["uncertainty"] == 0.1
 
 
 def test_seats_may_search_together() -> None:

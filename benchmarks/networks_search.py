@@ -122,7 +122,7 @@ def _view_by_view() -> Any:
 
 PARTS = {
     "memory's features": ("memory_features", "remember_heard"),
-    "features of decisions": ("public_features", "own_features", "others_features"),
+    "features of decisions": ("public_features", "own_features", "others_features", "hint_touches"),
     "hypothetical hints' features": (
         *("list_hints", "told_features", "hint_features", "true_shares"),
     ),
@@ -162,6 +162,8 @@ def _print_parts(console: Console, play: Callable[[], Rollout]) -> None:
         remember = kernels.remember_rows.py_func  # type: ignore[attr-defined]
         stack.enter_context(patch.object(public_belief_on_cpu, "decide_rows", decide))
         stack.enter_context(patch.object(public_belief_on_cpu, "remember_rows", remember))
+        foresee = kernels.foresee.py_func  # type: ignore[attr-defined]
+        stack.enter_context(patch.object(kernels, "foresee", foresee))
         for place, name in enumerate(("players", "hand_size", "colors", "ranks")):
             size = partial(_size, place)  # what is inlined into kernels cannot be called
             stack.enter_context(patch.object(kernels, name, size))

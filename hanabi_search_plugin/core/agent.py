@@ -223,7 +223,7 @@ class SearchAgent(Policy):
     Its memory is a list with one entry per world of the batch. The agent itself keeps no result:
     ``decide`` returns the SearchResult of a decision, and ``act`` plays its action. What plays one
     seat of one game (``evaluation.seat.SeatedPolicy`` and the agents of the wrappers) keeps the
-    latest one as ``last_result``. By hand, at seat 0:
+    latest one as ``last_result``. In a loop of your own, at seat 0:
 
         rng = np.random.default_rng(7)
         worlds = game.deal(rng, 1)

@@ -20,6 +20,7 @@ _BEFORE = {
     "objective": "score",
     "errors": 0.0,
     "indifference": 0.002,
+    "pruning": "paired",  # of joint searches
 }  # options that came later, and what was played without them
 
 

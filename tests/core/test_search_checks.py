@@ -168,7 +168,7 @@ def test_a_search_with_other_arguments_is_told_how_it_is_called() -> None:
 
 
 def test_a_search_that_fails_at_one_legal_move_is_found() -> None:
-    with pytest.raises(ValueError, match=r"(?s)^kth.*\nin Wrong\.crashes, check_search$"):
+    with pytest.raises(ValueError, match=r"(?s)^kth.*\nin Wrong\(name='crashes'\), check_search$"):
         check_search(TINY, Wrong("crashes"))
 
 

@@ -28,7 +28,7 @@ from hanabi_search_plugin import (
 from hanabi_search_plugin.evaluation.journal import difference
 from hanabi_search_plugin.evaluation.provenance import describe
 from hanabi_search_plugin.hanabi import TABLE_II, RuleAgent
-from hanabi_search_plugin.reproduce.sparta_paper import SEARCH
+from hanabi_search_plugin.reproduce.sparta_paper import PAIRED, SEARCH
 
 HEADERS = json.loads((Path(__file__).parents[1] / "data/golden/headers-0.1.json").read_text())
 GAME = HanabiGame(players=2)
@@ -44,7 +44,7 @@ AGENTS: dict[str, Callable[[], Any]] = {
         for name in ("smartbot", "hatbot", "hatbot-b", "vdb", "evalfn", "random")
     },
     "sparta": lambda: searched(Sparta(**SEARCH)),
-    "joint": lambda: searched(JointSparta()),
+    "joint": lambda: searched(JointSparta(**PAIRED)),
     "lbs": lambda: replace(searched(Sparta()), search=Lbs()),  # ``upgrade`` asks for values
     "mo": lambda: searched(MoIsmcts()),
     "ris": lambda: searched(RisMcts(guide=RuleAgent(TABLE_II))),

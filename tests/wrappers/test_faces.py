@@ -30,7 +30,7 @@ def test_a_face_names_and_explains_all_it_has(name: str) -> None:
     tree = ast.parse(Path(str(face.__file__)).read_text(encoding="utf-8"))
     taken = {
         alias.name
-        for node in tree.body
+        for node in ast.walk(tree)
         if isinstance(node, ast.ImportFrom) and "wrappers" in str(node.module)
         for alias in node.names
     }

@@ -134,7 +134,7 @@ def test_others_are_refused() -> None:
         AECSeatAgent(UniformPolicy(), RecordMoves(shimmy_leduc(), game), 7)
     with pytest.raises(ConfigError, match="must search"):
         AECSeatAgent(
-            upgrade(UniformPolicy(), leduc_of("shimmy")[1], QUICK),
+            upgrade(UniformPolicy(), leduc_of("shimmy")[1], QUICK, belief=Particles(50)),
             RecordMoves(shimmy_leduc(), game),
             0,
         )

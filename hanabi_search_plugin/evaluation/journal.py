@@ -21,6 +21,7 @@ _BEFORE = {
     "errors": 0.0,
     "indifference": 0.002,
     "pruning": "paired",  # of joint searches
+    "uncertainty": 0.0,
 }  # options that came later, and what was played without them
 
 

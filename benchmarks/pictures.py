@@ -195,16 +195,15 @@ EVALUATIONS = (  # series, name, label, file of ``evaluate --json``
         for n in (300, 1_000, 3_000, 10_000)
         for name in [f"sparta-smartbot-2p-errors-{n}.json"]
     ),
-    ("beliefnet", "SPARTA over `beliefnet`", "SPARTA over beliefnet", "beliefnet-sparta.json"),
-)
-ROWS = (  # series, name, label, file of ``reproduce``, its row
     (
         "team",
         "all seats over SmartBot, range 80",
         "all seats over SmartBot",
-        "sparta/sparta-table-3.json",
-        "max range 80",
+        "sparta-smartbot-2p-joint-80.json",
     ),
+    ("beliefnet", "SPARTA over `beliefnet`", "SPARTA over beliefnet", "beliefnet-sparta.json"),
+)
+ROWS = (  # series, name, label, file of ``reproduce``, its row
     (
         "rlnet",
         "SPARTA over `rlnet`",

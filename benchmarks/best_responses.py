@@ -27,7 +27,7 @@ from hanabi_search_plugin import HanabiGame, Sparta, evaluate, load_policy, upgr
 from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.words import counted, duration
-from hanabi_search_plugin.evaluation.evaluate import Evaluation
+from hanabi_search_plugin.evaluation.evaluation_result import Evaluation
 from hanabi_search_plugin.hanabi.engine.config import Bomb
 from hanabi_search_plugin.networks.catalogue import network_models
 from hanabi_search_plugin.registry import policies

@@ -59,7 +59,8 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.core.result import SearchResult
     from hanabi_search_plugin.core.streams import Streams
     from hanabi_search_plugin.evaluation.comparison import compare
-    from hanabi_search_plugin.evaluation.evaluate import Evaluation, evaluate
+    from hanabi_search_plugin.evaluation.evaluate import evaluate
+    from hanabi_search_plugin.evaluation.evaluation_result import Evaluation
     from hanabi_search_plugin.evaluation.one_game import OneGame
     from hanabi_search_plugin.evaluation.processes import Processes
     from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
@@ -144,7 +145,8 @@ __getattr__, __dir__ = lazily(
         "core.result": ("SearchResult",),
         "core.streams": ("Streams",),
         "evaluation.comparison": ("compare",),
-        "evaluation.evaluate": ("Evaluation", "evaluate"),
+        "evaluation.evaluate": ("evaluate",),
+        "evaluation.evaluation_result": ("Evaluation",),
         "evaluation.one_game": ("OneGame",),
         "evaluation.processes": ("Processes",),
         "hanabi.bots.compiled": ("SmartBot",),

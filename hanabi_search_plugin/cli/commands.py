@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.cli.line_ups import LineUp
     from hanabi_search_plugin.cli.shown_game import Shown
     from hanabi_search_plugin.core.agent import SearchAgent
-    from hanabi_search_plugin.evaluation.evaluate import Evaluation
+    from hanabi_search_plugin.evaluation.evaluation_result import Evaluation
     from hanabi_search_plugin.evaluation.match import GameResult
 
 DEMO_SEED = 3  # fixed, so that the demo is the same everywhere: one where the search helps

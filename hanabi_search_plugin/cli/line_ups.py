@@ -22,7 +22,7 @@ from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.core.reprs import changed
 from hanabi_search_plugin.core.require import require_choice
 from hanabi_search_plugin.core.rollout import can_cut
-from hanabi_search_plugin.evaluation.evaluate import say_seated, without_search
+from hanabi_search_plugin.evaluation.seating import say_seated, without_search
 from hanabi_search_plugin.hanabi.beliefs.learned_partners import LearnedPartners, named_recogniser
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.named_beliefs import PARTICLES, REDEALT, load_belief

@@ -14,11 +14,11 @@ from hanabi_search_plugin.cli.typed_moves import spelled
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.words import counted
-from hanabi_search_plugin.evaluation.evaluate import without_search
 from hanabi_search_plugin.evaluation.live_game import LiveGame
 from hanabi_search_plugin.evaluation.match import GameResult, deal_game
 from hanabi_search_plugin.evaluation.playing import Turn, self_play
 from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb, versions
+from hanabi_search_plugin.evaluation.seating import without_search
 from hanabi_search_plugin.hanabi.engine.layout import PLAYED
 from hanabi_search_plugin.jit import compile_seconds
 from hanabi_search_plugin.rendering import colored_text

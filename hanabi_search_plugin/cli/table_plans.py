@@ -30,7 +30,7 @@ from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.policy import Blueprint, Policy, Value
 from hanabi_search_plugin.core.require import require_choice, require_integer
 from hanabi_search_plugin.core.words import counted
-from hanabi_search_plugin.evaluation.evaluate import without_search
+from hanabi_search_plugin.evaluation.seating import without_search
 from hanabi_search_plugin.hanabi.bots.compiled import CompiledBot
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.files.recorded_positions import Candidates

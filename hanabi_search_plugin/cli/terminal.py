@@ -56,7 +56,7 @@ def show_warnings(console: Console, policies: Blueprint | None = None) -> None:
     logger.handlers = [Once(logging.WARNING)]
     logger.propagate = False
     if policies is not None:
-        from hanabi_search_plugin.evaluation.evaluate import warn_of_independent_searches
+        from hanabi_search_plugin.evaluation.seating import warn_of_independent_searches
 
         warn_of_independent_searches(policies)
 

@@ -15,7 +15,7 @@ from hanabi_search_plugin.core.plain_json import parse_json, typed
 from hanabi_search_plugin.core.text_tables import text_table
 from hanabi_search_plugin.core.whole_files import read_whole
 from hanabi_search_plugin.core.words import an, counted, with_error
-from hanabi_search_plugin.evaluation.evaluate import Evaluation
+from hanabi_search_plugin.evaluation.evaluation_result import Evaluation
 from hanabi_search_plugin.evaluation.journal import FORMAT, RESULTS, difference
 from hanabi_search_plugin.evaluation.match import read_result
 

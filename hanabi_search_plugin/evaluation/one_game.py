@@ -14,12 +14,9 @@ from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.settings import named_arguments
 from hanabi_search_plugin.core.words import counted
-from hanabi_search_plugin.evaluation.evaluate import (
-    seated_everywhere,
-    warn_of_independent_searches,
-)
 from hanabi_search_plugin.evaluation.match import SEARCHES, deal_game, searching_seats
 from hanabi_search_plugin.evaluation.playing import RunningGame
+from hanabi_search_plugin.evaluation.seating import seated_everywhere, warn_of_independent_searches
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
 
 

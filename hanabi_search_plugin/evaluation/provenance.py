@@ -15,7 +15,10 @@ from typing import Any
 import numpy as np
 
 from hanabi_search_plugin._version import __version__
+from hanabi_search_plugin.belief_agent import BeliefAgent
+from hanabi_search_plugin.core.agent import CutsRollouts
 from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.policy import Blueprint, Value
 from hanabi_search_plugin.jit import kernel_sources
 
 
@@ -67,6 +70,22 @@ def _is_setting(value: Any) -> bool:
         return len(value) > 0 and all(_is_setting(entry) for entry in value)
     plain = value is None or isinstance(value, (bool, int, float, str))
     return plain or dataclasses.is_dataclass(value)
+
+
+def critics(policies: Blueprint) -> list[str] | None:
+    """What tells the critics that stand for the rest of shortened rollouts; None: there are none.
+
+    They are no part of what the policies play, so games that never ask them do without.
+    """
+    cut = [
+        agent.blueprint
+        for agent in policies
+        if isinstance(agent, BeliefAgent)
+        and isinstance(agent.search, CutsRollouts)
+        and agent.search.depth is not None
+    ]
+    asked = [each.critic_id for blueprint in cut for each in blueprint if isinstance(each, Value)]
+    return asked if any(asked) else None
 
 
 def peak_rss_mb() -> float:

@@ -14,7 +14,7 @@ from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.html_tables import html_table
 from hanabi_search_plugin.core.result import SearchResult
-from hanabi_search_plugin.evaluation.evaluate import Evaluation
+from hanabi_search_plugin.evaluation.evaluation_result import Evaluation
 from hanabi_search_plugin.evaluation.match import GameResult
 from hanabi_search_plugin.hanabi.files.records import RecordedGame
 

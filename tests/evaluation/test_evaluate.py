@@ -39,9 +39,11 @@ from hanabi_search_plugin.core.policy import Memory, Policy, UniformPolicy
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.comparison import compare
-from hanabi_search_plugin.evaluation.evaluate import Evaluation, evaluate, without_search
+from hanabi_search_plugin.evaluation.evaluate import evaluate
+from hanabi_search_plugin.evaluation.evaluation_result import Evaluation
 from hanabi_search_plugin.evaluation.match import FailedGame, GameResult, deal_game, deal_games
 from hanabi_search_plugin.evaluation.provenance import describe, peak_rss_mb
+from hanabi_search_plugin.evaluation.seating import without_search
 from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
 from hanabi_search_plugin.hanabi.bots.rule_agents import RuleAgent
 from hanabi_search_plugin.hanabi.bots.rulebook import DiscardOldest, PlayProbablySafe

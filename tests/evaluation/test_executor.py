@@ -28,7 +28,7 @@ from hanabi_search_plugin.core.errors import (
     WorkerLostError,
 )
 from hanabi_search_plugin.evaluation import once_a_node
-from hanabi_search_plugin.evaluation.evaluate import Evaluation
+from hanabi_search_plugin.evaluation.evaluation_result import Evaluation
 from hanabi_search_plugin.evaluation.executor import AHEAD, Crew, Executor, Outcome, Place, Work
 from hanabi_search_plugin.evaluation.match import GameResult, Match, deal_game
 from hanabi_search_plugin.evaluation.processes import Processes

@@ -19,7 +19,7 @@ from hanabi_search_plugin import (
 )
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError, IllegalActionError, UnsupportedError
-from hanabi_search_plugin.evaluation.evaluate import Evaluation
+from hanabi_search_plugin.evaluation.evaluation_result import Evaluation
 from hanabi_search_plugin.evaluation.match import GameResult
 
 GAME = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, life_tokens=3)

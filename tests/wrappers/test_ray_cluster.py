@@ -27,7 +27,7 @@ from hanabi_search_plugin.core.errors import (
     UnsupportedError,
     WorkerLostError,
 )
-from hanabi_search_plugin.evaluation.evaluate import Evaluation
+from hanabi_search_plugin.evaluation.evaluation_result import Evaluation
 from hanabi_search_plugin.evaluation.executor import Place
 from hanabi_search_plugin.evaluation.match import GameResult
 from hanabi_search_plugin.wrappers import ray as module

@@ -27,7 +27,6 @@ from hanabi_search_plugin.core.game import PAD
 from hanabi_search_plugin.core.plain_json import parse_json, parse_object, typed
 from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.core.require import require_integer
-from hanabi_search_plugin.evaluation.evaluate import critics
 from hanabi_search_plugin.evaluation.executor import Executor
 from hanabi_search_plugin.evaluation.journal import difference
 from hanabi_search_plugin.evaluation.locks import locked
@@ -38,7 +37,7 @@ from hanabi_search_plugin.evaluation.match import (
     play_matches,
     searching_seats,
 )
-from hanabi_search_plugin.evaluation.provenance import describe
+from hanabi_search_plugin.evaluation.provenance import critics, describe
 from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.layout import TURN

@@ -33,7 +33,6 @@ from hanabi_search_plugin.core.agent import (
     TeamSearch,
     require_deciding,
     require_event,
-    require_latest,
     require_memory,
 )
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
@@ -177,6 +176,7 @@ class JointAgent(SearchAgent):
     )
 
     searches_jointly = True
+    entries_have_views = True
 
     def __repr__(self) -> str:
         return agent_repr(self, self.search, self.blueprint, self.game)
@@ -205,9 +205,6 @@ class JointAgent(SearchAgent):
                 self.warn_of_recovery(view.player)
             seats.append(Seat(common, shown))
         return seats
-
-    def require_memory(self, memory: Memory, view: View) -> None:
-        require_latest(memory, view)
 
     def decide(self, belief: Seat, rng: np.random.Generator) -> SearchResult:
         """One decision of the seat to move, from an entry of what ``start`` and ``observe`` give.

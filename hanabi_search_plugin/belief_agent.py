@@ -22,7 +22,6 @@ from hanabi_search_plugin.core.agent import (
     WrapsBelief,
     require_deciding,
     require_event,
-    require_latest,
     require_memory,
     require_no_search,
     require_to_move,
@@ -70,6 +69,8 @@ class BeliefAgent(SearchAgent):
     epsilon: float = 0.0  # probability that a partner moves at random, in the game's own belief
     belief: MakeBelief | None = None  # None: the game's own
     uncertainty: float = 0.0  # weight of worlds where a partner would have moved otherwise
+
+    entries_have_views = True
 
     def __post_init__(self) -> None:
         for name in ("epsilon", "uncertainty"):
@@ -150,9 +151,6 @@ class BeliefAgent(SearchAgent):
                 f"(blueprint, view), got {belief!r}"
             )
         return belief
-
-    def require_memory(self, memory: Memory, view: View) -> None:
-        require_latest(memory, view)
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
         require_memory(memory, view)

@@ -242,12 +242,15 @@ class SearchAgent(Policy):
     * ``blueprint``: what each seat is taken to play, one policy a seat
     * ``deterministic``: False: the search takes its randomness from the stream of ``act``
     * ``searches_jointly``: True if the seats take each other's search into account
+    * ``entries_have_views``: True if each entry of the memory has the latest ``view`` of its world:
+      then ``act`` checks that it is given this view
     """
 
     game: Game
     blueprint: Blueprint
     deterministic = False
     searches_jointly = False
+    entries_have_views = False
 
     @property
     def assumes_blueprint(self) -> bool:
@@ -327,8 +330,14 @@ class SearchAgent(Policy):
         """Make one decision, from one entry of the memory: a belief, or what holds one."""
 
     def require_memory(self, memory: Memory, view: View) -> None:
-        """Raise where ``memory`` does not belong to ``view``; a class whose entries have a view
-        of their own checks it. Nothing is checked by default."""
+        """Raise where ``memory`` does not belong to ``view``.
+
+        Where ``entries_have_views``, UnsupportedError for what is no list, and ContractError unless
+        it has one entry for each world, which has seen what ``view`` shows. Otherwise nothing is
+        checked.
+        """
+        if self.entries_have_views:
+            require_latest(memory, view)
 
     def decide_all(self, memory: Memory, rng: Streams) -> list[SearchResult]:
         """[B] one decision per world. One draw of each world's stream seeds its search."""

@@ -629,6 +629,28 @@ def test_an_agent_is_not_asked_at_a_view_that_it_has_not_seen(search: Any) -> No
             agent.act(worlds.view(0), worlds.legal, after, streams())
 
 
+def test_an_agent_of_ones_own_is_not_checked_for_its_memory() -> None:
+    """Nothing is asked of its entries, nor of the views that they may have."""
+    inner = upgrade("random", GAME, Sparta(rollouts=20))
+
+    class Mine(SearchAgent):
+        game, blueprint = GAME, inner.blueprint
+
+        def start(self, view: View) -> list[Any]:
+            return inner.start(view)
+
+        def decide(self, belief: Any, rng: np.random.Generator) -> Any:
+            return inner.decide(belief, rng)
+
+    worlds = GAME.deal(np.random.default_rng(0), 1)
+    memory = Mine().start(worlds.view(0))
+    legal = worlds.legal
+    worlds.step(np.flatnonzero(legal[0])[-1:])
+    action = Mine().act(worlds.view(0), legal, memory, streams())
+    assert legal[0, action[0]]
+    assert Mine().act(worlds.view(0), legal, tuple(memory), streams()) == action
+
+
 @pytest.mark.parametrize("players", [2, 3])
 def test_a_public_belief_is_updated_by_an_event_once_from_any_view(players: int) -> None:
     game = HanabiGame(players=players)

@@ -16,13 +16,20 @@ from hanabi_search_plugin.evaluation.locks import lock_file
 
 FORMAT = "hanabi-search-plugin evaluation 1"
 RESULTS = "hanabi-search-plugin results 1"  # of the files of --json
-_BEFORE = {
-    "objective": "score",
-    "errors": 0.0,
-    "indifference": 0.002,
-    "pruning": "paired",  # of joint searches
-    "uncertainty": 0.0,
-}  # options that came later, and what was played without them
+
+# By type: options that came when there were files of it, and what was played without them.
+_OF_SPARTA = {"objective": "score", "errors": 0.0, "indifference": 0.002}
+_BEFORE: dict[str, dict[str, Any]] = {
+    "Sparta": _OF_SPARTA,
+    "Lbs": _OF_SPARTA,
+    "JointSparta": {"objective": "score", "indifference": 0.002, "pruning": "paired"},
+    "Mds": {"objective": "score"},
+    "SoIsmcts": {"objective": "score"},
+    "MoIsmcts": {"objective": "score"},
+    "RisMcts": {"objective": "score"},
+    "Predictor": {"objective": "score"},
+    "Learned": {"uncertainty": 0.0},
+}
 
 
 class Checkpoint(Closing):
@@ -101,25 +108,29 @@ def _read(content: bytes, path: Path, header: dict[str, Any]) -> list[dict[str, 
     return lines[1:]
 
 
-def difference(there: Any, here: Any, name: str = "") -> tuple[str, Any, Any] | None:
+def difference(
+    there: Any, here: Any, name: str = "", before: Any = None
+) -> tuple[str, Any, Any] | None:
     """The first place where two JSON values differ: its name and both values.
 
     An option that only one of them knows makes no difference while it is None, off, or at what was
-    played before there was a choice (``_BEFORE``). Nor does the name that a network was loaded by,
-    beside its digest, nor what version 0.1 recorded beside settings: private fields, and the
-    docstrings of compiled code.
+    played ``before`` there was a choice, as ``_BEFORE`` has it. Nor does the name that a network
+    was loaded by, beside its digest, nor what version 0.1 recorded beside settings: private fields,
+    and the docstrings of compiled code.
     """
     if isinstance(there, dict) and isinstance(here, dict):
-        pairs = [
-            (f"{name}.{key}".lstrip("."), there.get(key), here.get(key))
+        came_later = _BEFORE.get(str(here.get("type")), {})
+        parts = [
+            (there.get(key), here.get(key), f"{name}.{key}".lstrip("."), came_later.get(key))
             for key in dict.fromkeys([*here, *there])
             if not (key.startswith("_") or key in ("doc", "loaded_as"))
         ]
     elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
-        pairs = [(f"{name}[{i}]", a, b) for i, (a, b) in enumerate(zip(there, here, strict=True))]
+        parts = [
+            (a, b, f"{name}[{i}]", None) for i, (a, b) in enumerate(zip(there, here, strict=True))
+        ]
     else:
-        before = _BEFORE.get(name.rpartition(".")[2])
         off = all(one is None or one is False or one == before for one in (there, here))
         return None if there == here or off else (name, there, here)
-    found = (difference(a, b, key) for key, a, b in pairs)
+    found = (difference(*part) for part in parts)
     return next((one for one in found if one is not None), None)

@@ -16,10 +16,12 @@ from hanabi_search_plugin import (
     JointSparta,
     Lbs,
     Learned,
+    Mds,
     MoIsmcts,
     Predictor,
     RisMcts,
     SmartBot,
+    SoIsmcts,
     Sparta,
     UnknownPartners,
     load_policy,
@@ -74,3 +76,32 @@ def test_headers_hold_settings_alone() -> None:
 def test_another_setting_is_still_a_difference() -> None:
     here = json.loads(json.dumps(describe(searched(Sparta(**SEARCH | {"rollouts": 5})))))
     assert difference(HEADERS["sparta"], here) == ("search.rollouts", 10_000, 5)
+
+
+@pytest.mark.parametrize("search", [Mds(), SoIsmcts()])
+def test_a_search_of_before_there_were_objectives_goes_on(search: Any) -> None:
+    here = json.loads(json.dumps(describe(search)))
+    there = {name: value for name, value in here.items() if name != "objective"}
+    assert difference({"search": there}, {"search": here}) is None
+    perfect = here | {"objective": "perfect"}
+    assert difference({"search": there}, {"search": perfect}) == (
+        "search.objective",
+        None,
+        "perfect",
+    )
+
+
+def test_what_was_played_before_is_told_by_the_type_that_has_the_option() -> None:
+    """Another search may have an option of the same name, which came with it or means another
+    thing."""
+    for kind, name, value in (
+        ("Sparta", "errors", 0.0),
+        ("JointSparta", "pruning", "paired"),
+        ("Learned", "uncertainty", 0.0),
+    ):
+        for other in (kind, "Another"):
+            told = difference([{"type": other}], [{"type": other, name: value}])
+            assert told == (None if other == kind else (f"[0].{name}", None, value))
+    assert difference({"type": "Mds"}, {"type": "Mds", "errors": 0.0}) == ("errors", None, 0.0)
+    inner = {"type": "Sparta", "of": {"type": "Another", "errors": 0.0}}  # the nearest type counts
+    assert difference({"type": "Sparta", "of": {"type": "Another"}}, inner) is not None

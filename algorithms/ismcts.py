@@ -102,6 +102,11 @@ class TreeSearch(FitsGames, WrapsBelief, _Guided):
     True, from its belief given that the others play the blueprint. With ``by_convention`` the guide
     redraws hidden information by its conventions (``RedrawingGuide``; the paper's program).
 
+    ``SoIsmcts``, ``MoIsmcts`` and ``RisMcts`` are for agents of rules. Over a blueprint with
+    conventions of its own, such as SmartBot, they play much worse by default than the blueprint
+    does: their trees have others move as they like, and read nothing into their moves. Use
+    ``Sparta`` there.
+
     The move played is the one with the most visits (of equals the best), or with the highest mean
     (``final="value"``). Raises ConfigError for settings out of range; when called, UnsupportedError
     where the game lacks what the search needs, and ContractError for a belief without the memory of
@@ -430,9 +435,7 @@ class SoIsmcts(TreeSearch):
 
     Moves of others that look the same to it lead to the same node. See ``TreeSearch``.
 
-    Over a blueprint with conventions of its own, such as SmartBot, it plays much worse by default
-    than the blueprint does: its tree has others move as they like, and reads nothing into their
-    moves. Use ``Sparta`` there, and this over agents of rules.
+    Over a bot with conventions, such as SmartBot, use ``Sparta``: ``TreeSearch`` says why.
     """
 
     def tree(self, game: Game, seat: int) -> Tree:
@@ -444,9 +447,7 @@ class SoIsmcts(TreeSearch):
 class MoIsmcts(TreeSearch):
     """Multiple-observer IS-MCTS: nodes are what the player to move has seen. See ``TreeSearch``.
 
-    Over a blueprint with conventions of its own, such as SmartBot, it plays much worse by default
-    than the blueprint does: its tree has others move as they like, and reads nothing into their
-    moves. Use ``Sparta`` there, and this over agents of rules.
+    Over a bot with conventions, such as SmartBot, use ``Sparta``: ``TreeSearch`` says why.
     """
 
     def tree(self, game: Game, seat: int) -> Tree:
@@ -460,9 +461,7 @@ class RisMcts(TreeSearch):
 
     If the hidden parts cannot be restored, the iteration ends in the world it has come to.
 
-    Over a blueprint with conventions of its own, such as SmartBot, it plays much worse by default
-    than the blueprint does: its tree has others move as they like, and reads nothing into their
-    moves. Use ``Sparta`` there, and this over agents of rules.
+    Over a bot with conventions, such as SmartBot, use ``Sparta``: ``TreeSearch`` says why.
     """
 
     redeterminizes = True

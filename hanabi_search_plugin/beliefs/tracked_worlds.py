@@ -127,7 +127,7 @@ def track_event(
         row, action_of = np.nonzero(possible)
         chance = np.ones(len(row))
         if evidence:
-            chance, spent = _likelihood(game, blueprint, part, actor, row, action_of, epsilon)
+            chance, spent = _likelihood(blueprint, part, actor, row, action_of, epsilon)
             chance = chance + uncertainty * (1.0 - chance)
             likelihoods += spent
         likely = np.flatnonzero(chance > 0)
@@ -245,7 +245,6 @@ def one_view(view: View) -> View:
 
 
 def _likelihood(
-    game: Game,
     blueprint: Blueprint,
     part: TrackedWorlds,
     actor: int,

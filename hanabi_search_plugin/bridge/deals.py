@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from hanabi_search_plugin.core.errors import RecordError
 
 SEATS = "NESW"
-SUITS = "CDHS"
 RANKS = "AKQJT98765432"
 CARDS = 52
 HAND = 13  # cards of a seat
@@ -20,14 +19,6 @@ HAND = 13  # cards of a seat
 Owners = NDArray[np.int8]  # [B, 52] the seat that holds each card
 
 POINTS = np.tile(np.array([4, 3, 2, 1] + 9 * [0]), 4)  # [52] high-card points of each card
-
-
-def hands_to_owners(hands: NDArray[np.int64]) -> Owners:
-    """[B, 52] from the 13 cards of each of four seats, [B, 4, 13]."""
-    owners = np.empty((len(hands), CARDS), dtype=np.int8)
-    for seat in range(4):
-        np.put_along_axis(owners, hands[:, seat], np.int8(seat), axis=1)
-    return owners
 
 
 def lengths(held: NDArray[np.bool_]) -> NDArray[np.int64]:

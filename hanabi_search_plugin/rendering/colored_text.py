@@ -198,7 +198,7 @@ def _hand(out: Text, config: HanabiConfig, row: Any, seat: int, name: str) -> No
     hand.rstrip()
     out.append_text(hand).append("\n")
     held = [int(word) if card != NO_CARD else None for card, word in zip(cards, words, strict=True)]
-    marks = ["" if word is None else _told(config, word) for word in held]
+    marks = ["" if word is None else _told(word) for word in held]
     could = ["" if word is None else _could(config, word) for word in held]
     for title, cells in (("  told", marks), ("  could be", could)):
         if any(cell.strip("-") for cell in cells):
@@ -210,7 +210,7 @@ def _cell(config: HanabiConfig) -> int:
     return min(CELL, (WIDTH - LABEL) // config.hand_size)
 
 
-def _told(config: HanabiConfig, word: int) -> str:
+def _told(word: int) -> str:
     """What hints named outright."""
     color = COLOR_LETTERS[_only(word & 31)] if word & TOLD_COLOR else ""
     rank = str(_only(word >> 5 & 31) + 1) if word & TOLD_RANK else ""

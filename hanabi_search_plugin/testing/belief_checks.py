@@ -67,7 +67,7 @@ def check_belief(
         if isinstance(game, Enumerable):
             bayes = Bayes(game, policies, view, epsilon, uncertainty)
         while True:
-            _check_support(game, belief, worlds, bayes, rng)
+            _check_support(belief, worlds, bayes, rng)
             if worlds.terminal[0]:
                 break
             mover = int(worlds.current_player[0])
@@ -88,7 +88,7 @@ def check_belief(
 
 
 def _check_support(
-    game: Game, belief: Belief, truth: Worlds, bayes: Bayes | None, rng: np.random.Generator
+    belief: Belief, truth: Worlds, bayes: Bayes | None, rng: np.random.Generator
 ) -> None:
     seat, true_key = belief.seat, joint(truth)[0]
     require(belief.recovered == 0, "a belief had to recover though all played the blueprint")

@@ -92,7 +92,7 @@ def _bits(worlds: TensorWorlds, seat: int | Tensor) -> Tensor:
         hands[:, -1] == NO_CARD,
         *_table(worlds, constants),
         *_last_action(worlds, constants, seats),
-        _knowledge(worlds, constants, hands != NO_CARD, seats),
+        _knowledge(worlds, hands != NO_CARD, seats),
     ]
     return torch.cat(parts)
 
@@ -145,9 +145,7 @@ def _last_action(worlds: TensorWorlds, constants: Constants, seats: Tensor) -> l
     ]
 
 
-def _knowledge(
-    worlds: TensorWorlds, constants: Constants, present: Tensor, seats: Tensor
-) -> Tensor:
+def _knowledge(worlds: TensorWorlds, present: Tensor, seats: Tensor) -> Tensor:
     """Each card's plausible identities, then the colour and the rank it was told to be."""
     config = worlds.game.config
     known = worlds.turned(worlds.knowledge, seats) * present  # [P, H, B]

@@ -16,6 +16,7 @@ from hanabi_search_plugin.core.game import Game, require_game
 from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.core.require import require_flag, require_integer
 from hanabi_search_plugin.core.settings import named_arguments
+from hanabi_search_plugin.evaluation.contents import told_contents
 from hanabi_search_plugin.evaluation.evaluation_result import Evaluation
 from hanabi_search_plugin.evaluation.executor import Executor, require_executor
 from hanabi_search_plugin.evaluation.game_table import GameTable
@@ -77,12 +78,15 @@ def evaluate(
     policies with each search agent replaced by its blueprint. ``on_game`` hears of every game as it
     finishes, in order of number, the baseline's first. ``resume`` names a checkpoint file: games in
     it are not played again, and ``on_game`` has heard of each of them; of one that was being heard
-    of when the process was killed, it hears again. With ``keep_decisions`` the results that come
-    back have the decisions of the searches, too (``evaluation.games[0].decisions``, some 1,500
-    bytes each), as those that ``on_game`` hears of have; a file holds none, neither of ``save`` nor
-    of ``resume``. ``progress`` shows how far it is: the baseline's
-    games first, which cost next to nothing, then the others; on a terminal and in a notebook as a
-    bar (of the console given), else as a line on the standard error now and then.
+    of when the process was killed, it hears again. The file goes on with the game and the policies
+    that it was begun with: with their settings, and of your own ones with their code, weights,
+    arrays and attributes; a line is logged where an object does not tell what is in it. With
+    ``keep_decisions`` the results that come back have the decisions of the searches, too
+    (``evaluation.games[0].decisions``, some 1,500 bytes each), as those that ``on_game`` hears of
+    have; a file holds none, neither of ``save`` nor of ``resume``. ``progress`` shows how far it
+    is: the baseline's games first, which cost next to nothing, then the others; on a terminal and
+    in a notebook as a bar (of the console given), else as a line on the standard error now and
+    then.
 
     Searched games are played one at a time on each of ``threads`` threads. Their CPU seconds are
     those of that thread without compilation, so a search should not use threads of its own here.
@@ -131,6 +135,8 @@ def evaluate(
         side: GameTable(side, games, game.num_actions, decisions=keep_decisions) for side in sides
     }
     skipped: list[FailedGame] = []
+    if resume is not None:
+        parameters |= told_contents(game, sides)
     with Checkpoint(resume, parameters) if resume is not None else nullcontext() as checkpoint:
         if checkpoint is not None:
             for result in _finished(checkpoint.lines, resume):

@@ -100,6 +100,12 @@ def _read(content: bytes, path: Path, header: dict[str, Any]) -> list[dict[str, 
     other = difference(lines[0].get("parameters"), header["parameters"])
     if other is not None:
         name, there, here = other
+        kind, _, whose = name.partition(".")
+        if kind == "contents":
+            raise ConfigError(
+                f"resume must go on with the game and policies of {path}: the code, weights or "
+                f"attributes of {whose} are others now: give those, or another file"
+            )
         raise ConfigError(
             f"resume must go on with the parameters of {path}: "
             f"{name} is {json.dumps(there)} there, {json.dumps(here)} here: give these, "
@@ -116,7 +122,7 @@ def difference(
     An option that only one of them knows makes no difference while it is None, off, or at what was
     played ``before`` there was a choice, as ``_BEFORE`` has it. Nor does the name that a network
     was loaded by, beside its digest, nor what version 0.1 recorded beside settings: private fields,
-    and the docstrings of compiled code.
+    and the docstrings of compiled code; nor ``contents``, which it did not record.
     """
     if isinstance(there, dict) and isinstance(here, dict):
         came_later = _BEFORE.get(str(here.get("type")), {})
@@ -124,6 +130,7 @@ def difference(
             (there.get(key), here.get(key), f"{name}.{key}".lstrip("."), came_later.get(key))
             for key in dict.fromkeys([*here, *there])
             if not (key.startswith("_") or key in ("doc", "loaded_as"))
+            and not (key == "contents" and key not in there)
         ]
     elif isinstance(there, list) and isinstance(here, list) and len(there) == len(here):
         parts = [

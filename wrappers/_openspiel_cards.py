@@ -29,7 +29,7 @@ from hanabi_search_plugin.wrappers._openspiel_hidden_moves import (
     Holder,
     hidden_moves,
 )
-from hanabi_search_plugin.wrappers._openspiel_layout import Layout, seen_by
+from hanabi_search_plugin.wrappers._openspiel_layout import Layout
 from hanabi_search_plugin.wrappers._openspiel_rules import State
 from hanabi_search_plugin.wrappers._openspiel_sharing import Sharing
 
@@ -84,7 +84,7 @@ class Holdings:
 
     def _look(self, state: State, *, now: bool) -> Hashable:
         """An information state holds all earlier ones, so that of now is enough."""
-        seen = seen_by(self.game, state, self.seat) if now or not self.game.remembers else None
+        seen = self.game.key(state, self.seat) if now or not self.game.remembers else None
         mover = state.current_player()
         return seen, mover, tuple(state.legal_actions()) if mover == self.seat else ()
 

@@ -50,14 +50,6 @@ class Layout:
         return frozenset()
 
 
-def seen_by(game: OpenSpielGame, state: State, player: int) -> Hashable:
-    """A key of what a player sees, as views have it."""
-    string = game.string(state, player)
-    if game.remembers or "tensor" not in game.encodings:
-        return string
-    return string, game.tensor(state, player).tobytes()
-
-
 def _runs(game: OpenSpielGame, state: State) -> tuple[list[list[int]], frozenset[int]]:
     """The times of the cards that chance dealt, those dealt together in a list; and the deck.
 
@@ -128,7 +120,7 @@ def _owners(
         state = game.spiel.new_initial_state()
         for t, move in enumerate(moves):
             state.apply_action(changed.get(t, move))
-        return [seen_by(game, state, p) for p in players]
+        return [game.key(state, p) for p in players]
 
     before = views({})
     undealt = sorted(deck - set(moves[t] for t in run) - set(moves[: run[0]]))[:1]

@@ -15,7 +15,7 @@ from hanabi_search_plugin.core.plain_json import parse_json, typed
 from hanabi_search_plugin.core.text_tables import text_table
 from hanabi_search_plugin.core.whole_files import read_whole
 from hanabi_search_plugin.core.words import an, counted, with_error
-from hanabi_search_plugin.evaluation.evaluation_result import Evaluation
+from hanabi_search_plugin.evaluation.evaluation_result import Evaluation, standard_error
 from hanabi_search_plugin.evaluation.journal import FORMAT, RESULTS, difference
 from hanabi_search_plugin.evaluation.match import read_result
 
@@ -198,7 +198,7 @@ def compare(base: Comparable, other: Comparable) -> Comparison:
         base=base,
         other=other,
         difference=float(more.mean()),
-        sem=_sem(more),
+        sem=standard_error(more),
         pairs=len(common),
         better=float((more > 0).mean()),
         worse=float((more < 0).mean()),
@@ -239,7 +239,7 @@ def _journal(path: str, parameters: dict[str, Any], lines: list[dict[str, Any]])
         label="",
         games=len(scores),
         mean=float(values.mean()) if scores else None,
-        sem=_sem(values),
+        sem=standard_error(values),
         seed=parameters["seed"],
         game=parameters["game"],
         scores=scores,
@@ -318,7 +318,3 @@ def _reproduced(path: str, results: dict[str, Any]) -> list[ResultGames]:
 
 def _share(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.1f} %"
-
-
-def _sem(values: Any) -> float | None:
-    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None

@@ -89,7 +89,7 @@ class Evaluation:
     @property
     def sem(self) -> float | None:
         """Standard error of ``mean``."""
-        return _sem(self.scores)
+        return standard_error(self.scores)
 
     @property
     def perfect(self) -> float | None:
@@ -104,7 +104,7 @@ class Evaluation:
     @property
     def blueprint_sem(self) -> float | None:
         """Standard error of ``blueprint_mean``."""
-        return _sem(self.blueprint_scores)
+        return standard_error(self.blueprint_scores)
 
     @property
     def gain(self) -> float | None:
@@ -114,7 +114,7 @@ class Evaluation:
     @property
     def gain_sem(self) -> float | None:
         """Standard error of ``gain``, by the differences of paired games."""
-        return _sem(self._differences)
+        return standard_error(self._differences)
 
     @property
     def _differences(self) -> FloatArray:
@@ -302,7 +302,7 @@ def _summary(games: Sequence[GameResult], best: float) -> dict[str, Any]:
     bombed = [lives == 0 for lives in column(games, "lives_left") if lives is not None]
     return {
         "mean": _mean(scores),
-        "sem": _sem(scores),
+        "sem": standard_error(scores),
         "perfect": _mean(scores == best),
         "bombs": _mean(np.array(bombed)),
     }
@@ -317,6 +317,6 @@ def _mean(values: Any) -> float | None:
     return float(np.mean(values)) if len(values) else None
 
 
-def _sem(values: FloatArray) -> float | None:
-    """Standard error of the mean."""
+def standard_error(values: Any) -> float | None:
+    """Of the mean of some numbers; None for fewer than two."""
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None

@@ -114,7 +114,7 @@ class FollowedGame:
     # ------------------------------------------------------------------------------- messages
 
     def _draw(self, message: Mapping[str, Any]) -> None:
-        player, order = _integer(message, "playerIndex"), _integer(message, "order")
+        player, order = integer(message, "playerIndex"), integer(message, "order")
         h, hands = self.config.hand_size, self.config.players * self.config.hand_size
         dealing = self.history is None
         mover = self._drawn // h if dealing else int(self._row[TURN])
@@ -135,7 +135,7 @@ class FollowedGame:
                 self.history = History(self.seat, (self.view,))
 
     def _play_or_discard(self, message: Mapping[str, Any], kind: str) -> None:
-        player, order = _integer(message, "playerIndex"), _integer(message, "order")
+        player, order = integer(message, "playerIndex"), integer(message, "order")
         self._require_turn(player, message)
         hand = self._orders[player]
         if order not in hand:
@@ -165,12 +165,12 @@ class FollowedGame:
             )
 
     def _clue(self, message: Mapping[str, Any]) -> None:
-        giver, target = _integer(message, "giver"), _integer(message, "target")
+        giver, target = integer(message, "giver"), integer(message, "target")
         self._require_turn(giver, message)
         clue, orders = message.get("clue"), message.get("list")
         if not isinstance(clue, Mapping) or not isinstance(orders, list):
             raise RecordError(f"a hint must have clue and list, got {short(dict(message))}")
-        kind, value = _integer(clue, "type"), _integer(clue, "value")
+        kind, value = integer(clue, "type"), integer(clue, "value")
         if kind not in (0, 1) or not 0 <= target < self.config.players:
             raise RecordError(f"a hint must be of type 0 or 1, got {short(dict(message))}")
         hand = self._orders[target]
@@ -195,7 +195,7 @@ class FollowedGame:
             "score": int(self._row[PLAYED]).bit_count(),
         }
         for name in told:
-            if _integer(message, name) != ours[name]:
+            if integer(message, name) != ours[name]:
                 raise RecordError(f"{name} must be {ours[name]}, got {message[name]}")
 
     # -------------------------------------------------------------------------------- helpers
@@ -206,7 +206,7 @@ class FollowedGame:
             raise RecordError(f"expected a move of player {turn}, got {short(dict(message))}")
 
     def _card(self, message: Mapping[str, Any]) -> int:
-        suit, rank = _integer(message, "suitIndex"), _integer(message, "rank")
+        suit, rank = integer(message, "suitIndex"), integer(message, "rank")
         colors, ranks = self.config.colors, self.config.ranks
         if not (0 <= suit < colors and 1 <= rank <= ranks):
             raise RecordError(
@@ -222,7 +222,8 @@ class FollowedGame:
         self.history = self.history.append(Event(move[:1], move[1:]), self.view)
 
 
-def _integer(message: Mapping[str, Any], name: str) -> int:
+def integer(message: Mapping[str, Any], name: str) -> int:
+    """A field of a message. Raises RecordError where it is no integer."""
     value = message.get(name)
     if isinstance(value, bool) or not isinstance(value, int):
         raise RecordError(f"{name} must be an integer, got {short(value)}")

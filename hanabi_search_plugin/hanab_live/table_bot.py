@@ -17,7 +17,7 @@ from hanabi_search_plugin.core.errors import HanabiSearchError, RecordError
 from hanabi_search_plugin.core.plain_json import short
 from hanabi_search_plugin.core.policy import Policy
 from hanabi_search_plugin.evaluation.seat import SeatedPolicy
-from hanabi_search_plugin.hanab_live.followed_game import FollowedGame
+from hanabi_search_plugin.hanab_live.followed_game import FollowedGame, integer
 from hanabi_search_plugin.hanabi.files.hanab_live_json import (
     NAMES,
     VARIANTS,
@@ -244,10 +244,7 @@ class _Fields:
         return self.fields.get(name)
 
     def integer(self, name: str) -> int:
-        value = self.get(name)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise RecordError(f"{name} must be an integer, got {short(value)}")
-        return value
+        return integer(self.fields, name)
 
     def text(self, name: str) -> str:
         value = self.get(name)

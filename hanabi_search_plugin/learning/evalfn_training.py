@@ -23,6 +23,7 @@ from hanabi_search_plugin.core.policy import Policy, UniformPolicy
 from hanabi_search_plugin.core.require import require_integers
 from hanabi_search_plugin.core.settings import SEED, setting
 from hanabi_search_plugin.evaluation.evaluate import evaluate
+from hanabi_search_plugin.evaluation.evaluation_result import standard_error
 from hanabi_search_plugin.evaluation.executor import Executor, Place
 from hanabi_search_plugin.evaluation.journal import Checkpoint
 from hanabi_search_plugin.evaluation.locks import locked
@@ -260,8 +261,8 @@ def _stage_record(stage: Stage, lines: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _mean(values: list[float]) -> list[float | None]:
     """[mean, standard error]"""
-    error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else None
-    return [round(float(np.mean(values)), 3), None if error is None else round(float(error), 3)]
+    error = standard_error(values)
+    return [round(float(np.mean(values)), 3), None if error is None else round(error, 3)]
 
 
 def _errors(network: ValueNetwork, features: Any, targets: Any) -> dict[str, float]:

@@ -13,6 +13,7 @@ import numpy as np
 from hanabi_search_plugin.core.errors import RecordError
 from hanabi_search_plugin.core.plain_json import from_fields, parse_json, typed
 from hanabi_search_plugin.evaluation.evaluate import evaluate
+from hanabi_search_plugin.evaluation.evaluation_result import standard_error
 from hanabi_search_plugin.evaluation.executor import Executor
 from hanabi_search_plugin.evaluation.journal import Checkpoint
 from hanabi_search_plugin.evaluation.match import GameResult, Match, read_result
@@ -136,9 +137,7 @@ def measure(run: Run, effort: Effort, progress: bool | Console = False) -> dict[
 def average(values: Iterable[float]) -> dict[str, Any]:
     """Mean, standard error and number; no error of a single value."""
     values = np.array(list(values))
-    n = len(values)
-    sem = float(np.std(values, ddof=1) / np.sqrt(n)) if n > 1 else None
-    return {"mean": float(values.mean()), "sem": sem, "games": n}
+    return {"mean": float(values.mean()), "sem": standard_error(values), "games": len(values)}
 
 
 def paired(run: Run, other: Run, effort: Effort) -> dict[str, Any] | None:

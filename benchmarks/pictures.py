@@ -193,7 +193,7 @@ EVALUATIONS = (  # series, name, label, file of ``evaluate --json``
     *(
         ("smartbot", f"SPARTA over SmartBot, {n:,} rollouts", f"{n:,} rollouts", name)
         for n in (300, 1_000, 3_000, 10_000)
-        for name in [f"sparta-smartbot-2p-errors-{n}.json"]
+        for name in [f"sparta-smartbot-2p-{n}.json"]
     ),
     (
         "team",

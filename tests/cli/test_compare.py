@@ -121,7 +121,7 @@ def test_results_of_older_versions(tmp_path: Path) -> None:
     assert part["pairs"] == 0
     assert part["unpaired_because"] == f"{c} does not have the scores of numbered games"
     documented = Path(__file__).parents[2] / "docs" / "results"
-    files = [documented / f"sparta-smartbot-2p{name}.json" for name in ("", "-16000")]
+    files = [documented / f"sparta-smartbot-2p{name}.json" for name in ("-paired", "-16000")]
     (found,) = compared(*files)
     assert found["pairs"] == 500 and abs(found["difference"]) < 0.1  # docs/results/sparta.md
 

@@ -70,8 +70,7 @@ class RecordObservations(BaseWrapper):  # type: ignore[misc]  # PettingZoo is un
 
     def step(self, action: Any) -> None:
         super().step(action)
-        ended = any(self.env.terminations.values()) or any(self.env.truncations.values())
-        self.record.over |= ended or not self.env.agents
+        self.record.over |= _is_over(self.env)
         if not self.record.over:
             self._look()
 
@@ -119,11 +118,13 @@ class SeatAgent:
             env.step(None if over else agents[name].act(observation))
 
     ``policy`` may be a name. ``source`` is the environment; or, for a game of 2 players in an
-    environment elsewhere, its configuration. Then the observations of the seat's own turns are
-    enough. An observation that cannot follow from the last begins a new game (``reset()`` says so
-    outright), and ``acted()`` says which move was played where it was not ``act``'s. ``seat`` is a
-    number or an agent's name. ``last_result`` is the SearchResult of the seat's latest decision;
-    None before the first, and where the policy does not search.
+    environment elsewhere, its configuration. With 2 players the observations of the seat's own
+    turns are enough. An observation that cannot follow from the last begins a new game (``reset()``
+    says so outright), and ``acted()`` says which move was played where it was not ``act``'s. An
+    environment without ``RecordObservations`` is asked what its seat observes and may do, as a
+    check; a copy of the agent asks none before ``follow``. ``seat`` is a number or an agent's name.
+    ``last_result`` is the SearchResult of the seat's latest decision; None before the first, and
+    where the policy does not search.
 
     Decision t of game g draws from ``SeedSequence([seed, g, t])``, as ``play_game`` does for
     ``seeds=(seed, g)``; a policy that does not search draws from a stream of that sequence. Raises
@@ -133,12 +134,7 @@ class SeatAgent:
 
     def __init__(self, policy: AnyPolicy, source: Any, seat: int | str, *, seed: int = 0) -> None:
         config = source if isinstance(source, HanabiConfig) else hanabi_config(source)
-        self._record = None if source is config else _record_of(source)
-        if self._record is None and config.players > 2:
-            raise UnsupportedError(
-                f"the turns of one seat alone leave open what happened between them in a game of "
-                f"{config.players} players: wrap the environment in RecordObservations"
-            )
+        self._play_in(None if source is config else source, config.players)
         self._seated = SeatedPolicy(policy_of(policy, HanabiGame(config)))
         if isinstance(self.policy, SearchAgent):
             config = _game_of(self.policy, config)
@@ -173,11 +169,11 @@ class SeatAgent:
     def follow(self, env: Any) -> None:
         """Go on in ``env``, a copy of the environment for instance.
 
-        Raises UnsupportedError for one that is not in RecordObservations.
+        Raises UnsupportedError for what is no Hanabi of PettingZoo, and with 3 to 5 players for
+        one that is not in RecordObservations.
         """
-        self._record = _record_of(env)
-        if self._record is None:
-            raise UnsupportedError(f"expected an environment in RecordObservations, got {env}")
+        hanabi_config(env)
+        self._play_in(env, self.game.num_players)
 
     def acted(self, action: int) -> None:
         """Say that another move was made than ``act``'s; a recorded environment shows it."""
@@ -188,8 +184,10 @@ class SeatAgent:
 
         ``observation`` is what ``last()`` or ``observe()`` gives, or the vector in it, beside its
         ``mask``. With ``RecordObservations`` it may be left out. Raises ConfigError for an
-        observation or a mask of another configuration, IllegalActionError where it is not this
-        seat's turn, RecordError where observations are missing.
+        observation or a mask of another configuration, and for an observation that is not what
+        this seat of the environment sees now; IllegalActionError where it is not this seat's turn
+        (made with a configuration, the agent knows that by the mask alone); RecordError where
+        observations are missing.
         """
         if isinstance(observation, Mapping):
             if "observation" not in observation:
@@ -204,6 +202,12 @@ class SeatAgent:
             self._check_shape("mask", mask, self.game.num_actions)
             if not np.any(mask):
                 raise IllegalActionError(f"seat {self.seat} is not to move: its mask is empty")
+        seen = self._seen_now()
+        if seen is not None and observation is not None and not np.array_equal(seen, observation):
+            raise ConfigError(
+                f"the observation must be the one that seat {self.seat} sees now in the "
+                "environment, got another"
+            )
         if self._record is not None:
             history = self._recorded(self._record)
         elif observation is None:
@@ -235,6 +239,43 @@ class SeatAgent:
 
     # ------------------------------------------------------------------------------------- within
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the environment, which a copy of the agent does not play in."""
+        return vars(self) | {"_env": None}
+
+    def _play_in(self, env: Any, players: int) -> None:
+        """``env``: None where the game is played elsewhere."""
+        self._record = None if env is None else _record_of(env)
+        self._env: Any = env if self._record is None else None  # to check what ``act`` is given
+        if self._record is None and players > 2:
+            raise UnsupportedError(
+                f"the turns of one seat alone leave open what happened between them in a game of "
+                f"{players} players: wrap the environment in RecordObservations"
+            )
+
+    def _seen_now(self) -> NDArray[Any] | None:
+        """[N] what this seat, which is to move, observes; None where the game is elsewhere.
+
+        Raises UnsupportedError before the first reset, IllegalActionError where it is not to move.
+        """
+        record, env = self._record, self._env
+        if record is None and env is None:
+            return None
+        ready = hasattr(env, "agents") if record is None else record.games >= 0
+        if not ready:
+            raise UnsupportedError("expected an environment that was reset, got one that was not")
+        if _is_over(env) if record is None else record.over:
+            raise IllegalActionError(f"seat {self.seat} is not to move: the game is over")
+        if record is None:  # hanabi_v5's agent_selection errs where players draw lots who begins
+            shown = env.observe(env.possible_agents[self.seat])
+            to_move, seen = bool(np.any(shown["action_mask"])), np.asarray(shown["observation"])
+        else:
+            now = record.moments[-1]
+            to_move, seen = now.mover == self.seat, now.observations[self.seat]
+        if not to_move:
+            raise IllegalActionError(f"seat {self.seat} is not to move: it is another seat's turn")
+        return seen
+
     def _begin(self) -> None:
         self._watcher.begin()
         self._seated.views_seen = 0
@@ -248,10 +289,6 @@ class SeatAgent:
 
     def _recorded(self, record: SeatRecord) -> History:
         """The history up to now of the game that is recorded."""
-        if record.games < 0:
-            raise UnsupportedError("expected an environment that was reset, got one that was not")
-        if record.over:
-            raise IllegalActionError(f"seat {self.seat} is not to move: the game is over")
         if record.games != self._games:
             self._games = record.games
             self._begin()
@@ -260,6 +297,12 @@ class SeatAgent:
             history = self._watcher.look(moment.observations[self.seat], moment.mover)
         assert history is not None
         return history
+
+
+def _is_over(env: Any) -> bool:
+    """Whether the game in an environment that was reset is over."""
+    ended = any(env.terminations.values()) or any(env.truncations.values())
+    return ended or not env.agents
 
 
 def _record_of(env: Any) -> SeatRecord | None:

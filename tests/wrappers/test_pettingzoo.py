@@ -497,6 +497,20 @@ def test_whom_hanabi_v5_should_ask_first_is_told_by_the_masks() -> None:
     assert len(firsts) > 1
 
 
+def test_masks_tell_an_agent_that_is_not_recorded_whether_it_is_first() -> None:
+    env, firsts = hanabi_v5.raw_env(random_start_player=True), set()
+    agents = [SeatAgent(SmartBot(), env, p) for p in range(2)]
+    for seed in range(8):
+        env.reset(seed=seed)
+        seen = [env.observe(name) for name in env.possible_agents]
+        first = int(seen[1]["action_mask"].any())
+        firsts.add(first)
+        assert seen[first]["action_mask"][agents[first].act(seen[first])]
+        with pytest.raises(IllegalActionError, match=f"seat {1 - first} is not to move"):
+            agents[1 - first].act(seen[1 - first]["observation"])
+    assert firsts == {0, 1}
+
+
 def test_more_than_two_players_need_the_wrapper() -> None:
     with pytest.raises(UnsupportedError, match="3 players: wrap the environment in RecordObserv"):
         SeatAgent(SmartBot(), native.env(players=3), 0)
@@ -534,7 +548,7 @@ def test_agents_refuse_what_does_not_fit() -> None:
         agent.act(seen["observation"], np.ones(20))
     with pytest.raises(IllegalActionError, match="seat 1 is not to move"):
         SeatAgent(SmartBot(), env, 1).act(env.observe("player_1"))
-    agent = SeatAgent(SmartBot(), env, 0)
+    agent = SeatAgent(SmartBot(), env.unwrapped.config, 0)  # plays in several environments
     agent.act(seen)
     env.reset(seed=1)
     agent.act(env.observe("player_0"))  # the first turn of a new game
@@ -547,9 +561,59 @@ def test_agents_refuse_what_does_not_fit() -> None:
     agent.reset()
     env.reset(seed=2)
     agent.act(env.observe("player_0"))
-    recorded = RecordObservations(native.env())
-    with pytest.raises(UnsupportedError, match="expected an environment that was reset"):
-        SeatAgent(SmartBot(), recorded, 0).act()
+    for unused in (native.env(), RecordObservations(native.env())):
+        with pytest.raises(UnsupportedError, match="expected an environment that was reset"):
+            SeatAgent(SmartBot(), unused, 0).act(seen)
+
+
+@pytest.mark.parametrize("recorded", [True, False], ids=["recorded", "plain"])
+@pytest.mark.parametrize("make", [native.env, hanabi_v5.env, hanabi_v5.raw_env])
+def test_agents_play_their_own_turns_from_their_own_observations(make: Any, recorded: bool) -> None:
+    env = make(**SMALL)
+    env = RecordObservations(env) if recorded else env
+    env.reset(seed=3)
+    game = HanabiGame(native.raw_env(**SMALL).config)
+    for policy in ("smartbot", sparta(game)):
+        agents = [SeatAgent(policy, env, seat) for seat in range(2)]
+        for given in (env.last()[0], env.last()[0]["observation"]):
+            with pytest.raises(IllegalActionError, match="seat 1 is not to move: it is another"):
+                agents[1].act(given)
+        for wrong in (env.last()[0]["observation"][::-1], env.observe("player_1")["observation"]):
+            with pytest.raises(ConfigError, match=r"one that seat 0 sees now .*, got another"):
+                agents[0].act(wrong, env.last()[0]["action_mask"])
+        assert env.last()[0]["action_mask"][agents[0].act(env.last()[0])]
+    env.step(agents[0].act(env.last()[0]))
+    with pytest.raises(IllegalActionError, match="seat 0 is not to move: it is another"):
+        agents[0].act(env.last()[0])
+    mask = env.last()[0]["action_mask"]
+    assert mask[agents[1].act(env.last()[0])]
+    for _ in play_random(env, 0):
+        pass
+    with pytest.raises(IllegalActionError, match="not to move: the game is over"):
+        agents[1].act(env.observe("player_1")["observation"])
+
+
+def test_a_copied_agent_follows_the_environment_that_it_is_given() -> None:
+    env = native.env(**SMALL)
+    env.reset(seed=3)
+    agent = SeatAgent("smartbot", env, 0)
+    other = copy.deepcopy(env)
+    twin = pickle.loads(pickle.dumps(agent))
+    assert b"raw_env" not in pickle.dumps(agent)
+    other.step(agent.act(other.last()[0]))
+    other.step(int(np.flatnonzero(other.last()[0]["action_mask"])[0]))
+    with pytest.raises(ConfigError, match="got another"):
+        agent.act(other.last()[0])
+    twin.act(env.last()[0])
+    assert other.last()[0]["action_mask"][twin.act(other.last()[0])]
+    agent.follow(other)
+    assert other.last()[0]["action_mask"][agent.act(other.last()[0])]
+    with pytest.raises(UnsupportedError, match="3 players: wrap the environment in RecordObserv"):
+        SeatAgent("smartbot", RecordObservations(native.env(players=3)), 0).follow(
+            native.env(players=3)
+        )
+    with pytest.raises(UnsupportedError, match="expected PettingZoo's Hanabi or our own"):
+        agent.follow(OpenSpielCompatibilityV0(game_name="tic_tac_toe"))
 
 
 def test_tokens_have_the_names_of_the_game_too() -> None:

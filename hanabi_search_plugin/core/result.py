@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from hanabi_search_plugin.core.equality import EqualByValue
 from hanabi_search_plugin.core.errors import ContractError
 from hanabi_search_plugin.core.figures import blank_figure
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
@@ -43,9 +44,11 @@ Reason = Literal[
 REASONS: tuple[str, ...] = get_args(Reason)
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class SearchResult:
+@dataclass(frozen=True, kw_only=True, repr=False, eq=False)
+class SearchResult(EqualByValue):
     """One decision of a search, over M legal moves. ``print`` shows a table of them.
+
+    Equal to another where all figures are, nan to nan in the same place.
 
     Means and gains are returns of the searching seat in score points, or in the units of the
     search's objective.

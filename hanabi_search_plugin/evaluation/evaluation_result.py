@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.atomic_files import atomic_write
+from hanabi_search_plugin.core.equality import EqualByValue
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.figures import blank_figure
 from hanabi_search_plugin.core.game import FloatArray
@@ -34,12 +35,16 @@ _KEPT = (*_OUTCOMES, *_COSTS, "fallback_moves", "depth")  # where somebody searc
 _PARAMETERS = ("game", "policies", "baseline", "seed", "critics")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Evaluation:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Evaluation(EqualByValue):
     """Results of N games. With a baseline, only games that both sides have finished count.
 
     A mean of no games, a standard error of fewer than two, and whatever is compared with a baseline
     where there is none are None. ``print`` shows the table of ``hanabi-search evaluate``.
+
+    Equal to another where ``parameters``, the numbers of the games and both sides' scores are:
+    what it cost, the versions and ``threads`` are left out, so what was loaded equals what was
+    saved.
     """
 
     names: tuple[str, ...]  #: of the policies, one a seat, or one where all seats play the same
@@ -120,6 +125,15 @@ class Evaluation:
     def _differences(self) -> FloatArray:
         """[N] score points over the baseline's; empty without one."""
         return self.scores - self.blueprint_scores if self.baseline is not None else np.zeros(0)
+
+    def _compared(self) -> list[Any]:
+        sides = (self.games, self.baseline)
+        columns = [
+            None if side is None else np.array(column(side, name))
+            for side in sides
+            for name in ("game", "score")
+        ]
+        return [self.parameters, *columns]
 
     def __str__(self) -> str:
         return as_text(self.to_dict(), self.names, self.baseline_names)

@@ -214,7 +214,17 @@ def require_same_game(policies: Blueprint, game: Game) -> None:
     """Raises UnsupportedError where one of the policies searches another game than ``game``."""
     for policy in policies:
         if isinstance(policy, SearchAgent) and not same_game(policy.game, game):
-            raise UnsupportedError(f"expected an agent for {game!r}, got one for {policy.game!r}")
+            raise UnsupportedError(
+                f"expected an agent for {game!r}, got one for {policy.game!r}"
+                f"{_defined_again(type(policy.game), type(game))}"
+            )
+
+
+def _defined_again(old: type, new: type) -> str:
+    """How a message ends where a class was defined twice, as by a notebook's cell."""
+    if old is new or (old.__module__, old.__qualname__) != (new.__module__, new.__qualname__):
+        return ""
+    return f": the class {new.__name__} was defined again since, so make the agent anew"
 
 
 class SearchAgent(Policy):

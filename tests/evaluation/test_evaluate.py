@@ -33,7 +33,7 @@ from hanabi_search_plugin.core.errors import (
     RecordError,
     UnsupportedError,
 )
-from hanabi_search_plugin.core.game import BoolArray, IntArray, View
+from hanabi_search_plugin.core.game import BoolArray, Game, IntArray, View
 from hanabi_search_plugin.core.plain_game import PlainGame
 from hanabi_search_plugin.core.policy import Memory, Policy, UniformPolicy
 from hanabi_search_plugin.core.result import SearchResult
@@ -806,6 +806,24 @@ def test_games_that_do_not_say_what_makes_them_equal_count_by_their_settings() -
     assert evaluate(second, (UniformPolicy(), agent), games=1).mean is not None
     with pytest.raises(UnsupportedError, match="expected an agent for"):
         evaluate(OpenSpielGame("tiny_bridge_2p"), (UniformPolicy(), agent), games=1)
+
+
+def test_an_agent_of_a_game_whose_class_was_defined_again_is_told_so() -> None:
+    """As where a notebook's cell is run twice."""
+
+    def defined() -> Game:
+        class Guess(OpenSpielGame):
+            pass
+
+        return Guess("tiny_hanabi")
+
+    game = defined()
+    agent = upgrade(UniformPolicy(), game, Sparta(rollouts=60, min_rollouts=10))
+    evaluate(game, (UniformPolicy(), agent), games=1)
+    with pytest.raises(UnsupportedError, match="the class Guess was defined again since, so make"):
+        evaluate(defined(), (UniformPolicy(), agent), games=1)
+    with pytest.raises(UnsupportedError, match=r"got one for [^:]*$"):
+        evaluate(OpenSpielGame("tiny_hanabi"), (UniformPolicy(), agent), games=1)
 
 
 def test_describe_names_settings() -> None:

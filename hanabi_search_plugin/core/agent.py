@@ -320,10 +320,11 @@ class SearchAgent(Policy):
             self,
             remedy,
             "".join(
-                f"; if {name} ever moves in another way in the same position, it keeps a memory on "
-                "self, which start and observe should return (check_policy tells), or it draws its "
-                "moves: then it lacks probabilities(view, legal, memory), and must set "
-                "deterministic = False"
+                f"; if {name} ever moves in another way in the same position, check_policy(game, "
+                "policy) tells why: it keeps a memory on self, which start and observe should "
+                "return, or observe changed the memory it was given, in place of returning a new "
+                "one, or it draws its moves: then it lacks probabilities(view, legal, memory), and "
+                "must set deterministic = False"
                 for name in silent
             ),
         )

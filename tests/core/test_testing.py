@@ -804,6 +804,34 @@ def test_the_warning_names_what_may_be_stochastic(caplog):
     assert "it lacks probabilities(view, legal, memory)" in line
 
 
+class Overwriting(First):
+    """Three moves long another than then, counted in lists that it goes on writing to."""
+
+    def start(self, view):
+        return [[] for _ in range(len(view))]
+
+    def observe(self, view, event, memory):
+        for seen in memory:
+            seen.append(1)
+        return memory
+
+    def act(self, view, legal, memory, rng):
+        last = legal.shape[1] - 1 - legal[:, ::-1].argmax(axis=1)
+        few = np.array([len(seen) < 3 for seen in memory])
+        return np.where(few, last, legal.argmax(axis=1))
+
+
+def test_the_warning_names_a_memory_that_was_changed(caplog):
+    game = OpenSpielGame("leduc_poker")
+    agent = upgrade(Overwriting(), game, Sparta(rollouts=20, min_rollouts=2))
+    evaluate(game, (Overwriting(), agent), games=5)
+    (line,) = [r.getMessage() for r in caplog.records if "rules out" in r.getMessage()]
+    assert "if Overwriting ever moves in another way in the same position, check_policy(" in line
+    assert "observe changed the memory it was given, in place of returning a new one" in line
+    with pytest.raises(ContractError, match="observe changed the old memory"):
+        check_policy(game, Overwriting())
+
+
 def test_checks_do_not_warn_of_their_own_random_moves(caplog):
     game = HanabiGame(players=2, colors=2, ranks=2, hand_size=2)
     search = Sparta(rollouts=20, min_rollouts=2)

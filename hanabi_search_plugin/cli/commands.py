@@ -219,6 +219,8 @@ def evaluate(
             progress=terminal.notes(console),
         )
     console.print(evaluation_table(evaluation, who.names))
+    for note in summary.notes(evaluation.to_dict()):
+        console.print(note, markup=False, soft_wrap=True)
     for skipped in evaluation.skipped:
         console.print(f"skipped {skipped}", markup=False, soft_wrap=True)
     if save is not None:

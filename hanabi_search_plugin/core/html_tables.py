@@ -12,17 +12,19 @@ def html_table(
     rows: Sequence[Sequence[str]],
     *,
     strong: Collection[int] = (),
+    notes: Sequence[str] = (),
 ) -> str:
     """A caption, headings (none: no line of them) and rows; numbers of ``strong`` rows in bold.
 
-    All is text: whatever looks like markup is shown as it is.
+    ``notes`` stand below. All is text: whatever looks like markup is shown as it is.
     """
     lines = [f"<caption>{html.escape(title)}</caption>"]
     if headings:
         lines.append(_line("th", headings))
     for number, row in enumerate(rows):
         lines.append(_line("td", row, strong=number in strong))
-    return "<table>" + "".join(lines) + "</table>"
+    below = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
+    return "<table>" + "".join(lines) + "</table>" + below
 
 
 def _line(tag: str, cells: Sequence[str], *, strong: bool = False) -> str:

@@ -27,7 +27,14 @@ from hanabi_search_plugin.evaluation.game_table import GameTable, column
 from hanabi_search_plugin.evaluation.journal import RESULTS
 from hanabi_search_plugin.evaluation.match import FailedGame, GameResult, Side
 from hanabi_search_plugin.evaluation.provenance import versions
-from hanabi_search_plugin.evaluation.summary import as_text, baseline_label, headings, rows, title
+from hanabi_search_plugin.evaluation.summary import (
+    as_text,
+    baseline_label,
+    headings,
+    notes,
+    rows,
+    title,
+)
 
 _COSTS = ("cpu_seconds", "rollouts", "likelihoods", "searched_moves", "changed_moves")
 _OUTCOMES = ("lives_left", "moves")  # of a game, beside its number and score
@@ -152,6 +159,7 @@ class Evaluation(EqualByValue):
             headings(figures),
             [(line.title, *line.cells) for line in lines],
             strong=[number for number, line in enumerate(lines) if line.strong],
+            notes=notes(figures),
         )
 
     def plot(self) -> Any:

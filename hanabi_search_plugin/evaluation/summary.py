@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -84,13 +85,39 @@ def rows(figures: Mapping[str, Any], baseline: Sequence[str] = ()) -> list[Summa
     return table
 
 
+def notes(figures: Mapping[str, Any]) -> list[str]:
+    """Sentences: why the return of one seat does not tell who is stronger, where it does not.
+
+    It does where another seat plays the same on both sides; where all are paid alike it always
+    does.
+    """
+    seat, seats = figures["return_of"], figures["policies"]
+    if seat is None or len(seats) == 1:
+        return []
+    if "gain" in figures:
+        if any(map(operator.eq, seats, figures["baseline"])):
+            return []
+        pair = "(blueprint, agent)" if figures["searches"] else "(baseline, policy)"
+        return [
+            f"every seat plays otherwise than in the baseline, so the gain in P{seat}'s return "
+            f"does not tell who is stronger: change one side alone, as evaluate(game, {pair}) does"
+            + (", and --search-seats 1" if figures["searches"] else "")
+        ]
+    if len(figures["names"]) > 1:
+        return []
+    return [
+        f"all seats play the same, so P{seat}'s return does not tell how strong it is: seat it "
+        "beside another, as evaluate(game, (other, policy)) does"
+    ]
+
+
 def as_text(figures: Mapping[str, Any], names: Sequence[str], baseline: Sequence[str] = ()) -> str:
-    """Title, headings and rows, in columns."""
+    """Title, headings and rows, in columns, and notes."""
     lines = [headings(figures), *((row.title, *row.cells) for row in rows(figures, baseline))]
     failed = [
         f"first skipped: {' '.join(one['error'].split())}" for one in figures.get("skipped", ())[:1]
     ]
-    return "\n".join([title(figures, names), *failed, *text_table(lines)])
+    return "\n".join([title(figures, names), *failed, *text_table(lines), *notes(figures)])
 
 
 def _scores(what: str, figures: Mapping[str, Any], prefix: str) -> SummaryRow:

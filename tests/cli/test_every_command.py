@@ -315,6 +315,14 @@ def test_games_of_openspiel_by_name() -> None:
     assert native["bombs"] >= 0  # the native engine, with its default policy
 
 
+def test_an_evaluation_notes_where_its_gain_tells_nothing() -> None:
+    leduc = ("evaluate", "--game", "openspiel:leduc_poker", "--policy", "uniform", "--games", 1)
+    search = ("--search", "sparta", "--rollouts", 4, "--min-rollouts", 2)
+    for seats, notes in (("all", True), ("1", False)):
+        told = run(*leduc, *search, "--search-seats", seats).stdout
+        assert ("change one side alone" in told and "--search-seats 1" in told) is notes
+
+
 def test_bots_of_openspiel_by_name() -> None:
     seats = ("--policy", "openspiel:uniform_random,uniform,openspiel:fixed_action_preference")
     scores = [evaluated(*LEDUC, *seats)["scores"] for _ in range(2)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import html
 import io
 import json
 import signal
@@ -865,3 +866,30 @@ def test_a_table_says_whose_returns_it_shows_and_leaves_out_what_means_nothing()
     shared = evaluate(hints, UniformPolicy(), games=2)
     assert "score" in str(shared) and "perfect" in str(shared) and "bombs" not in str(shared)
     assert shared.to_dict()["return_of"] is None
+
+
+def test_a_note_says_where_the_return_of_one_seat_tells_nothing_of_strength() -> None:
+    poker, uniform, first = OpenSpielGame("leduc_poker"), UniformPolicy(), Lowest()
+    agent = upgrade(uniform, poker, Sparta(rollouts=4, min_rollouts=2))
+    everywhere = evaluate(poker, agent, games=1)
+    *_, note = str(everywhere).splitlines()
+    assert note == (
+        "every seat plays otherwise than in the baseline, so the gain in P0's return does not tell "
+        "who is stronger: change one side alone, as evaluate(game, (blueprint, agent)) does, and "
+        "--search-seats 1"
+    )
+    assert everywhere._repr_html_().endswith(f"</table><p>{html.escape(note)}</p>")
+    *_, note = str(evaluate(poker, first, games=1, baseline=uniform)).splitlines()
+    assert note.endswith("change one side alone, as evaluate(game, (baseline, policy)) does")
+    *_, note = str(evaluate(poker, uniform, games=1)).splitlines()
+    assert note == (
+        "all seats play the same, so P0's return does not tell how strong it is: seat it beside "
+        "another, as evaluate(game, (other, policy)) does"
+    )
+    for told in (
+        evaluate(poker, (uniform, agent), games=1),
+        evaluate(poker, (agent, agent), games=1, baseline=(uniform, agent)),
+        evaluate(poker, (first, uniform), games=1),
+        evaluate(OpenSpielGame("tiny_hanabi"), uniform, games=1),
+    ):
+        assert "tell" not in str(told) and told._repr_html_().endswith("</table>")

@@ -46,7 +46,7 @@ from hanabi_search_plugin.core.require import (
     require_integers,
     require_positive_or_0,
 )
-from hanabi_search_plugin.core.result import Reason, SearchResult
+from hanabi_search_plugin.core.result import Reason, SearchResult, words_of
 from hanabi_search_plugin.core.settings import THREADS, NamedOptions, described, setting
 from hanabi_search_plugin.core.streams import Streams
 
@@ -231,7 +231,7 @@ class JointAgent(SearchAgent):
             reason = "improved"
         else:
             reason = "below_threshold" if (gain[0] > 0.0).any() else "blueprint_best"
-        result = _unsearched(common, player, base, actions)
+        result = self._unsearched(common, player, base, actions)
         notes = [result.note] if result.note else []
         if reason == "budget_too_small":
             warn_of_budget(self.search.rollouts, len(actions))
@@ -255,7 +255,30 @@ class JointAgent(SearchAgent):
         memory = common.public.memory_of(player, own)
         policy = self.blueprint[player]
         action = int(moves_of(policy, seat.view, memory, Streams.spawn(rng, 1))[0])
-        return _unsearched(common, player, action, np.flatnonzero(seat.view.legal[0]))
+        return self._unsearched(common, player, action, np.flatnonzero(seat.view.legal[0]))
+
+    def _unsearched(
+        self, common: CommonKnowledge, player: int, base: int, actions: IntArray
+    ) -> SearchResult:
+        """The result of a seat that may not search: the blueprint's move."""
+        unknown = np.full(len(actions), np.nan)
+        notes = ([common.note] if common.note else []) + common.public.caveats()
+        return SearchResult(
+            action=base,
+            blueprint_action=base,
+            reason="search_not_allowed",
+            actions=actions,
+            mean=unknown,
+            stderr=unknown,
+            count=np.zeros(len(actions), dtype=np.int64),
+            gain=0.0,
+            gain_stderr=0.0,
+            rollouts=common.rollouts,
+            belief_size=common.public.size(player),
+            likelihoods=None if common.likelihoods is None else common.likelihoods[player],
+            note="; ".join(notes),
+            words=words_of(self.game, player, actions),
+        )
 
     # --------------------------------------------------------------------- what everybody does
 
@@ -340,24 +363,3 @@ class JointAgent(SearchAgent):
 
     def _seed(self, turn: int) -> tuple[int, ...]:
         return self.search.seed, turn
-
-
-def _unsearched(common: CommonKnowledge, player: int, base: int, actions: IntArray) -> SearchResult:
-    """The result of a seat that may not search: the blueprint's move."""
-    unknown = np.full(len(actions), np.nan)
-    notes = ([common.note] if common.note else []) + common.public.caveats()
-    return SearchResult(
-        action=base,
-        blueprint_action=base,
-        reason="search_not_allowed",
-        actions=actions,
-        mean=unknown,
-        stderr=unknown,
-        count=np.zeros(len(actions), dtype=np.int64),
-        gain=0.0,
-        gain_stderr=0.0,
-        rollouts=common.rollouts,
-        belief_size=common.public.size(player),
-        likelihoods=None if common.likelihoods is None else common.likelihoods[player],
-        note="; ".join(notes),
-    )

@@ -47,7 +47,7 @@ from hanabi_search_plugin.core.policy import (
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.reprs import agent_repr, search_repr
 from hanabi_search_plugin.core.require import class_given, require_share
-from hanabi_search_plugin.core.result import SearchResult, require_result
+from hanabi_search_plugin.core.result import SearchResult, require_result, words_of
 from hanabi_search_plugin.core.rollout import require_values_of_some_seat
 from hanabi_search_plugin.core.settings import named_arguments
 from hanabi_search_plugin.named_beliefs import load_belief
@@ -174,7 +174,10 @@ class BeliefAgent(SearchAgent):
         require_to_move(belief)
         with within(search_repr(self.search)):
             found = self.search(rng, belief)
-        return require_result(self.search, found, belief.view.legal[0])
+        result = require_result(self.search, found, belief.view.legal[0])
+        if result.words is not None:
+            return result
+        return replace(result, words=words_of(self.game, belief.seat, result.actions))
 
 
 def _option_of_a_search(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -11,7 +13,7 @@ import numpy as np
 from hanabi_search_plugin.core.equality import EqualByValue
 from hanabi_search_plugin.core.errors import ContractError
 from hanabi_search_plugin.core.figures import blank_figure
-from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
+from hanabi_search_plugin.core.game import BoolArray, FloatArray, Game, IntArray
 from hanabi_search_plugin.core.html_tables import html_table
 from hanabi_search_plugin.core.reprs import search_repr
 from hanabi_search_plugin.core.text_tables import text_table
@@ -48,7 +50,7 @@ REASONS: tuple[str, ...] = get_args(Reason)
 class SearchResult(EqualByValue):
     """One decision of a search, over M legal moves. ``print`` shows a table of them.
 
-    Equal to another where all figures are, nan to nan in the same place.
+    Equal to another where all figures are, nan to nan in the same place; ``words`` are left out.
 
     Means and gains are returns of the searching seat in score points, or in the units of the
     search's objective.
@@ -66,6 +68,8 @@ class SearchResult(EqualByValue):
     * ``exact``: True if ``mean`` are exact values, without rollouts
     * ``policy`` [M]: what ``action`` was drawn from; None: it was not drawn
     * ``note``: anything unusual, such as a belief that had to recover
+    * ``words`` [M]: the legal moves as ``game.action_to_string`` has them, to be shown; None: it
+      was not said, as where a search was called without its agent, and numbers are shown
     """
 
     action: int
@@ -84,10 +88,11 @@ class SearchResult(EqualByValue):
     exact: bool = False
     policy: FloatArray | None = None
     note: str = ""
+    words: tuple[str, ...] | None = dataclasses.field(default=None, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as plain JSON types, with None in place of nan."""
-        out = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        """The fields but ``words`` as plain JSON types, with None in place of nan."""
+        out = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "words"}
         for name in ("actions", "mean", "stderr", "count"):
             values = out[name].tolist()
             out[name] = [None if value != value else value for value in values]
@@ -102,19 +107,26 @@ class SearchResult(EqualByValue):
     def __str__(self) -> str:
         return self.to_text()
 
-    def to_text(self, words: Callable[[int], str] = str) -> str:
-        """A table of the moves, the best first. ``words`` names an action."""
+    def in_words(self, action: int) -> str:
+        """An action as ``words`` has it, or else its number."""
+        known = dict(zip(map(int, self.actions), self.words or (), strict=False))
+        return known.get(action, str(action))
+
+    def to_text(self, words: Callable[[int], str] | None = None) -> str:
+        """A table of the moves, the best first. ``words`` names an action; None: ``in_words``."""
+        words = words or self.in_words
         lines: list[tuple[str, ...]] = [("action", "estimated return", "rollouts", "")]
         lines += [(words(action), *cells) for action, *cells in self._rows("+-")]
         width = max(len(line[-1]) for line in lines)  # names of the players: to the left
         table = text_table([(*line[:-1], line[-1].ljust(width)) for line in lines])
         return "\n".join([self._headline("+-", words), *table])
 
-    def plot(self, words: Callable[[int], str] = str) -> Any:
+    def plot(self, words: Callable[[int], str] | None = None) -> Any:
         """A Matplotlib figure: the estimate of each move and its standard error, the best on top.
 
-        ``words`` names an action. Raises UnsupportedError without Matplotlib.
+        ``words`` names an action; None: ``in_words``. Raises UnsupportedError without Matplotlib.
         """
+        words = words or self.in_words
         figure, axes = blank_figure("a plot of a decision", 7, 1 + 0.28 * len(self.actions))
         order = self._best_first()[::-1]  # axes begin at the bottom
         for place, index in enumerate(order.tolist()):
@@ -143,7 +155,7 @@ class SearchResult(EqualByValue):
         return html_table(
             self._headline(),
             ("action", "estimated return", "rollouts", ""),
-            [(str(action), *cells) for action, *cells in rows],
+            [(self.in_words(action), *cells) for action, *cells in rows],
             strong=chosen,
         )
 
@@ -166,12 +178,22 @@ class SearchResult(EqualByValue):
         means = np.where(np.isnan(self.mean), -np.inf, self.mean)
         return np.argsort(-means, kind="stable")
 
-    def _headline(self, sign: str = "\u00b1", words: Callable[[int], str] = str) -> str:
-        what = f"action {words(self.action)}: {self.reason.replace('_', ' ')}"
+    def _headline(self, sign: str = "\u00b1", words: Callable[[int], str] | None = None) -> str:
+        what = f"action {(words or self.in_words)(self.action)}: {self.reason.replace('_', ' ')}"
         if self.action != self.blueprint_action:
             error = "" if np.isnan(self.gain_stderr) else f" {sign} {self.gain_stderr:.3f}"
             what += f", gain {self.gain:+.3f}{error}"
         return f"{what}; {counted(self.rollouts, 'rollout')}, {counted(self.belief_size, 'world')}"
+
+
+def words_of(game: Game, seat: int, actions: IntArray) -> tuple[str, ...] | None:
+    """The ``words`` of a SearchResult whose ``actions`` are those of ``seat``; None where the game
+    fails to say them, which is no reason to lose a decision."""
+    try:
+        said = [str(game.action_to_string(seat, int(action))) for action in actions]
+    except Exception:
+        return None
+    return tuple(map(sys.intern, said))  # decisions that are kept share them
 
 
 def require_result(search: object, given: object, legal: BoolArray) -> SearchResult:

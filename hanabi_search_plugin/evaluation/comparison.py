@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hanabi_search_plugin.core.errors import ConfigError, RecordError, UnsupportedError
+from hanabi_search_plugin.core.html_tables import html_table
 from hanabi_search_plugin.core.plain_json import parse_json, typed
 from hanabi_search_plugin.core.text_tables import text_table
 from hanabi_search_plugin.core.whole_files import read_whole
@@ -103,6 +104,12 @@ class Comparison:
 
     def __str__(self) -> str:
         return "\n".join([*text_table((HEADINGS, self.base.row, self.row)), *self.notes])
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the table of ``print``."""
+        rows = (self.base.row, self.row)
+        title = f"{self.other.name} less {self.base.name}"
+        return html_table(title, HEADINGS, rows, notes=self.notes)
 
     def __repr__(self) -> str:
         difference = with_error(self.difference, self.sem, "+")

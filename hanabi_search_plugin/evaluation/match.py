@@ -82,14 +82,18 @@ class GameResult:
             (
                 str(turn),
                 str(seat),
-                str(result.action),
-                str(result.blueprint_action),
+                result.in_words(result.action),
+                result.in_words(result.blueprint_action),
                 f"{result.gain:+.3f} \u00b1 {result.gain_stderr:.3f}",
                 result.reason,
             )
             for turn, seat, result in self.decisions
         ]
-        changed = [number for number, row in enumerate(rows) if row[2] != row[3]]
+        changed = [
+            number
+            for number, (_, _, result) in enumerate(self.decisions)
+            if result.action != result.blueprint_action
+        ]
         headings = ("turn", "seat", "action", "blueprint", "gain", "") if rows else ()
         return html_table(str(self), headings, rows, strong=changed)
 

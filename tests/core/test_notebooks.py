@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import html
+import pickle
+import re
 import sys
 from dataclasses import replace
 from typing import Any
@@ -10,6 +13,8 @@ import numpy as np
 import pytest
 
 from hanabi_search_plugin import HanabiGame, UniformPolicy, compare, evaluate, upgrade
+from hanabi_search_plugin.algorithms.ismcts import RisMcts
+from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.html_tables import html_table
@@ -72,6 +77,52 @@ def test_a_decision_prints_as_a_table_of_its_moves() -> None:
     ]
     named = RESULT.to_text(lambda action: f"move {action}").splitlines()
     assert named[0].startswith("action move 5: ") and named[2].startswith("move 5   ")
+
+
+@pytest.mark.parametrize(
+    "search", [Sparta(rollouts=30), JointSparta(rollouts=30), RisMcts(iterations=20)]
+)
+def test_the_decision_of_an_agent_shows_its_moves_in_words(search: Any) -> None:
+    agent = upgrade("iggi", GAME, search)
+    worlds = GAME.deal(np.random.default_rng(0), 1)
+    memories = [agent.start(worlds.view(seat)) for seat in range(2)]
+    for seat in range(2):
+        result = agent.decide(memories[seat][0], np.random.default_rng(1))
+        said = {int(action): GAME.action_to_string(seat, int(action)) for action in result.actions}
+        assert result.words == tuple(said.values())
+        shown = str(result)
+        assert shown == result.to_text(said.__getitem__)
+        assert shown.startswith(f"action {said[result.action]}: ")
+        assert all(f"\n{move} " in shown for move in said.values())
+        assert all(f">{move}<" in result._repr_html_() for move in said.values())
+        assert result.to_text(str).startswith(f"action {result.action}: ")
+        again = pickle.loads(pickle.dumps(result))
+        assert str(again) == shown and "words" not in again.to_dict()
+        assert replace(result, words=None) == result
+        event = worlds.step(np.array([result.action]))
+        memories = [agent.observe(worlds.view(p), event, memories[p]) for p in range(2)]
+
+
+def test_a_decision_keeps_without_words_what_a_game_cannot_say() -> None:
+    class Mute(HanabiGame):
+        def action_to_string(self, player: int, action: int) -> str:
+            raise KeyError(action)
+
+    game = Mute(GAME.config)
+    view = game.deal(np.random.default_rng(0), 1).view(0)
+    agent = upgrade("iggi", game, Sparta(rollouts=30))
+    result = agent.decide(agent.start(view)[0], np.random.default_rng(1))
+    assert result.words is None and str(result).startswith(f"action {result.action}: ")
+
+
+def test_a_comparison_shows_what_it_prints(
+    evaluation: tuple[Evaluation, list[GameResult]],
+) -> None:
+    found = compare(evaluation[0], evaluate(GAME, UniformPolicy(), games=3, seed=9))
+    shown = found._repr_html_()
+    assert f"<caption>{html.escape(found.other.name)} less " in shown and found.notes
+    words = html.unescape(re.sub("<[^>]*>", " ", shown)).split()
+    assert set(str(found).split()) <= set(words)
 
 
 def test_games_and_comparisons_print_as_lines(
@@ -146,6 +197,8 @@ def test_an_evaluation_is_plotted_as_shares_of_scores(
 def test_a_game_shows_its_decisions(evaluation: tuple[Evaluation, list[GameResult]]) -> None:
     played = next(one for one in evaluation[1] if one.decisions)
     shown = played._repr_html_()
+    for _, seat, result in played.decisions:
+        assert f">{GAME.action_to_string(seat, result.action)}<" in shown
     assert f"<caption>game {played.game}: score {played.score:g}, " in shown
     assert shown.count("<tr>") == len(played.decisions) + 1
     assert "<th>" not in replace(played, decisions=())._repr_html_()

@@ -169,7 +169,7 @@ def require_search_call(search: object) -> None:
         raise ContractError(f"{kind} is called as search(rng, belief), got {signature}")
 
 
-LONG = 200  # characters of a state that are shown
+LONG = 200  # characters of a value that are shown
 
 
 def answers(
@@ -189,8 +189,14 @@ def answers(
     except HanabiSearchError:
         raise
     except Exception as error:  # whatever another's code may raise
-        shown = " ".join(repr(states[len(found)]).split())
-        shown = shown if len(shown) <= LONG else f"{shown[:LONG]}..."
-        tell_place(error, f"{type(game).__name__}.{method} of the state {shown}")
+        tell_place(
+            error, f"{type(game).__name__}.{method} of the state {shown(states[len(found)])}"
+        )
         raise
     return found
+
+
+def shown(value: object) -> str:
+    """``value`` on one line that is not too long: a state, say."""
+    words = " ".join(repr(value).split())
+    return words if len(words) <= LONG else f"{words[:LONG]}..."

@@ -7,15 +7,16 @@ A actions, K numbers that a player sees.
 
 from __future__ import annotations
 
+import operator
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.core.blame import answers
+from hanabi_search_plugin.core.blame import answers, shown
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import (
@@ -35,6 +36,7 @@ from hanabi_search_plugin.core.state_list import (
     rows_at,
 )
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.words import counted
 
 TOLERANCE = 1e-6  # that a sum of probabilities may miss 1 by
 
@@ -78,7 +80,13 @@ class PlainGame(StateGame, Enumerable):
 
     @abstractmethod
     def legal_actions(self, state: State) -> Sequence[int]:
-        """The legal actions of a state that is not over."""
+        """The legal actions of a state that is not over, each once, or bools [A], True where legal.
+
+        Numbers are never read as a mask: for ``mask`` of 0 and 1 give ``np.flatnonzero(mask)``.
+        ``check_game`` and all play refuse such a mask by its double entries. With two actions
+        alone it may have none: [0, 1] stands for both actions, and nothing can tell that a mask
+        was meant.
+        """
 
     @abstractmethod
     def next_states(self, state: State, action: int) -> Outcomes:
@@ -100,15 +108,29 @@ class PlainGame(StateGame, Enumerable):
 
     def legal_mask(self, state: State) -> BoolArray:
         given = self.legal_actions(state)
-        if not isinstance(given, Iterable):
-            raise ContractError(f"{self.name}: legal_actions must list moves, got {given!r}")
-        moves = list(given)
-        if not all(move in range(self.num_actions) for move in moves):
+        moves = list(given) if isinstance(given, Iterable) else []
+        kinds = set(map(type, moves))
+        if kinds and kinds <= {bool, np.bool_} and len(moves) == self.num_actions:
+            return np.array(moves, dtype=np.bool_)
+        try:
+            numbers = sorted(map(operator.index, moves))
+        except TypeError:
+            numbers = [-1]  # no moves
+        known = not numbers or 0 <= numbers[0] <= numbers[-1] < self.num_actions
+        once = len(set(numbers)) == len(numbers)
+        if not (isinstance(given, Iterable) and known and once) or bool in kinds:
+            like_a_mask = len(moves) == self.num_actions and all(
+                isinstance(move, Real) and move in (0, 1) for move in moves
+            )
+            hint = ": it looks like a mask: give np.flatnonzero(mask)" if like_a_mask else ""
             raise ContractError(
-                f"{self.name} must have moves from 0 to {self.num_actions - 1}, got {moves}"
+                f"{self.name}: legal_actions must list moves from 0 to {self.num_actions - 1}, "
+                f"each once, or give {counted(self.num_actions, 'bool')}, got "
+                f"{shown(moves if isinstance(given, Iterator) else given)} in the state "
+                f"{shown(state)}{hint}"
             )
         mask = np.zeros(self.num_actions, dtype=np.bool_)
-        mask[moves] = True
+        mask[numbers] = True
         return mask
 
     def deal(self, rng: np.random.Generator, n: int) -> PlainWorlds:

@@ -213,7 +213,11 @@ class Nested(TinyHanabi):
         ),
         (OneReturn, r"one a player, also before the end, got \[0.0\]"),
         (NobodyMoves, "check_game: tiny: current_player must give a player's number.* got None$"),
-        (NoMoves, "check_game: tiny: legal_actions must list moves, got None"),
+        (
+            NoMoves,
+            r"check_game: tiny: legal_actions must list moves from 0 to 2, each once, or give 3 "
+            r"bools, got None in the state \(",
+        ),
         (Text, "check_game: tiny: observation must list numbers, got 'x' for player 0"),
         (Texts, r"tiny: observation must list numbers, got \['x'\] for player 0"),
         (Varying, "tiny, player 0: a row of observation must have one shape in every position"),
@@ -382,15 +386,53 @@ def test_bad_input_says_what_was_expected() -> None:
         worlds.view(0).observation("observation")
 
 
-@pytest.mark.parametrize("moves", [[0, 2], [-1]])
-def test_moves_out_of_range_are_named(moves: list[int]) -> None:
-    class Wrong(Dice):
-        def legal_actions(self, state: Any) -> Sequence[int]:
+def tiny_with(moves: Any) -> PlainGame:
+    class Given(TinyHanabi):
+        def legal_actions(self, state: Any) -> Any:
             return moves
 
-    worlds = Wrong().deal(np.random.default_rng(0), 1)
-    with pytest.raises(ContractError, match=rf"must have moves from 0 to 1, got \{moves}"):
+    return Given()
+
+
+MASK = ": it looks like a mask: give np.flatnonzero(mask)"
+
+
+@pytest.mark.parametrize(
+    ("moves", "came", "hint"),
+    [
+        ([0, 3], "[0, 3]", ""),
+        ([-1], "[-1]", ""),
+        ([0, 0, 1, 1, 2], "[0, 0, 1, 1, 2]", ""),
+        (np.array([0, 1, 1], dtype=np.int8), "array([0, 1, 1], dtype=int8)", MASK),
+        ([1, 1, 1], "[1, 1, 1]", MASK),
+        ([0.0, 1.0, 1.0], "[0.0, 1.0, 1.0]", MASK),
+        (np.array([0.0, 2.0]), "array([0., 2.])", ""),
+        (np.array([True, False]), "array([ True, False])", ""),
+        ([True], "[True]", ""),
+        ([True, 2, 0], "[True, 2, 0]", ""),
+        ([[0, 1], [1, 2], [0, 2]], "[[0, 1], [1, 2], [0, 2]]", ""),
+        (2, "2", ""),
+        ("01", "'01'", ""),
+    ],
+)
+def test_moves_that_are_none_are_named_with_the_state(moves: Any, came: str, hint: str) -> None:
+    worlds = tiny_with(moves).deal(np.random.default_rng(0), 1)
+    with pytest.raises(ContractError) as caught:
         _ = worlds.legal
+    assert str(caught.value) == (
+        "tiny: legal_actions must list moves from 0 to 2, each once, or give 3 bools, got "
+        f"{came} in the state {worlds.states[0]}{hint}"
+    )
+
+
+@pytest.mark.parametrize(
+    "moves", [[2, 0], (0, 2), np.array([0, 2], dtype=np.int8), np.array([True, False, True]),
+              [True, False, True], {0, 2}]
+)  # fmt: skip
+def test_moves_are_numbers_or_a_mask_of_bools(moves: Any) -> None:
+    game = tiny_with(moves)
+    check_game(game)
+    assert game.deal(np.random.default_rng(0), 1).legal.tolist() == [[True, False, True]]
 
 
 def test_states_that_are_set_are_those_that_are_asked_about() -> None:

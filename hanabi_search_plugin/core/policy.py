@@ -8,9 +8,10 @@ Letters in shapes: B worlds, A actions, P players.
 
 from __future__ import annotations
 
+import reprlib
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -242,9 +243,35 @@ def without_probabilities(policy: Policy) -> UnsupportedError:
 
 
 def started(policy: Policy, view: View) -> Memory:
-    """[B] the memory of ``policy`` at its first view. Raises as ``asking``."""
+    """[B] the memory of ``policy`` at its first view. Raises as ``require_rows`` and ``asking``."""
     with asking(policy, view.player, "start"):
-        return policy.start(view)
+        memory = policy.start(view)
+    return require_rows(policy, view, "start", memory)
+
+
+def require_rows(policy: Policy, view: View, method: str, memory: Memory) -> Memory:
+    """``memory``, which ``method`` gave. Raises ContractError unless it has a row a world."""
+    for part in _parts(memory):
+        try:
+            rows = len(part)
+        except TypeError:
+            rows = None
+        if rows != len(view) or isinstance(part, str | set):
+            raise ContractError(
+                f"{type(policy).__name__} at seat {view.player}: {method} must give None or a "
+                f"memory with a row for each of {counted(len(view), 'world')}, got "
+                f"{reprlib.repr(part)}"
+            )
+    return memory
+
+
+def _parts(memory: Memory) -> Iterator[Any]:
+    """What has a row a world."""
+    if isinstance(memory, tuple | dict):
+        for part in memory.values() if isinstance(memory, dict) else memory:
+            yield from _parts(part)
+    elif memory is not None and not isinstance(memory, Shared):
+        yield memory
 
 
 def observes(policy: Policy) -> bool:

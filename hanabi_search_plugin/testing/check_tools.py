@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import reprlib
 import sys
 from collections import deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,10 +24,9 @@ from hanabi_search_plugin.core.game import (
     View,
     Worlds,
 )
-from hanabi_search_plugin.core.policy import Memory, Policy, Shared, require_moves
+from hanabi_search_plugin.core.policy import Memory, Policy, Shared, require_moves, require_rows
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.core.words import counted
 
 TOLERANCE = 1e-9  # of exact probabilities
 SIGMAS = 5.0  # standard deviations that a frequency may be off
@@ -82,12 +80,12 @@ def name_of(policy: Policy) -> str:
 
 def started(policy: Policy, view: View) -> Memory:
     """[B] the memory of ``policy`` at its first view, checked."""
-    return require_memory(policy, view, "start", policy.start(view))
+    return require_rows(policy, view, "start", policy.start(view))
 
 
 def observed(policy: Policy, view: View, event: Event, memory: Memory) -> Memory:
     """[B] the memory of ``policy`` after an event, checked."""
-    return require_memory(policy, view, "observe", policy.observe(view, event, memory))
+    return require_rows(policy, view, "observe", policy.observe(view, event, memory))
 
 
 def acted(policy: Policy, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
@@ -100,30 +98,6 @@ def acted(policy: Policy, view: View, legal: BoolArray, memory: Memory, rng: Str
         raise ContractError(
             f"{name_of(policy)} at seat {view.player}: act must give a legal move: {error}"
         ) from None
-
-
-def require_memory(policy: Policy, view: View, method: str, memory: Memory) -> Memory:
-    """``memory``, which ``method`` gave. Raises ContractError unless it has a row a world."""
-    for part in _parts(memory):
-        try:
-            rows = len(part)
-        except TypeError:
-            rows = None
-        require(
-            rows == len(view) and not isinstance(part, str | set),
-            f"{name_of(policy)} at seat {view.player}: {method} must give None or a memory with a "
-            f"row for each of {counted(len(view), 'world')}, got {reprlib.repr(part)}",
-        )
-    return memory
-
-
-def _parts(memory: Memory) -> Iterator[Any]:
-    """What has a row a world."""
-    if isinstance(memory, tuple | dict):
-        for part in memory.values() if isinstance(memory, dict) else memory:
-            yield from _parts(part)
-    elif memory is not None and not isinstance(memory, Shared):
-        yield memory
 
 
 @dataclass(frozen=True)

@@ -829,6 +829,43 @@ class Divides(UniformPolicy):
         return 1 // 0
 
 
+class Begins(UniformPolicy):
+    def __init__(self, memory: Callable[[int], Any]) -> None:
+        self.memory = memory
+
+    def start(self, view: View) -> Any:
+        return self.memory(len(view))
+
+
+@pytest.mark.parametrize(
+    ("memory", "came"),
+    [
+        (lambda n: [0] * (1 if n > 1 else 2), r"\[0(, 0)?\]"),
+        (lambda n: 0, "0"),
+        (lambda n: {"n": np.zeros(n), "k": 3}, "3"),
+        (lambda n: (np.zeros(n), np.zeros(n + 1)), r"array\(.*"),
+        (lambda n: "a" * n, "'a+'"),
+    ],
+)
+def test_a_memory_without_a_row_a_world_is_named_in_play(memory: Any, came: str) -> None:
+    policy = Begins(memory)
+    says = (
+        r"Begins at seat \d: start must give None or a memory with a row for each of \d+ worlds?, "
+        rf"got {came}"
+    )
+    searching = upgrade(policy, GAME, Sparta(rollouts=20))
+    for play in (
+        lambda: evaluate(GAME, policy, games=3),
+        lambda: evaluate(GAME, (searching, policy), games=1),
+        lambda: evaluate(GAME, ("random", searching), games=1),
+        lambda: OneGame(GAME, (policy, "random")),
+    ):
+        with pytest.raises(ContractError, match=rf"^turn 0: {says}(\nin games? 0.*)?$"):
+            play()
+    with pytest.raises(ContractError, match=f"^check_policy: {says}$"):
+        check_policy(GAME, policy)
+
+
 def divides(*_: Any) -> Any:
     return 1 // 0
 

@@ -63,7 +63,7 @@ class SpielBot(pyspiel.Bot):  # type: ignore[misc]
 
     def __init__(self, policy: AnyPolicy, game: Any, player_id: int, seed: int = 0) -> None:
         pyspiel.Bot.__init__(self)
-        self._decider = Decider(policy, game, seed)
+        self._decider = Decider(policy, game, seed, call="as_bot(policy, game, player_id)")
         self._decider.check_seat(player_id)
         self._player_id = player_id
 
@@ -128,7 +128,7 @@ class SpielPolicyOf(spiel_policy.Policy):  # type: ignore[misc]
     """A policy of ours at every seat, by its probabilities; those of a searching one are 0 or 1."""
 
     def __init__(self, policy: AnyPolicy, game: Any, seed: int = 0) -> None:
-        self._decider = Decider(policy, game, seed)
+        self._decider = Decider(policy, game, seed, call="as_spiel_policy(policy, game)")
         players = list(range(self._decider.game.num_players))
         super().__init__(self._decider.spiel, players)
         self._random_state = np.random.RandomState(seed)  # what later OpenSpiel draws from

@@ -11,6 +11,7 @@ from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import UNSEEN, BoolArray, FloatArray, IntArray, View, Worlds
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
+from hanabi_search_plugin.wrappers._openspiel_rules import options_in_its_name
 from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielView, OpenSpielWorlds, ours
 
 
@@ -21,6 +22,7 @@ class OpenSpielDealtGame(OpenSpielGame, PrivateTokens):
     chance action that player f was dealt. Raises UnsupportedError for other games.
     """
 
+    @options_in_its_name
     def __init__(self, game: Any, *, public_actions: bool | None = None) -> None:
         super().__init__(game, public_actions=public_actions)
         self.num_factors = self.num_players

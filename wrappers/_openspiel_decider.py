@@ -11,13 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyspiel
 
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.errors import IllegalActionError, UnsupportedError
-from hanabi_search_plugin.core.game import FloatArray, History
+from hanabi_search_plugin.core.game import FloatArray, Game, History
 from hanabi_search_plugin.core.policy import Memory
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
+from hanabi_search_plugin.core.words import an
 from hanabi_search_plugin.evaluation.seat import SeatedPolicy
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.registry import AnyPolicy, policy_of
@@ -42,10 +44,16 @@ class Decider:
     """A policy, a game and a seed, which make decisions by a seat's history.
 
     It keeps decisions, and memories to go on from. Raises UnsupportedError for what is no policy
-    and for an agent of another game.
+    and for an agent of another game. ``call`` shows the order of the arguments where they are
+    swapped.
     """
 
-    def __init__(self, policy: AnyPolicy, game: Any, seed: int) -> None:
+    def __init__(self, policy: AnyPolicy, game: Any, seed: int, *, call: str) -> None:
+        if isinstance(policy, Game | pyspiel.Game) and not isinstance(game, Game | pyspiel.Game):
+            raise UnsupportedError(
+                f"arguments must come as in {call}, got {an(type(game).__name__)} in the place of "
+                "the game"
+            )
         ours = game if isinstance(game, HanabiGame | OpenSpielGame) else load_game(game)
         policy = policy_of(policy, ours)
         if isinstance(policy, SearchAgent) and not _same(policy.game, ours):

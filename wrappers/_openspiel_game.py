@@ -37,7 +37,11 @@ from hanabi_search_plugin.core.game import (
     require_said,
 )
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.wrappers._openspiel_rules import OpenSpielRules, State
+from hanabi_search_plugin.wrappers._openspiel_rules import (
+    OpenSpielRules,
+    State,
+    options_in_its_name,
+)
 from hanabi_search_plugin.wrappers._openspiel_worlds import OpenSpielView, OpenSpielWorlds, ours
 
 INFORMATION_SETS_KEPT = 256  # results of listing an information set that a game remembers
@@ -59,6 +63,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
     game, and for one that draws its chance, or who begins, from a generator of its own.
     """
 
+    @options_in_its_name
     def __init__(
         self,
         game: Any,

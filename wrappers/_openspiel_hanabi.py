@@ -35,13 +35,19 @@ from hanabi_search_plugin.hanabi.engine.layout import (
 from hanabi_search_plugin.hanabi.engine.text import action_to_dict
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame, digest_of
-from hanabi_search_plugin.wrappers._openspiel_rules import HANABI_NAMES, State, load_spiel
+from hanabi_search_plugin.wrappers._openspiel_rules import (
+    HANABI_NAMES,
+    State,
+    load_spiel,
+    options_in_its_name,
+)
 
 _TRIES = 10_000  # new games of a random first player before the one wanted must have come up
 
 _NAMES = {**HANABI_NAMES, "observation_type": "observation_type"}
 
 
+@options_in_its_name
 def load_game(game: Any) -> HanabiGame | OpenSpielGame:
     """Make a game of a ``pyspiel.Game``, or of a string such as ``"hanabi(players=3)"``, which may
     begin as on the command line: ``"openspiel:leduc_poker"``.

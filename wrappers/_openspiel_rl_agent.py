@@ -44,7 +44,7 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
     """
 
     def __init__(self, policy: AnyPolicy, game: Any, player_id: int, seed: int = 0) -> None:
-        self._decider = Decider(policy, game, seed)
+        self._decider = Decider(policy, game, seed, call="as_rl_agent(policy, game, player_id)")
         self._decider.check_seat(player_id)
         self.player_id = player_id
         self._environment: Any = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from open_spiel.python.observation import make_observation
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import Rewards
 from hanabi_search_plugin.core.near_names import did_you_mean
+from hanabi_search_plugin.core.settings import Arguments, Result, named_arguments
 from hanabi_search_plugin.core.state_list import StateGame
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.registry import OPENSPIEL
@@ -42,6 +43,13 @@ HANABI_NAMES = {  # of HanabiConfig: OpenSpiel's
     "life_tokens": "max_life_tokens",
     **{name: name for name in ("players", "colors", "ranks", "hand_size", "random_start_player")},
 }
+
+IN_ITS_NAME = ': options of a game of OpenSpiel stand in its name, as in "leduc_poker(players=3)"'
+
+
+def options_in_its_name(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """As ``named_arguments``: says where the options of a game of OpenSpiel belong."""
+    return named_arguments(lambda option: IN_ITS_NAME, IN_ITS_NAME)(function)
 
 
 class OpenSpielRules(StateGame):

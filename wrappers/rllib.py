@@ -13,7 +13,7 @@ with needing("frameworks", "wrappers.rllib", "Ray's RLlib and PyTorch"):
     from torch import nn
 
 from hanabi_search_plugin.core.errors import UnsupportedError
-from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.game import Game, require_game
 from hanabi_search_plugin.core.policy import Combination
 from hanabi_search_plugin.policies.callables import CallablePolicy, Sees
 from hanabi_search_plugin.wrappers._trained import TrainedActor
@@ -46,6 +46,7 @@ def as_policy(
 
     Raises UnsupportedError for other things, and for modules of other spaces.
     """
+    require_game(game, module, call="as_policy(module, game)")
     if not isinstance(module, RLModule) and hasattr(module, "get_module"):
         module = module.get_module()
     if isinstance(module, MultiRLModule):

@@ -14,7 +14,7 @@ with needing("frameworks", "wrappers.stable_baselines3", "Stable-Baselines3 and 
     import torch
 
 from hanabi_search_plugin.core.errors import UnsupportedError
-from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.game import Game, require_game
 from hanabi_search_plugin.core.policy import Combination
 from hanabi_search_plugin.policies.callables import CallablePolicy, Sees
 from hanabi_search_plugin.wrappers._trained import TrainedActor
@@ -49,6 +49,7 @@ def as_policy(
 
     Raises UnsupportedError for other models, and for models of other spaces.
     """
+    require_game(game, model, call="as_policy(model, game)")
     actor = Sb3Actor(model, normalize)
     return actor.policy(game, encoding=encoding, greedy=greedy, sees=sees, combine=combine)
 

@@ -17,7 +17,7 @@ with needing("frameworks", "wrappers.tianshou", "Tianshou"):
     from tianshou.data import Batch
 
 from hanabi_search_plugin.core.errors import UnsupportedError
-from hanabi_search_plugin.core.game import Game
+from hanabi_search_plugin.core.game import Game, require_game
 from hanabi_search_plugin.core.policy import Combination
 from hanabi_search_plugin.policies.callables import CallablePolicy, Sees
 from hanabi_search_plugin.wrappers._trained import TrainedActor
@@ -49,6 +49,7 @@ def as_policy(
 
     Raises UnsupportedError for other things, and for policies of other spaces.
     """
+    require_game(game, policy, call="as_policy(policy, game)")
     actor_critic = isinstance(policy, ActorCriticOnPolicyAlgorithm)
     state_values = policy.critic if actor_critic else None
     given, policy = policy, getattr(policy, "policy", policy)

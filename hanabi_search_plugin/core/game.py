@@ -59,8 +59,16 @@ class Event:
         return Event(self.player[index], self.action[index])
 
     def seen_by(self, player: int, game: Game) -> Event:
-        """The event as ``player`` sees it: UNSEEN for others' actions that the game hides."""
-        if game.public_actions:
+        """The event as ``player`` sees it: UNSEEN for others' actions that the game hides.
+
+        Raises as ``require_game`` for what is no game.
+        """
+        try:
+            public = game.public_actions
+        except AttributeError:
+            require_game(game, player, call="event.seen_by(player, game)")
+            raise
+        if public:
             return self
         return Event(self.player, np.where(self.player == player, self.action, UNSEEN))
 

@@ -122,12 +122,12 @@ class PlainGame(StateGame, Enumerable):
             like_a_mask = len(moves) == self.num_actions and all(
                 isinstance(move, Real) and move in (0, 1) for move in moves
             )
-            hint = ": it looks like a mask: give np.flatnonzero(mask)" if like_a_mask else ""
+            advice = ": it looks like a mask: give np.flatnonzero(mask)" if like_a_mask else ""
             raise ContractError(
                 f"{self.name}: legal_actions must list moves from 0 to {self.num_actions - 1}, "
                 f"each once, or give {counted(self.num_actions, 'bool')}, got "
                 f"{shown(moves if isinstance(given, Iterator) else given)} in the state "
-                f"{shown(state)}{hint}"
+                f"{shown(state)}{advice}"
             )
         mask = np.zeros(self.num_actions, dtype=np.bool_)
         mask[numbers] = True

@@ -148,11 +148,11 @@ Result = TypeVar("Result")
 
 
 def named_arguments(
-    meant: Callable[[str], str] = lambda name: "",
+    meant: Callable[[str], str] = lambda name: "", unnamed: str = ""
 ) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
     """Makes a function refuse an argument that it does not have by a ConfigError, which says what
     was meant: one of its own, or else what ``meant(name)`` adds to the message. The same for one
-    that has to be given by name and is not."""
+    that has to be given by name and is not, where ``unnamed`` is added."""
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         parameters = inspect.signature(function).parameters
@@ -163,10 +163,11 @@ def named_arguments(
         @functools.wraps(function)
         def asked(*given: Arguments.args, **options: Arguments.kwargs) -> Result:
             if len(given) > placed:
-                named = tuple(parameters)
+                named = (*parameters, "")
+                others = f"have names, as in {named[placed]}=..." if named[placed] else "are none"
                 raise ConfigError(
-                    f"arguments of {called} after {named[placed - 1]} have names, as in "
-                    f"{named[placed]}=..., got {given[placed]!r}"
+                    f"arguments of {called} after {named[placed - 1]} {others}, got "
+                    f"{given[placed]!r}{unnamed}"
                 )
             for name in options:
                 if name not in known:

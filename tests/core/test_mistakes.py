@@ -70,7 +70,7 @@ from hanabi_search_plugin.hanabi import (
     replay,
     write_games,
 )
-from hanabi_search_plugin.judge import Judge, play_games
+from hanabi_search_plugin.judge import Judge, observation_text, play_games
 from hanabi_search_plugin.named_searches import SEARCHES
 from hanabi_search_plugin.testing import (
     check_agent,
@@ -80,10 +80,13 @@ from hanabi_search_plugin.testing import (
     check_search,
 )
 from hanabi_search_plugin.wrappers.openspiel import (
+    OpenSpielDealtGame,
     OpenSpielGame,
     Redealt,
     as_bot,
     as_policy,
+    as_rl_agent,
+    as_spiel_policy,
     load_game,
 )
 
@@ -165,6 +168,39 @@ def times_mask(factor: float) -> Any:
          lambda: BELIEF.update(VIEW, EVENT)),  # type: ignore[arg-type]
         (UnsupportedError, r"searches anew for each move and has no probabilities: agent\.decide",
          lambda: SPARTA.probabilities(VIEW, VIEW.legal, MEMORY)),
+        *(
+            (UnsupportedError, rf"come as in {says}, got a BeliefAgent in the place of the game",
+             partial(make, game, SPARTA, *rest))
+            for game in (GAME, pyspiel.load_game("hanabi"))
+            for make, rest, says in (
+                (as_bot, (0,), r"as_bot\(policy, game, player_id\)"),
+                (as_spiel_policy, (), r"as_spiel_policy\(policy, game\)"),
+                (as_rl_agent, (0,), r"as_rl_agent\(policy, game, player_id\)"),
+            )
+        ),
+        (UnsupportedError, r"come as in event\.seen_by\(player, game\), got an int in the place of",
+         lambda: EVENT.seen_by(GAME, 0)),  # type: ignore[arg-type]
+        *(
+            (UnsupportedError,
+             r"as in observation_text\(game\.config, view\.rows\[0\], seat\), got "
+             rf"\({came}\)",
+             partial(observation_text, *given))
+            for came, given in (
+                ("ndarray, HanabiConfig, int", (WORLDS.rows[0], GAME.config, 0)),
+                ("HanabiGame, ndarray, int", (GAME, WORLDS.rows[0], 0)),
+                ("HanabiConfig, int, ndarray", (GAME.config, 0, WORLDS.rows[0])),
+            )
+        ),
+        (UnsupportedError, r"of 40 words, got an array of shape \(3, 40\)",
+         lambda: observation_text(GAME.config, WORLDS.rows, 0)),
+        (ConfigError, "seat must be an integer from 0 to 1, got 2",
+         lambda: observation_text(GAME.config, WORLDS.rows[0], 2)),
+        *(
+            (ConfigError, r'got .*players.*: options .* as in "leduc_poker\(players=3\)"$',
+             partial(make, "leduc_poker", *given, **options))
+            for make in (OpenSpielGame, OpenSpielDealtGame, load_game)
+            for given, options in (((), {"players": 3}), (({"players": 3},), {}))
+        ),
         # things of another kind
         (UnsupportedError, r"updated by \(event, view\), .*got \(str, HanabiView\)",
          lambda: BELIEF.update("play 1", VIEW)),  # type: ignore[arg-type]

@@ -398,7 +398,7 @@ MASK = ": it looks like a mask: give np.flatnonzero(mask)"
 
 
 @pytest.mark.parametrize(
-    ("moves", "came", "hint"),
+    ("moves", "came", "advice"),
     [
         ([0, 3], "[0, 3]", ""),
         ([-1], "[-1]", ""),
@@ -415,13 +415,13 @@ MASK = ": it looks like a mask: give np.flatnonzero(mask)"
         ("01", "'01'", ""),
     ],
 )
-def test_moves_that_are_none_are_named_with_the_state(moves: Any, came: str, hint: str) -> None:
+def test_moves_that_are_none_are_named_with_the_state(moves: Any, came: str, advice: str) -> None:
     worlds = tiny_with(moves).deal(np.random.default_rng(0), 1)
     with pytest.raises(ContractError) as caught:
         _ = worlds.legal
     assert str(caught.value) == (
         "tiny: legal_actions must list moves from 0 to 2, each once, or give 3 bools, got "
-        f"{came} in the state {worlds.states[0]}{hint}"
+        f"{came} in the state {worlds.states[0]}{advice}"
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -591,6 +592,22 @@ class Agent(torch.nn.Module):
         logits = self.actor(torch.as_tensor(obs, dtype=torch.float32))
         wrong = ~torch.as_tensor(mask, dtype=torch.bool)
         return torch.distributions.Categorical(logits=logits.masked_fill(wrong, -1e9))
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "needs", "thing"),
+    [
+        ("stable_baselines3", "stable_baselines3", "model"),
+        ("rllib", "ray.rllib", "module"),
+        ("tianshou", "tianshou", "policy"),
+    ],
+)
+def test_a_game_in_the_place_of_the_model(wrapper: str, needs: str, thing: str) -> None:
+    pytest.importorskip(needs, reason=f"{needs} is not installed")
+    as_policy = import_module(f"hanabi_search_plugin.wrappers.{wrapper}").as_policy
+    says = rf"come as in as_policy\({thing}, game\), got a Linear in the place of the game"
+    with pytest.raises(UnsupportedError, match=says):
+        as_policy(GAME, torch.nn.Linear(SIZE, ACTIONS))
 
 
 def test_a_plain_module(tmp_path: Path) -> None:

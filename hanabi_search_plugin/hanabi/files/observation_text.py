@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.core.errors import ConfigError, RecordError
+from hanabi_search_plugin.core.errors import ConfigError, RecordError, UnsupportedError
 from hanabi_search_plugin.core.plain_json import short
+from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.layout import (
     COUNTDOWN,
@@ -40,6 +41,7 @@ from hanabi_search_plugin.hanabi.engine.layout import (
     TOLD_RANK,
     TURN,
     empty_row,
+    row_width,
 )
 from hanabi_search_plugin.hanabi.engine.text import COLOR_LETTERS, card_name, discards
 
@@ -60,8 +62,22 @@ def observation_text(config: HanabiConfig, row: Row, seat: int) -> str:
     """What OpenSpiel's ``observation_string`` says to ``seat`` of a world or a view [W].
 
     ``row`` is one of ``rows`` [B, W] of native worlds or views; a world's hidden cards are left out
-    of the text. Discards are in order of identity; OpenSpiel's are as they were made.
+    of the text. Discards are in order of identity; OpenSpiel's are as they were made. Raises
+    UnsupportedError for arguments of other kinds or in another order, and for a row of another
+    game; ConfigError for a seat that is not there.
     """
+    if not (isinstance(config, HanabiConfig) and isinstance(row, np.ndarray)):
+        came = ", ".join(type(one).__name__ for one in (config, row, seat))
+        raise UnsupportedError(
+            "arguments must come as in observation_text(game.config, view.rows[0], seat), got "
+            f"({came})"
+        )
+    if row.shape != (row_width(config),):
+        raise UnsupportedError(
+            f"expected a row of {config}, of {row_width(config)} words, got an array of shape "
+            f"{row.shape}"
+        )
+    seat = require_integer("seat", seat, 0, config.players - 1)
     p, h = config.players, config.hand_size
     heights = _heights(config, int(row[PLAYED]))
     lines = [

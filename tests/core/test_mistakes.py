@@ -636,6 +636,29 @@ def test_a_bot_has_no_move_after_the_game(name: str) -> None:
             bot.probabilities(view, view.legal, bot.start(view))
 
 
+@pytest.mark.parametrize("name", BOTS)
+def test_a_bot_looks_at_the_moves_that_it_is_handed(name: str) -> None:
+    bot, worlds = load_policy(name, NATIVE), NATIVE.deal(np.random.default_rng(0), 3)
+    view, memory = worlds.view(0), bot.start(worlds.view(0))
+    one_without = view.legal
+    one_without[1] = False
+    for kind, says, legal in (
+        (ContractError, r"a mask of shape \(3, 20\), as view\.legal is, got shape \(3, 8\)",
+         GAME.deal(RNG, 3).legal),
+        (ContractError, r"got shape \(1, 20\)", view.legal[:1]),
+        (ContractError, r"got shape \(20,\)", view.legal[0]),
+        (ContractError, "as view.legal is, got a NoneType", None),
+        (ContractError, "as view.legal is, got a list", view.legal.tolist()),
+        (IllegalActionError, "seat 0, which is to move, a move, got none in world 0",
+         np.zeros_like(view.legal)),
+        (IllegalActionError, "got none in world 1", one_without),
+    ):  # fmt: skip
+        with pytest.raises(kind, match=says):
+            bot.act(view, legal, memory, streams(3))  # type: ignore[arg-type]
+        with pytest.raises(kind, match=says):
+            bot.probabilities(view, legal, memory)  # type: ignore[arg-type]
+
+
 def test_a_guide_is_not_given_the_memory_of_another_bot() -> None:
     guide = load_policy("vdb", NATIVE)
     assert isinstance(guide, RuleAgent)

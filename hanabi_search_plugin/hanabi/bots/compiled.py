@@ -27,6 +27,7 @@ from hanabi_search_plugin.hanabi.bots import game_loops, smartbot
 from hanabi_search_plugin.hanabi.bots.memories import (
     require_all_held,
     require_next,
+    require_some_legal,
     require_to_move,
     require_words,
     with_moves,
@@ -89,7 +90,8 @@ class CompiledBot(Policy):
     Memory: int32 [B, words + 1], the words and how many moves they hold (``bots.memories``); None
     without words. Methods raise UnsupportedError for what is no memory or no view of native Hanabi,
     ContractError for a memory of another game, of another number of worlds, or of fewer moves or
-    more than the view shows, and IllegalActionError where the seat is not to move.
+    more than the view shows, and for ``legal`` of another shape than the view's, and
+    IllegalActionError where the seat is not to move or ``legal`` leaves no move.
 
     Raises ConfigError for more parameters than a script holds.
     """
@@ -165,7 +167,7 @@ class CompiledBot(Policy):
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
         require_streams(rng, len(view))
         native = _native(view)
-        mine = self._read(native, memory)
+        mine = self._read(native, legal, memory)
         actions = np.empty(len(view), dtype=np.int64)
         script = self.script(native.game)
         game_loops.act_rows(native.game.dims, script, native.rows, mine, rng.state, actions)
@@ -175,15 +177,16 @@ class CompiledBot(Policy):
         if self.deterministic:
             return super().probabilities(view, legal, memory)
         native = _native(view)
-        mine = self._read(native, memory)
+        mine = self._read(native, legal, memory)
         chance = np.empty((len(view), native.game.num_actions))
         script = self.script(native.game)
         game_loops.chance_rows(native.game.dims, script, native.rows, mine, chance)
         return chance
 
-    def _read(self, view: HanabiView, memory: Memory) -> NDArray[np.int32]:
+    def _read(self, view: HanabiView, legal: BoolArray, memory: Memory) -> NDArray[np.int32]:
         """[B, words and more] what the seat remembers, which is to move."""
         require_to_move(view)
+        require_some_legal(legal, view)
         count = self.words(view.game)
         if count == 0:
             return NO_MEMORY

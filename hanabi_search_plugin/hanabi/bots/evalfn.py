@@ -219,7 +219,7 @@ class EvalFn(_NetworkAgent, EstimatingGuide):
     def estimates(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
         """[B, A] the points expected on the table at the end, nan where a move is not legal."""
         native = _native(view)
-        values = np.empty(legal.shape)
+        values = np.empty((len(native), native.game.num_actions))
         value_kernels.estimate_rows(
             native.game.dims,
             self.script(native.game),

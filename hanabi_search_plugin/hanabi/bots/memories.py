@@ -1,4 +1,5 @@
-"""What compiled bots remember, as Python has it, and what is checked of it before they read it.
+"""What compiled bots remember, as Python has it, and what is checked of it, and of what else they
+are asked with, before they read it.
 
 A memory is int32 [B, words + 1]: the words that the bot's routines read, then how many moves of the
 game they hold. By that number a memory is told from one that does not belong to the view. Compiled
@@ -6,6 +7,8 @@ code makes no check, and reads no word behind a bot's own. Letters: B worlds.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +63,22 @@ def require_to_move(view: HanabiView) -> None:
         b = int(wrong.argmax())
         whose = "the game is over" if turn[b] < 0 else f"seat {turn[b]} is to move"
         raise IllegalActionError(f"seat {view.player} has no move to make in world {b}: {whose}")
+
+
+def require_some_legal(legal: Any, view: HanabiView) -> None:
+    """Raises ContractError unless ``legal`` is [B, A] as ``view`` has it, IllegalActionError where
+    it leaves no move."""
+    shape = (len(view), view.game.num_actions)
+    if not isinstance(legal, np.ndarray) or legal.shape != shape:
+        came = f"shape {legal.shape}" if isinstance(legal, np.ndarray) else an(type(legal).__name__)
+        raise ContractError(f"legal must be a mask of shape {shape}, as view.legal is, got {came}")
+    # Rows whose first move is 0, and those with a later one: a fifth of what any() takes.
+    some = np.count_nonzero(legal[:, 0]) + np.count_nonzero(legal.argmax(axis=1))
+    if some < len(view):
+        raise IllegalActionError(
+            f"legal must leave seat {view.player}, which is to move, a move, got none in world "
+            f"{int(legal.any(axis=1).argmin())}"
+        )
 
 
 def require_all_held(memory: Words, view: HanabiView) -> None:

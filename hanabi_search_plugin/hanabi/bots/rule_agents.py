@@ -157,7 +157,7 @@ class RuleAgent(CompiledBot, RedrawingGuide):
         """[B, A] what the rules propose; of a rule that leaves it to chance, all it may come to."""
         native = _native(view)
         memory, script = self.read(native, memory), self.script(native.game)
-        proposed = np.empty(legal.shape, dtype=np.bool_)
+        proposed = np.empty((len(native), native.game.num_actions), dtype=np.bool_)
         ops.proposed_rows(native.game.dims, script, native.rows, memory, proposed)
         return proposed
 

@@ -15,7 +15,7 @@ Everything most programs need, by what it is for:
 * the contracts, for games, beliefs and searches of your own: ``Game``, ``PlainGame``, ``Worlds``,
   ``View``, ``Event``, ``History``, ``Belief``, ``private_belief``, ``public_belief``, ``Search``,
   ``Streams``; check yours with ``hanabi_search_plugin.testing``
-* errors: ``HanabiSearchError``, ``ConfigError``, ``UnsupportedError``
+* errors: ``HanabiSearchError``, ``ConfigError``, ``ContractError``, ``UnsupportedError``
 
 OpenSpiel, PettingZoo and Gymnasium are served by ``hanabi_search_plugin.wrappers.openspiel``,
 ``.pettingzoo`` and ``.gymnasium``. The folders ``hanabi``, ``judge``, ``algorithms``, ``beliefs``,
@@ -52,7 +52,12 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners
     from hanabi_search_plugin.core.agent import Search, SearchAgent
     from hanabi_search_plugin.core.belief import Belief
-    from hanabi_search_plugin.core.errors import ConfigError, HanabiSearchError, UnsupportedError
+    from hanabi_search_plugin.core.errors import (
+        ConfigError,
+        ContractError,
+        HanabiSearchError,
+        UnsupportedError,
+    )
     from hanabi_search_plugin.core.game import Event, Game, History, View, Worlds
     from hanabi_search_plugin.core.plain_game import PlainGame
     from hanabi_search_plugin.core.policy import Policy, UniformPolicy
@@ -75,6 +80,7 @@ __all__ = [
     "Belief",
     "BeliefModel",
     "ConfigError",
+    "ContractError",
     "Evaluation",
     "Event",
     "Game",
@@ -138,7 +144,7 @@ __getattr__, __dir__ = lazily(
         "beliefs.unknown_partners": ("UnknownPartners",),
         "core.agent": ("Search", "SearchAgent"),
         "core.belief": ("Belief",),
-        "core.errors": ("ConfigError", "HanabiSearchError", "UnsupportedError"),
+        "core.errors": ("ConfigError", "ContractError", "HanabiSearchError", "UnsupportedError"),
         "core.game": ("Event", "Game", "History", "View", "Worlds"),
         "core.plain_game": ("PlainGame",),
         "core.policy": ("Policy", "UniformPolicy"),

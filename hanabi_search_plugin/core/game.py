@@ -237,7 +237,7 @@ class Game(ABC):
             cls.deal_some = Game.deal_some  # type: ignore[method-assign]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({getattr(self, 'name', '')!r})"
+        return f"{type(self).__name__}({repr(self.name) if hasattr(self, 'name') else ''})"
 
     @abstractmethod
     def deal(self, rng: np.random.Generator, n: int) -> Worlds:

@@ -103,9 +103,6 @@ class PlainGame(StateGame, Enumerable):
 
     # ------------------------------------------------------------------------------ the contract
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name!r})"
-
     def legal_mask(self, state: State) -> BoolArray:
         given = self.legal_actions(state)
         moves = list(given) if isinstance(given, Iterable) else []

@@ -16,6 +16,7 @@ from hanabi_search_plugin.core.figures import blank_figure
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, Game, IntArray
 from hanabi_search_plugin.core.html_tables import html_table
 from hanabi_search_plugin.core.reprs import search_repr
+from hanabi_search_plugin.core.require import require_choice
 from hanabi_search_plugin.core.text_tables import text_table
 from hanabi_search_plugin.core.words import counted
 
@@ -70,6 +71,8 @@ class SearchResult(EqualByValue):
     * ``note``: anything unusual, such as a belief that had to recover
     * ``words`` [M]: the legal moves as ``game.action_to_string`` has them, to be shown; None: it
       was not said, as where a search was called without its agent, and numbers are shown
+
+    Raises ConfigError for another ``reason``.
     """
 
     action: int
@@ -89,6 +92,9 @@ class SearchResult(EqualByValue):
     policy: FloatArray | None = None
     note: str = ""
     words: tuple[str, ...] | None = dataclasses.field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        require_choice("reason", self.reason, REASONS)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields but ``words`` as plain JSON types, with None in place of nan."""
@@ -232,8 +238,4 @@ def require_result(search: object, given: object, legal: BoolArray) -> SearchRes
                 f"{name} must return one {field} for each of {len(allowed)} legal actions, got the "
                 f"shape {shape}"
             )
-    if given.reason not in REASONS:
-        raise ContractError(
-            f"{name} must return one of {', '.join(REASONS)} as reason, got {given.reason!r}"
-        )
     return given

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ from hanabi_search_plugin.evaluation.summary import (
     rows,
     title,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _COSTS = ("cpu_seconds", "rollouts", "likelihoods", "searched_moves", "changed_moves")
 _OUTCOMES = ("lives_left", "moves")  # of a game, beside its number and score
@@ -183,10 +186,10 @@ class Evaluation(EqualByValue):
         axes.legend()
         return figure
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pd.DataFrame:
         """A pandas DataFrame with a row a game: docs/how_to/results.md names its columns.
 
-        Raises UnsupportedError without pandas.
+        Raises MissingExtraError without pandas.
         """
         return frame_of(
             self.games,

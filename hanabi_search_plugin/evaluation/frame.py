@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.errors import MissingExtraError
 from hanabi_search_plugin.evaluation.game_table import column
 from hanabi_search_plugin.evaluation.match import GameResult
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _SEARCH = (
     *("cpu_seconds", "rollouts", "likelihoods", "searched_moves", "changed_moves"),
@@ -24,12 +27,12 @@ def frame_of(
     seed: int,
     best: float,
     searched: bool,
-) -> Any:
-    """A row a game; ``best`` is the highest score. Raises UnsupportedError without pandas."""
+) -> pd.DataFrame:
+    """A row a game; ``best`` is the highest score. Raises MissingExtraError without pandas."""
     try:
         pandas = import_module("pandas")
     except ImportError:
-        raise UnsupportedError("a frame needs pandas: pip install pandas") from None
+        raise MissingExtraError("a frame needs pandas: pip install pandas") from None
     columns: dict[str, Any] = {"seed": [seed for _ in games], "game": [one.game for one in games]}
     columns |= _outcomes(games, best)
     if searched:

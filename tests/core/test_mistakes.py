@@ -9,6 +9,7 @@ import re
 import textwrap
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -314,6 +315,8 @@ def times_mask(factor: float) -> Any:
          lambda: evaluate(GAME, "random", games=1, baseline="randon")),
         (ConfigError, r"got the search Sparta.*: upgrade\(policy, game, Sparta\(\)\)",
          lambda: evaluate(GAME, Sparta(), games=1)),  # type: ignore[arg-type]
+        (ConfigError, "reason must be one of improved, .*, got 'improve': did you mean improved",
+         lambda: replace(SPARTA.decide(MEMORY[0], RNG), reason="improve")),  # type: ignore[arg-type]
         # recorded games
         (ConfigError, "list of RecordedGames, .*got '/x.jsonl'", lambda: replay("/x.jsonl")),  # type: ignore[arg-type]
         (ConfigError, r"got one of them: write \[record\]", lambda: replay(RECORD)),  # type: ignore[arg-type]

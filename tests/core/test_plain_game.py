@@ -142,6 +142,7 @@ def test_all_that_is_not_set_is_named() -> None:
     says = "Blank must set " + ", ".join(rf"{name} \([^)]*\)" for name in names) + "$"
     with pytest.raises(ContractError, match=says):
         Blank().deals()
+    assert repr(Blank()) == "Blank()" and repr(NoisyChannel()) == "NoisyChannel('channel')"
 
 
 class OneNumber(TinyHanabi):

@@ -8,7 +8,7 @@ import pytest
 
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.belief_agent import upgrade
-from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core import MissingExtraError
 from hanabi_search_plugin.core.policy import UniformPolicy
 from hanabi_search_plugin.evaluation.evaluate import evaluate
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
@@ -50,5 +50,5 @@ def test_games_without_a_search_or_lives() -> None:
 def test_without_pandas_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     evaluation = evaluate(GAME, UniformPolicy(), games=1)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(UnsupportedError, match=r"^a frame needs pandas: pip install pandas$"):
+    with pytest.raises(MissingExtraError, match=r"^a frame needs pandas: pip install pandas$"):
         evaluation.to_frame()

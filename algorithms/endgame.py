@@ -58,7 +58,7 @@ def exact_values(
     if not (isinstance(belief, ExplicitBelief) and belief.exact and isinstance(game, Branches)):
         return None
     likely = 0.0
-    if isinstance(game, SolvesEndgames) and objective == "score":
+    if isinstance(game, SolvesEndgames):
         likely = game.likely_states(belief.view, belief.size)
     if belief.size * moves > budget or likely > SLACK * budget:
         return None
@@ -91,15 +91,16 @@ def solve(
 
     With another ``objective`` than the score values are what returns are worth.
 
-    Compiled, for the score, where the game ``SolvesEndgames``. Unless ``every`` move is asked for,
+    Compiled where the game ``SolvesEndgames``. Unless ``every`` move is asked for,
     such a game may leave out those that cannot be better than the best of the others: their value
     is nan. It tries ``base``, a legal action, first and never leaves it out.
     """
     game = worlds.game
-    if isinstance(game, SolvesEndgames) and objective == "score":
+    if isinstance(game, SolvesEndgames):
         found = game.compiled_solution(
-            worlds, weights, memories, blueprint, seat, budget, base=base, every=every
-        )
+            worlds, weights, memories, blueprint, seat, budget, base=base, every=every,
+            objective=objective,
+        )  # fmt: skip
         if found is not None:
             return found
     return plain_solution(worlds, weights, memories, blueprint, seat, budget, objective)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from hanabi_search_plugin.core.capabilities import Branches
 from hanabi_search_plugin.core.game import FloatArray, View, Worlds
+from hanabi_search_plugin.core.objective import Objective
 from hanabi_search_plugin.core.policy import Blueprint, Memory
 
 
@@ -49,5 +50,6 @@ class SolvesEndgames(Branches):
         *,
         base: int,
         every: bool,
+        objective: Objective = "score",
     ) -> Solution | None:
         """As ``algorithms.endgame.solve``; None if a policy is not compiled."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.capabilities import CompilesRollouts, HasBeliefs
 from hanabi_search_plugin.core.game import FloatArray, IntArray, View, Worlds
+from hanabi_search_plugin.core.objective import Objective
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.solving import Solution, SolvesEndgames
@@ -111,6 +112,7 @@ class HanabiGame(HanabiRules, HasBeliefs, CompilesRollouts, SolvesEndgames, Grow
         *,
         base: int,
         every: bool,
+        objective: Objective = "score",
     ) -> Solution | None:
         """By one compiled loop; None unless every other seat's policy is compiled."""
         if not isinstance(worlds, HanabiWorlds):
@@ -118,8 +120,9 @@ class HanabiGame(HanabiRules, HasBeliefs, CompilesRollouts, SolvesEndgames, Grow
         from hanabi_search_plugin.hanabi.search import compiled_endgame
 
         return compiled_endgame.solve(
-            worlds, weights, memories, blueprint, seat, budget, base=base, every=every
-        )
+            worlds, weights, memories, blueprint, seat, budget, base=base, every=every,
+            objective=objective,
+        )  # fmt: skip
 
     def start_tree(
         self, seat: int, blueprint: Blueprint, settings: TreeSettings

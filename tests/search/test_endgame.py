@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Hashable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.core.belief import Belief, ExplicitBelief
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, Game, IntArray, View, Worlds
+from hanabi_search_plugin.core.objective import Objective
 from hanabi_search_plugin.core.policy import (
     Blueprint,
     Memory,
@@ -31,6 +33,7 @@ from hanabi_search_plugin.core.policy import (
 from hanabi_search_plugin.core.rollout import observe_all
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.playing import play_game
+from hanabi_search_plugin.hanabi.engine.config import Bomb
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
 from hanabi_search_plugin.hanabi.engine.layout import DECK_NEXT
 from hanabi_search_plugin.testing import check_game, check_search
@@ -92,17 +95,24 @@ def base_of(belief: Belief) -> int:
     return int(np.flatnonzero(belief.view.legal[0])[0])
 
 
-def plain(belief: Belief, budget: int = MUCH) -> Any:
-    return plain_solution(*support_of(belief), belief.blueprint, belief.seat, budget)
+def plain(belief: Belief, budget: int = MUCH, objective: Objective = "score") -> Any:
+    return plain_solution(*support_of(belief), belief.blueprint, belief.seat, budget, objective)
 
 
-def compiled(belief: Belief, budget: int = MUCH, *, every: bool = True, base: int = -1) -> Any:
+def compiled(
+    belief: Belief,
+    budget: int = MUCH,
+    *,
+    every: bool = True,
+    base: int = -1,
+    objective: Objective = "score",
+) -> Any:
     """By the game's own code."""
     game = belief.game
     assert isinstance(game, HanabiGame)
     return game.compiled_solution(
         *support_of(belief), belief.blueprint, belief.seat, budget,
-        base=base_of(belief) if base < 0 else base, every=every,
+        base=base_of(belief) if base < 0 else base, every=every, objective=objective,
     )  # fmt: skip
 
 
@@ -300,6 +310,32 @@ def test_compiled_values_are_the_plain_ones(
             assert np.nanmax(part) == pytest.approx(values.max())
             assert known[0]  # the base
     assert left_out > 0 or name == "random"
+
+
+@pytest.mark.parametrize(
+    "objective",
+    [
+        "perfect",
+        lambda returns: returns >= 2,
+        lambda returns: -returns,
+        lambda returns: returns % 3,
+    ],
+    ids=["perfect", "at least 2", "as few as can be", "neither more nor less"],
+)
+@pytest.mark.parametrize("bomb", ["zero", "keep", "minus_one"])
+def test_compiled_values_are_the_plain_ones_for_any_objective(
+    objective: Objective, bomb: Bomb
+) -> None:
+    game = HanabiGame(replace(TWO_COLORS.config, bomb=bomb, life_tokens=1))
+    blueprint, told = as_blueprint(load_policy("smartbot", game), 2), 0
+    for belief in positions(game, blueprint, 4, last=2):
+        values = plain(belief, objective=objective).values
+        found = compiled(belief, objective=objective).values
+        np.testing.assert_allclose(found, values, atol=1e-9)
+        part = compiled(belief, every=False, objective=objective).values
+        assert np.nanmax(part) == pytest.approx(values.max())
+        told += int(not np.allclose(values, plain(belief).values))
+    assert told > 0
 
 
 def test_the_own_policy_need_not_be_compiled() -> None:

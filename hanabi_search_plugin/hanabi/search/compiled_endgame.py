@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.core.game import FloatArray
+from hanabi_search_plugin.core.game import FloatArray, Game
+from hanabi_search_plugin.core.objective import Objective, worth
 from hanabi_search_plugin.core.policy import Blueprint, Memory
 from hanabi_search_plugin.core.solving import Solution
 from hanabi_search_plugin.hanabi.bots.compiled import pack_memories, script_of
@@ -61,6 +62,7 @@ ROOM = 1 << 18  # rows of one line of play at most, some 120 MB of which few are
 MARGIN = 2048  # rows left free for all moves and draws of one row
 NEAR = 1e-12  # bounds that differ by less are equal
 OVER = -1  # the budget was too small
+LOWEST = -1  # the lowest final return of any game: see ``final_return``
 
 # Words of a frame: one information state of the line that is being followed.
 LOW, HIGH = 0, 1  # its rows are order[LOW:HIGH]
@@ -93,6 +95,7 @@ def solve(
     *,
     base: int,
     every: bool,
+    objective: Objective,
 ) -> Solution | None:
     """See ``core.solving.SolvesEndgames``; the seat's own policy need not be compiled."""
     game = worlds.game
@@ -118,15 +121,24 @@ def solve(
     weight[:n] = weights
     values = np.full(game.num_actions, np.nan)
     most = game.max_length + 1
+    worths = worths_of(objective, game)
     states = solve_rows(
         game.dims, rows, mind, weight, n, scripts, seat, bool(game.visible[seat, seat]), budget,
-        base, every,
+        base, every, worths, np.maximum.accumulate(worths),
         np.empty(room, dtype=np.uint64), np.empty(room), np.empty(room, dtype=np.int64),
         np.empty((most, FRAME), dtype=np.int64), np.empty((most, NUMBERS)), values,
     )  # fmt: skip
     if states < 0:
         return Solution(None, budget)
     return Solution(values[legal], int(states))
+
+
+def worths_of(objective: Objective, game: Game) -> FloatArray:
+    """[-LOWEST + N + 1] what final returns are worth, from LOWEST on to the highest, N."""
+    low, high = (int(end) for end in game.return_range)
+    worths = np.full(high - LOWEST + 1, -np.inf)
+    worths[low - LOWEST :] = worth(objective, np.arange(low, high + 1.0), game)
+    return worths
 
 
 @inline
@@ -263,6 +275,7 @@ def open_state(
     seat: int,
     frame: Any,
     numbers: Any,
+    worths: Any,
     root: bool,
 ) -> None:
     """Begin an information state: its legal moves, the blueprint's, and its bounds."""
@@ -282,7 +295,7 @@ def open_state(
     if last and not root and legal & ~plays:  # all that is no play comes to the same
         numbers[BEST] = 0.0
         for j in range(frame[LOW], frame[HIGH]):
-            numbers[BEST] += weights[order[j]] * final_return(rows[order[j]])
+            numbers[BEST] += weights[order[j]] * worths[final_return(rows[order[j]]) - LOWEST]
         legal &= plays
     else:
         frame[FIRST] = max(decide_as(dims, scripts[seat], row, minds[one, seat]), NO_MOVE)
@@ -302,6 +315,8 @@ def solve_rows(
     budget: int,
     base: int,
     every: bool,
+    worths: Any,
+    reach: Any,
     keys: Any,
     bounds: Any,
     order: Any,
@@ -309,10 +324,11 @@ def solve_rows(
     numbers: Any,
     values: Any,
 ) -> int:
-    """values[a] = the exact return of each legal move a in the first ``count`` rows.
+    """values[a] = what each legal move a is worth, exactly, in the first ``count`` rows.
 
     Without ``every`` those of moves that cannot be better than the best of the others stay as they
-    are. ``base`` is followed first, and always to the end.
+    are. ``base`` is followed first, and always to the end. ``worths`` [N - LOWEST + 1] are what
+    returns from LOWEST on are worth, ``reach`` the most that any up to there is.
 
     ``rows`` int32 [R, W], ``minds`` int32 [R, P, words] and ``weights`` [R] are room for the rest;
     so are ``keys`` uint64 [R], ``bounds`` [R], ``order`` int64 [R], ``frames`` int64 [D, FRAME] and
@@ -326,13 +342,14 @@ def solve_rows(
     cut = 1 if every else 0  # the depth from which on moves may be left out
     for i in range(count):
         order[i] = i
-        bounds[i] = weights[i] * bound_of(dims, rows[i])
+        bounds[i] = weights[i] * reach[bound_of(dims, rows[i]) - LOWEST]
     frames[0, LOW], frames[0, HIGH] = 0, count
     frames[0, TOP] = frames[0, BEGIN] = count
     numbers[0, NEEDED] = -np.inf
     open_state(
-        dims, rows, minds, weights, bounds, order, scripts, seat, frames[0], numbers[0], True
-    )
+        dims, rows, minds, weights, bounds, order, scripts, seat, frames[0], numbers[0], worths,
+        True,
+    )  # fmt: skip
     frames[0, FIRST] = base
     while depth >= 0:
         frame, number = frames[depth], numbers[depth]
@@ -351,7 +368,7 @@ def solve_rows(
             depth += 1
             open_state(
                 dims, rows, minds, weights, bounds, order, scripts, seat, frames[depth],
-                numbers[depth], False,
+                numbers[depth], worths, False,
             )  # fmt: skip
             continue
         if frame[MOVE] != NO_MOVE:  # it has been followed to the end
@@ -383,7 +400,7 @@ def solve_rows(
             while k < used:  # a move has just been played in row k
                 row = rows[k]
                 if row[TURN] < 0:
-                    number[TOTAL] += weights[k] * final_return(row)
+                    number[TOTAL] += weights[k] * worths[final_return(row) - LOWEST]
                     k += 1
                     continue
                 for other in range(p):
@@ -391,7 +408,7 @@ def solve_rows(
                 keys[k] = saw(dims, row, seat, seer, keys[k])
                 mover = np.int64(row[TURN])
                 if mover == seat:
-                    bounds[k] = weights[k] * bound_of(dims, row)
+                    bounds[k] = weights[k] * reach[bound_of(dims, row) - LOWEST]
                     number[REST] += bounds[k]
                     k += 1
                     continue

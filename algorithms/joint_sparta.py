@@ -277,6 +277,7 @@ class JointAgent(SearchAgent):
             belief_size=common.public.size(player),
             likelihoods=None if common.likelihoods is None else common.likelihoods[player],
             note="; ".join(notes),
+            recovered=common.public.recovered > 0,
             words=words_of(self.game, player, actions),
         )
 

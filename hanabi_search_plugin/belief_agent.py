@@ -175,9 +175,8 @@ class BeliefAgent(SearchAgent):
         with within(search_repr(self.search)):
             found = self.search(rng, belief)
         result = require_result(self.search, found, belief.view.legal[0])
-        if result.words is not None:
-            return result
-        return replace(result, words=words_of(self.game, belief.seat, result.actions))
+        words = result.words or words_of(self.game, belief.seat, result.actions)
+        return replace(result, words=words, recovered=belief.recovered > 0)
 
 
 def _option_of_a_search(name: str) -> str:

@@ -295,8 +295,9 @@ class SearchAgent(Policy):
         if ran_out:
             _logger.warning(
                 "the particles of seat %d ran out: none of them shows what it sees, so %r dealt "
-                "new ones and dropped the evidence of moves (said once; notes of results count "
-                "it): take more particles, or the game's own belief (belief=None)",
+                "new ones and dropped the evidence of moves (said once an evaluation, which "
+                "counts recovered_moves): take more particles, or the game's own belief "
+                "(belief=None)",
                 seat,
                 self,
             )
@@ -314,8 +315,8 @@ class SearchAgent(Policy):
             "0.05, say, or, where they search, agent.for_all_seats()"
         )
         _logger.warning(
-            "a partner of seat %d made a move that %r rules out, so the belief fell back to what "
-            "the seat has seen (said once; notes of results count it): %s%s",
+            "a partner of seat %d made a move that %r rules out, so of its belief was left what "
+            "the seat has seen (said once an evaluation, which counts recovered_moves): %s%s",
             seat,
             self,
             remedy,
@@ -328,6 +329,10 @@ class SearchAgent(Policy):
                 for name in silent
             ),
         )
+
+    def warn_again(self) -> None:
+        """Let ``warn_of_recovery`` log once more, as for another evaluation."""
+        vars(self).pop("_warned", None)
 
     def without_warnings(self) -> Self:
         """A copy that ``warn_of_recovery`` does not warn of: for checks, whose random moves are

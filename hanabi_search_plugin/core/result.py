@@ -69,6 +69,8 @@ class SearchResult(EqualByValue):
     * ``exact``: True if ``mean`` are exact values, without rollouts
     * ``policy`` [M]: what ``action`` was drawn from; None: it was not drawn
     * ``note``: anything unusual, such as a belief that had to recover
+    * ``recovered``: True if the belief had lost every world before, since a partner made a move
+      that it rules out; ``note`` says so, too
     * ``words`` [M]: the legal moves as ``game.action_to_string`` has them, to be shown; None: it
       was not said, as where a search was called without its agent, and numbers are shown
 
@@ -91,14 +93,17 @@ class SearchResult(EqualByValue):
     exact: bool = False
     policy: FloatArray | None = None
     note: str = ""
+    recovered: bool = False
     words: tuple[str, ...] | None = dataclasses.field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         require_choice("reason", self.reason, REASONS)
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields but ``words`` as plain JSON types, with None in place of nan."""
-        out = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "words"}
+        """The fields as plain JSON types, with None in place of nan; without ``words``, and without
+        ``recovered``, which ``note`` says."""
+        names = self.__dataclass_fields__.keys() - {"words", "recovered"}
+        out = {name: getattr(self, name) for name in self.__dataclass_fields__ if name in names}
         for name in ("actions", "mean", "stderr", "count"):
             values = out[name].tolist()
             out[name] = [None if value != value else value for value in values]
@@ -119,13 +124,17 @@ class SearchResult(EqualByValue):
         return known.get(action, str(action))
 
     def to_text(self, words: Callable[[int], str] | None = None) -> str:
-        """A table of the moves, the best first. ``words`` names an action; None: ``in_words``."""
+        """A table of the moves, the best first, and the note.
+
+        ``words`` names an action; None: ``in_words``.
+        """
         words = words or self.in_words
         lines: list[tuple[str, ...]] = [("action", "estimated return", "rollouts", "")]
         lines += [(words(action), *cells) for action, *cells in self._rows("+-")]
         width = max(len(line[-1]) for line in lines)  # names of the players: to the left
         table = text_table([(*line[:-1], line[-1].ljust(width)) for line in lines])
-        return "\n".join([self._headline("+-", words), *table])
+        noted = [f"note: {self.note}"] if self.note else []
+        return "\n".join([self._headline("+-", words), *table, *noted])
 
     def plot(self, words: Callable[[int], str] | None = None) -> Any:
         """A Matplotlib figure: the estimate of each move and its standard error, the best on top.
@@ -159,7 +168,7 @@ class SearchResult(EqualByValue):
         rows = list(self._rows())
         chosen = [number for number, row in enumerate(rows) if row[0] == self.action]
         return html_table(
-            self._headline(),
+            self._headline() + (f"; note: {self.note}" if self.note else ""),
             ("action", "estimated return", "rollouts", ""),
             [(self.in_words(action), *cells) for action, *cells in rows],
             strong=chosen,

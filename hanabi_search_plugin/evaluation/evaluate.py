@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.errors import ConfigError, RecordError
 from hanabi_search_plugin.core.game import Game, require_game
 from hanabi_search_plugin.core.policy import Blueprint
@@ -116,6 +117,9 @@ def evaluate(
     played = blueprint_of(seated_everywhere(policies, game), game)
     searching = searching_seats(played)
     warn_of_independent_searches(played)
+    for policy in played:
+        if isinstance(policy, SearchAgent):
+            policy.warn_again()
     reference: Blueprint | None
     if baseline is not None:
         reference = blueprint_of(seated_everywhere(baseline, game), game, what="baseline")

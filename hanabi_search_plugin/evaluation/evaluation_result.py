@@ -41,7 +41,13 @@ if TYPE_CHECKING:
 
 _COSTS = ("cpu_seconds", "rollouts", "likelihoods", "searched_moves", "changed_moves")
 _OUTCOMES = ("lives_left", "moves")  # of a game, beside its number and score
-_KEPT = (*_OUTCOMES, *_COSTS, "fallback_moves", "depth")  # where somebody searches
+_KEPT = (
+    *_OUTCOMES,
+    *_COSTS,
+    "fallback_moves",
+    "recovered_moves",
+    "depth",
+)  # where somebody searches
 _PARAMETERS = ("game", "policies", "baseline", "seed", "critics")
 
 
@@ -229,6 +235,9 @@ class Evaluation(EqualByValue):
             fallbacks = column(self.games, "fallback_moves")
             out["fallback_share"] = int(np.sum(fallbacks)) / searched if searched else None
             out["fallback_games"] = _mean(np.array(fallbacks) > 0)
+            recoveries = np.array(column(self.games, "recovered_moves"))
+            out["recovered_share"] = int(np.sum(recoveries)) / searched if searched else None
+            out["recovered_games"] = _mean(recoveries > 0)
             out["depth"] = _mean(
                 [depth for depth in column(self.games, "depth") if depth is not None]
             )

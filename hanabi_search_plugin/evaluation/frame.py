@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _SEARCH = (
     *("cpu_seconds", "rollouts", "likelihoods", "searched_moves", "changed_moves"),
-    *("fallback_moves", "depth"),
+    *("fallback_moves", "recovered_moves", "depth"),
 )
 _NULLABLE = {"lost": "boolean", "lives_left": "Int64", "likelihoods": "Int64", "depth": "Float64"}
 

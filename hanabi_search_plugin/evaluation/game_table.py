@@ -18,8 +18,8 @@ _NONE = -1  # of the columns that may be None
 _MOST = 10**9  # games that a file may number
 _COLUMNS = {
     "score": "f8", "lives_left": "i2", "cpu_seconds": "f8", "rollouts": "i8", "likelihoods": "i8",
-    "searched_moves": "i4", "changed_moves": "i4", "fallback_moves": "i4", "depth": "f8",
-    "start": "i8", "moves": "i4", "known": "?",
+    "searched_moves": "i4", "changed_moves": "i4", "fallback_moves": "i4",
+    "recovered_moves": "i4", "depth": "f8", "start": "i8", "moves": "i4", "known": "?",
 }  # fmt: skip
 _MAY_BE_NONE = ("lives_left", "likelihoods", "depth")
 

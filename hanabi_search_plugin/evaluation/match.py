@@ -57,6 +57,7 @@ class GameResult:
     searched_moves: int = 0  #: decisions of a search; not those it was not allowed
     changed_moves: int = 0  #: decisions in which a search left the blueprint
     fallback_moves: int = 0  #: decisions in which a search had too few worlds to search in
+    recovered_moves: int = 0  #: decisions after a partner made a move that the belief rules out
     depth: float | None = None  #: of the trees it was decided by, the mean; None: no trees
     #: of the searches: turn, seat, result. Empty where ``evaluate`` was to keep none
     decisions: Decisions = ()
@@ -101,7 +102,8 @@ class GameResult:
 def read_result(line: Any) -> GameResult:
     """A finished game from its line of JSON. Raises ValueError for what is none."""
     result = from_fields(GameResult, line)
-    counts = (result.rollouts, result.searched_moves, result.changed_moves, result.fallback_moves)
+    searched = result.searched_moves, result.changed_moves
+    counts = (result.rollouts, *searched, result.fallback_moves, result.recovered_moves)
     if min(result.game, result.cpu_seconds, *result.actions, *counts) < 0:
         raise ValueError("its numbers must be at least 0")
     return result
@@ -136,6 +138,7 @@ def finished_game(
         searched_moves=sum(r.reason != "search_not_allowed" for r in results),
         changed_moves=sum(r.action != r.blueprint_action for r in results),
         fallback_moves=sum(r.reason == "belief_too_small" for r in results),
+        recovered_moves=sum(r.recovered for r in results),
         depth=float(np.mean(depths)) if depths else None,
         decisions=tuple(decisions),
     )

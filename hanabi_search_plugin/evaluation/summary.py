@@ -86,6 +86,23 @@ def rows(figures: Mapping[str, Any], baseline: Sequence[str] = ()) -> list[Summa
 
 
 def notes(figures: Mapping[str, Any]) -> list[str]:
+    """Sentences that the figures should be read with."""
+    return [*_recovery(figures), *_of_one_seat(figures)]
+
+
+def _recovery(figures: Mapping[str, Any]) -> list[str]:
+    """How often a belief was lost, where one was."""
+    games = figures.get("recovered_games")
+    if not games:
+        return []
+    return [
+        f"in {_percent(games)} of games, {_percent(figures['recovered_share'])} of searched moves, "
+        "a partner had made a move that the search rules out, and its belief was what the seat had "
+        "seen: give the policies that the others really play, or belief=UnknownPartners(...)"
+    ]
+
+
+def _of_one_seat(figures: Mapping[str, Any]) -> list[str]:
     """Sentences: why the return of one seat does not tell who is stronger, where it does not.
 
     It does where another seat plays the same on both sides; where all are paid alike it always

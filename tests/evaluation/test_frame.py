@@ -26,7 +26,7 @@ def test_a_row_a_game() -> None:
     assert list(frame.columns) == [
         *("seed", "game", "score", "perfect", "lost", "lives_left", "turns"),
         *("cpu_seconds", "rollouts", "likelihoods", "searched_moves", "changed_moves"),
-        *("fallback_moves", "depth"),
+        *("fallback_moves", "recovered_moves", "depth"),
         *(f"blueprint_{name}" for name in ("score", "perfect", "lost", "lives_left", "turns")),
         "gain",
     ]

@@ -27,15 +27,15 @@ KEPT = 2  # positions to go back to whose memories are kept; earlier ones are wo
 
 
 class Person(Policy):
-    """Keeps the seat's History as its memory; the moves come from outside."""
+    """Keeps the History of the seat's one world as its memory; the moves come from outside."""
 
     deterministic = False
 
     def start(self, view: View) -> Memory:
-        return History(view.player, (view.select(np.array([0])),))
+        return [History(view.player, (view.select(np.array([0])),))]
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
-        return memory.append(event, view.select(np.array([0])))
+        return [memory[0].append(event, view.select(np.array([0])))]
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
         raise UnsupportedError("a person's moves come from outside: LiveGame.play takes them")
@@ -95,7 +95,7 @@ class LiveGame:
 
     def history(self, seat: int) -> History:
         """What a person at ``seat`` has seen and heard, the end of the game included."""
-        history: History = self._running.seats[seat].memory
+        history: History = self._running.seats[seat].memory[0]
         if self.over:  # nobody observes the last move, after which nothing is to be decided
             move = Event(np.array([self._past[-1][0]]), np.array([self.actions[-1]]))
             history = history.append(move.seen_by(seat, self.game), self.worlds.view(seat))

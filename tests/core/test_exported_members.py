@@ -1,9 +1,11 @@
 """The root namespace: small, complete, and free to import."""
 
+import ast
 import re
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -64,3 +66,19 @@ def test_completion_offers_what_is_public(name: str) -> None:
     listed = {each for each in package.__all__ if not each.startswith("__")}
     assert offered == sorted(listed | folders)
     assert "__doc__" in dir(package)
+
+
+def test_wrappers_are_attributes_that_load_on_first_use() -> None:
+    code = (
+        "import sys, hanabi_search_plugin as h;"
+        "print(dir(h.wrappers));"
+        "print('gymnasium' in sys.modules, h.wrappers.gymnasium.HanabiEnv.__name__,"
+        "'pyspiel' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    listed, loaded = done.stdout.splitlines()
+    assert loaded == "False HanabiEnv False"
+    folder = Path(str(package.wrappers.__file__)).parent
+    modules = sorted(each.stem for each in folder.glob("[!_]*.py"))
+    assert [each for each in ast.literal_eval(listed) if not each.startswith("__")] == modules
+    assert set(modules) <= set(re.findall(r"``(\w+)``", package.wrappers.__doc__ or ""))

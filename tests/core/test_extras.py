@@ -51,6 +51,8 @@ except ImportError as error:
          'wrappers.rllib needs Ray\'s RLlib and PyTorch: pip install -e ".[frameworks]" in a'),
         ("tianshou,torch", "import hanabi_search_plugin.wrappers.tianshou",
          'wrappers.tianshou needs Tianshou: pip install -e ".[frameworks]" in a clone'),
+        ("tianshou,torch", "import hanabi_search_plugin as h; h.wrappers.tianshou",
+         'wrappers.tianshou needs Tianshou: pip install -e ".[frameworks]" in a clone'),
         ("starlette", "import hanabi_search_plugin.serving.web_app",
          "a table in a browser needs Starlette, uvicorn and websockets: pip install"),
     ],

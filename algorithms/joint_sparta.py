@@ -31,6 +31,7 @@ from hanabi_search_plugin.beliefs.exact import public_belief, require_exact
 from hanabi_search_plugin.core.agent import (
     SearchAgent,
     TeamSearch,
+    require_belief_of,
     require_deciding,
     require_event,
     require_memory,
@@ -209,10 +210,11 @@ class JointAgent(SearchAgent):
     def decide(self, belief: Seat, rng: np.random.Generator) -> SearchResult:
         """One decision of the seat to move, from an entry of what ``start`` and ``observe`` give.
 
-        Raises UnsupportedError for what are no such entry and generator. Takes one draw from
-        ``rng`` if the seat may not search.
+        Raises UnsupportedError for what are no such entry and generator, and for an entry of
+        another game. Takes one draw from ``rng`` if the seat may not search.
         """
         require_deciding(belief, rng, Seat, "what a seat knows")
+        require_belief_of(self.game, belief.common.public)
         common, player = belief.common, belief.view.player
         own = np.array([common.public.infostate_of(belief.view)])
         if common.searcher != player:

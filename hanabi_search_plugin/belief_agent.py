@@ -20,6 +20,8 @@ from hanabi_search_plugin.core.agent import (
     SmallSteps,
     TeamSearch,
     WrapsBelief,
+    require_belief_of,
+    require_belief_over,
     require_deciding,
     require_event,
     require_memory,
@@ -166,11 +168,15 @@ class BeliefAgent(SearchAgent):
     def decide(self, belief: Belief, rng: np.random.Generator) -> SearchResult:
         """One decision from one belief: an entry of what ``start`` and ``observe`` give.
 
-        Raises UnsupportedError for what are no belief and generator, IllegalActionError where the
+        Raises UnsupportedError for what are no belief and generator, for a belief of another game
+        and, where ``belief`` is None, over policies of other classes; IllegalActionError where the
         seat is not to move, ContractError for a search that returns what is no result. Randomness
         is the search's.
         """
         require_deciding(belief, rng, Belief, "one belief")
+        require_belief_of(self.game, belief)
+        if self.belief is None:  # one of its own may take the partners for others
+            require_belief_over(self.blueprint, belief)
         require_to_move(belief)
         with within(search_repr(self.search)):
             found = self.search(rng, belief)

@@ -33,6 +33,8 @@ from hanabi_search_plugin.core.game import (
     same_game,
 )
 from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy
+from hanabi_search_plugin.core.public_belief import PublicBelief
+from hanabi_search_plugin.core.reprs import blueprint_repr
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams, require_streams
 from hanabi_search_plugin.core.words import an, counted
@@ -217,6 +219,29 @@ def require_same_game(policies: Blueprint, game: Game) -> None:
             raise UnsupportedError(
                 f"expected an agent for {game!r}, got one for {policy.game!r}"
                 f"{_defined_again(type(policy.game), type(game))}"
+            )
+
+
+def require_belief_of(game: Game, belief: Belief | PublicBelief) -> None:
+    """Raises UnsupportedError for a belief of another game than ``game``."""
+    if not same_game(belief.game, game):
+        raise UnsupportedError(
+            f"expected a belief for {game!r}, got one for {belief.game!r}"
+            f"{_defined_again(type(belief.game), type(game))}"
+        )
+
+
+def require_belief_over(blueprint: Blueprint, belief: Belief) -> None:
+    """Raises UnsupportedError for a belief over policies of other classes than ``blueprint``'s.
+
+    Nothing cheap tells apart two policies of one class.
+    """
+    for own, other in zip(blueprint, belief.blueprint, strict=True):
+        if type(own) is not type(other):
+            raise UnsupportedError(
+                f"expected a belief over {blueprint_repr(blueprint)}, the agent's blueprint, got "
+                f"one over {blueprint_repr(belief.blueprint)}"
+                f"{_defined_again(type(other), type(own))}"
             )
 
 

@@ -365,6 +365,13 @@ def times_mask(factor: float) -> Any:
          lambda: SPARTA.decide(RNG, MEMORY[0])),  # type: ignore[arg-type]
         (UnsupportedError, r"an entry of the agent's memory as memory\[0\] is, .*got \(list, Gen",
          lambda: SPARTA.decide(MEMORY, RNG)),
+        (UnsupportedError, r"belief for HanabiGame.*colors=2.*, got one for HanabiGame.players=2.$",
+         lambda: SPARTA.decide(private_belief(NATIVE, "random", FIRST), RNG)),
+        (UnsupportedError, r"belief for HanabiGame.players=2., got one for HanabiGame.*colors=2",
+         lambda: upgrade("random", NATIVE, JointSparta()).decide(
+             upgrade("random", GAME, JointSparta()).start(VIEW)[0], RNG)),
+        (UnsupportedError, r"over UniformPolicy, the agent's blueprint, got one over SmartBot",
+         lambda: SPARTA.decide(private_belief(GAME, "smartbot", VIEW), RNG)),
         (IllegalActionError, "no action is legal in world 0, where the game is over",
          lambda: UniformPolicy().act(
              over(KUHN).view(0), over(KUHN).legal, None, STREAMS)),
@@ -426,6 +433,14 @@ def test_it_is_refused_in_a_sentence(
     with pytest.raises(kind, match=says) as caught:
         wrong()
     assert "\n" not in str(caught.value).partition("\nin game")[0]
+
+
+def test_a_belief_of_ones_own_making_is_as_good_as_the_agents() -> None:
+    same = HanabiGame(players=2, colors=2, ranks=2, hand_size=2, bomb="keep")
+    view = same.deal(np.random.default_rng(0), 3).view(0).select(np.array([0]))
+    made = private_belief(same, "random", view)  # another game and policy, equal ones
+    own = SPARTA.decide(MEMORY[0], np.random.default_rng(1))
+    assert SPARTA.decide(made, np.random.default_rng(1)) == own
 
 
 @pytest.mark.parametrize("name", ["open_spiel:", "openspiel/", "OpenSpiel:", "openspeil:"])

@@ -7,6 +7,7 @@ Letters: P players, A actions, N elements of an observation.
 
 from __future__ import annotations
 
+import inspect
 import operator
 from typing import Any
 
@@ -32,13 +33,15 @@ AgentID = str
 DEALT_AT_ONCE = 32  # games, where resets without a seed follow each other: a deal costs a call
 
 
-def env(**parameters: Any) -> Any:
+def env(*given: Any, **parameters: Any) -> Any:
     """Make a ``raw_env`` in the wrappers that ``hanabi_v5.env`` has.
 
-    An illegal move ends the game with -1 for the player who made it. An action outside the space
-    and calls out of order raise PettingZoo's errors. Raises ConfigError as ``raw_env``.
+    Parameters are those of ``raw_env``. An illegal move ends the game with -1 for the player who
+    made it. A lost game counts 0 here, always, as in ``hanabi_v5`` (``bomb="zero"`` of
+    ``HanabiConfig``). An action outside the space and calls out of order raise PettingZoo's errors.
+    Raises ConfigError as ``raw_env``.
     """
-    wrapped = _TerminateIllegal(raw_env(**parameters), illegal_reward=-1)
+    wrapped = _TerminateIllegal(raw_env(*given, **parameters), illegal_reward=-1)
     return _OrderEnforcing(wrappers.AssertOutOfBoundsWrapper(wrapped))
 
 
@@ -57,7 +60,8 @@ class raw_env(AECEnv):  # type: ignore[misc]  # untyped; the name is PettingZoo'
     Parameters are those of ``hanabi_v5``, within the ranges of ``HanabiConfig``. ``hand_size`` 0 is
     the rule book's: 5 cards for 2 and 3 players, else 4. ``max_information_tokens`` (8) and
     ``max_life_tokens`` (3) may be named as in ``HanabiConfig``, ``information_tokens`` and
-    ``life_tokens``. Raises ConfigError for bad parameters.
+    ``life_tokens``. A lost game counts 0, always (``bomb="zero"`` of ``HanabiConfig``). Raises
+    ConfigError for bad parameters.
 
     It differs from ``hanabi_v5`` in this:
 
@@ -279,6 +283,9 @@ class raw_env(AECEnv):  # type: ignore[misc]  # untyped; the name is PettingZoo'
         known = 0 <= chosen < self._num_actions
         words = action_in_words(self.config, int(row[TURN]), chosen) if known else str(chosen)
         return f'action "{words}" is not legal: {why_illegal(self.config, row, chosen)}'
+
+
+env.__signature__ = inspect.signature(raw_env).replace(return_annotation="Any")  # type: ignore[attr-defined]
 
 
 # ---------------------------------------------------------------------- the wrappers of PettingZoo

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 import warnings
 from typing import Any
@@ -56,6 +57,23 @@ def same(ours: Any, theirs: Any) -> bool:
 
 
 # ----------------------------------------------------------------------------- the environment
+
+
+def test_env_shows_the_parameters_of_raw_env_and_takes_them() -> None:
+    shown = inspect.signature(native.env).parameters
+    assert shown == inspect.signature(native.raw_env).parameters
+    assert {"colors", "random_start_player", "life_tokens"} <= set(shown)
+    assert native.env(4, 3, 3).unwrapped.config == HanabiConfig(colors=4, ranks=3, players=3)
+
+
+def test_a_lost_game_counts_0_as_the_help_says() -> None:
+    table, first_card = native.env(life_tokens=1), 5  # the move that plays it
+    table.reset(options={"deck": sorted(deck_of(HanabiConfig(), np.random.default_rng(0)))})
+    rewards = []  # a 1 scores, then the other seat plays a 3
+    while not table.terminations["player_0"]:
+        table.step(first_card)
+        rewards.append(table.rewards["player_0"])
+    assert rewards[0] == 1 and sum(rewards) == 0
 
 
 @pytest.mark.parametrize("make", [native.env, native.raw_env])

@@ -21,7 +21,7 @@ from hanabi_search_plugin.core.errors import (
     RecordError,
     UnsupportedError,
 )
-from hanabi_search_plugin.core.game import History, View
+from hanabi_search_plugin.core.game import Game, History, View
 from hanabi_search_plugin.core.objective import Objective, require_objective
 from hanabi_search_plugin.core.policy import Blueprint, Policy
 from hanabi_search_plugin.core.require import (
@@ -31,6 +31,7 @@ from hanabi_search_plugin.core.require import (
     require_share,
 )
 from hanabi_search_plugin.core.settings import NamedOptions
+from hanabi_search_plugin.core.words import an
 from hanabi_search_plugin.evaluation.executor import Executor, Place, require_executor
 from hanabi_search_plugin.evaluation.threads import Threads
 from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
@@ -100,6 +101,11 @@ class Judge(NamedOptions):
     )
 
     def __post_init__(self) -> None:
+        if isinstance(self.policy, Game):
+            raise UnsupportedError(
+                "arguments must come as in Judge(policy, config=game.config), got "
+                f"{an(type(self.policy).__name__)} in the place of the policy"
+            )
         require_integer("rollouts", self.rollouts, 4)
         require_integer("seed", self.seed, 0)
         require_share("epsilon", self.epsilon)
@@ -107,7 +113,8 @@ class Judge(NamedOptions):
         require_positive("scale", self.scale)
         require_choice("bomb", self.bomb, BOMBS)
         if self.config is not None and not isinstance(self.config, HanabiConfig):
-            raise ConfigError(f"config must be a HanabiConfig, or None, got {self.config!r}")
+            way = ": write game.config" if isinstance(self.config, HanabiGame) else ""
+            raise ConfigError(f"config must be a HanabiConfig, or None, got {self.config!r}{way}")
         if self.partners is not None:
             listed = isinstance(self.partners, Sequence) and not isinstance(self.partners, str)
             if not (listed and self.partners):

@@ -864,6 +864,12 @@ def test_another_line_up_names_another_file(tmp_path: Path) -> None:
         ({"partners": 3}, "partners must be a list of policies, or None, got 3"),
         ({"partners": SmartBot()}, "partners must be a list of policies, or None, got SmartBot"),
         ({"rollout": 30}, "got 'rollout': did you mean rollouts"),
+        ({"config": GAME}, "must be a HanabiConfig, or None, got HanabiGame.*: write game.config$"),
+        ({"config": 3}, "must be a HanabiConfig, or None, got 3$"),
+        (
+            {"policy": GAME, "partners": "smartbot"},
+            r"as in Judge\(policy, config=game.config\), got a HanabiGame in the place of the pol",
+        ),
     ],
 )
 def test_a_judge_is_refused_when_it_is_made(options: dict[str, Any], says: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 
 from hanabi_search_plugin.beliefs.exact import private_belief
@@ -24,6 +26,7 @@ from hanabi_search_plugin.core.policy import (
     Policy,
     UniformPolicy,
     as_blueprint,
+    is_silent,
     require_combinations,
     take,
 )
@@ -54,6 +57,8 @@ from hanabi_search_plugin.testing.memory_checks import (
     require_no_memory_on_self,
 )
 
+_logger = logging.getLogger("hanabi_search_plugin")
+
 
 @naming_failures
 def check_policy(game: Game, policy: AnyPolicy, *, seed: int = 0, games: int = 4) -> None:
@@ -64,6 +69,9 @@ def check_policy(game: Game, policy: AnyPolicy, *, seed: int = 0, games: int = 4
     and by stream; probabilities that match ``act``; batch independence and forks; and no peeking:
     other hidden information behind the same view changes nothing. Half of the moves played
     are random, as a policy under search meets.
+
+    A stochastic policy that does not give its probabilities keeps the contract, but exact beliefs
+    cannot follow it: a warning is logged.
     """
     require_game(game, policy, call="check_policy(game, policy)")
     policy = policy_of(policy, game)
@@ -77,6 +85,13 @@ def check_policy(game: Game, policy: AnyPolicy, *, seed: int = 0, games: int = 4
     twins = [[Twins(game, worlds.select(np.array([b])), p) for p in seats] for b in range(games)]
     with naming_changes(policy):
         _play_on(game, policy, worlds, memories, twins, rng)
+    if is_silent(policy):
+        _logger.warning(
+            "%r keeps its contract, but is stochastic and does not give its probabilities, so "
+            "upgrade refuses it where beliefs are exact: override "
+            "probabilities(view, legal, memory), which gives [B, A]",
+            policy,
+        )
 
 
 @naming_failures

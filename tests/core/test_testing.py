@@ -543,6 +543,21 @@ class CachingAlone(Caching):
         return super().act(view, legal, memory, rng) if len(view) > 1 else last(legal)
 
 
+def test_a_policy_without_its_probabilities_passes_with_a_warning(caplog):
+    game = OpenSpielGame(SMALL_HANABI)
+    check_policy(game, UniformPolicy())
+    assert not caplog.records
+
+    class Silent(UniformPolicy):
+        probabilities = Policy.probabilities
+
+    check_policy(game, Silent())
+    (line,) = [record.getMessage() for record in caplog.records]
+    assert line.startswith("Silent keeps its contract, but is stochastic and does not give its")
+    with pytest.raises(UnsupportedError, match="is stochastic and does not give its"):
+        upgrade(Silent(), game)
+
+
 def test_a_cache_is_no_memory():
     game = OpenSpielGame(SMALL_HANABI)
     check_policy(game, Caching())

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,7 @@ from hanabi_search_plugin.testing import check_search
 from hanabi_search_plugin.testing.search_checks import Ladder
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
+ROOT = Path(__file__).parents[2]
 SMALL = HanabiGame(players=2, colors=2, ranks=2, hand_size=2)
 TINY = OpenSpielGame("tiny_hanabi")
 BUDGET: dict[str, Any] = {"rollouts": 120, "min_rollouts": 6, "round_size": 10}
@@ -191,3 +194,13 @@ def test_threads_that_change_a_decision_are_found() -> None:
 def test_a_team_has_no_brute_force() -> None:
     with pytest.raises(ConfigError, match="exact must be False for a search of a team"):
         check_search(SMALL, JointSparta(), exact=True)
+
+
+def test_the_search_of_the_page_on_plugins_serves_any_game() -> None:
+    page = ROOT / "docs" / "how_to" / "plugins.md"
+    section = page.read_text(encoding="utf-8").partition("\n## A search\n")[2]
+    (code,) = re.findall(r"^```python\n(.*?)^```", section, re.M | re.S)
+    names: dict[str, Any] = {"__name__": "snippet"}
+    exec(compile(code, page.name, "exec"), names)
+    check_search(TINY, names["first_best"], exact=True)
+    check_search(SMALL, names["first_best"], policy=RuleAgent(TABLE_II), exact=True)

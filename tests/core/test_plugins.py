@@ -157,7 +157,7 @@ def test_the_page_quotes_the_package() -> None:
     quoted = re.findall(r"```(?:toml|python)\n(.*?)```", text, re.DOTALL)
     files = ("pyproject.toml", "tiny_plugin.py", "tiny_plugin.py")
     own = [(PACKAGES / "tiny" / name).read_text() for name in files]
-    assert len(quoted) == 3
-    for snippet, whole in zip(quoted, own, strict=True):
+    assert len(quoted) == 4  # the last, a search, is run with the pages
+    for snippet, whole in zip(quoted[:3], own, strict=True):
         after_imports = re.sub(r"\A(?:(?:from|import) .*\n|\n)*", "", snippet)
         assert after_imports.strip() and after_imports.strip() in whole

@@ -49,10 +49,10 @@ class HanabiVectorEnv(VectorEnv[Any, Any, Any]):
       last observation and info of the game that has ended
     * DISABLED: ``reset(options={"reset_mask": which})`` begins it
 
-    ``info["action_mask"]`` is int8 [N, A]. Where the partners lose a game before the seat's first
-    turn, its mask is empty, and the next action, whatever it is, ends the game. Compiled bots as
-    partners are stepped in one compiled loop, others act for all games at once; what searching
-    partners have found is not kept.
+    ``info["action_mask"]`` is int8 [N, A]. Where a game has just ended it is empty, but under
+    SAME_STEP. Where the partners lose a game before the seat's first turn, it is empty, too, and
+    the next action, whatever it is, ends the game. Compiled bots as partners are stepped in one
+    compiled loop, others act for all games at once; what searching partners have found is not kept.
 
     Raises ConfigError for bad parameters, UnsupportedError for partners that are no policies.
     Copies by pickle and deepcopy keep all games.

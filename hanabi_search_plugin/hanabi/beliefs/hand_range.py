@@ -414,6 +414,7 @@ class HandRange:
     def marginals(self) -> FloatArray:
         """[H, K] probability of each of the K identities in each slot; 0 in slots without a card.
 
+        Identity k has colour k // ranks and rank k % ranks, both from 0.
         Nothing is listed for it: pending slots hold any of what the others leave over.
         """
         kinds = self.game.config.max_score

@@ -102,8 +102,8 @@ class SearchResult(EqualByValue):
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain JSON types, with None in place of nan; without ``words``, and without
         ``recovered``, which ``note`` says."""
-        names = self.__dataclass_fields__.keys() - {"words", "recovered"}
-        out = {name: getattr(self, name) for name in self.__dataclass_fields__ if name in names}
+        out = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        del out["words"], out["recovered"]
         for name in ("actions", "mean", "stderr", "count"):
             values = out[name].tolist()
             out[name] = [None if value != value else value for value in values]

@@ -83,7 +83,7 @@ def contents_of(value: Any) -> Contents:
 def _is_library(module: str) -> bool:
     """Whether a module is ours, Python's or was installed."""
     top = module.partition(".")[0]
-    if top in sys.stdlib_module_names | {"hanabi_search_plugin"} and top != "__main__":
+    if top in sys.stdlib_module_names or _is_ours(top):
         return True
     file = getattr(sys.modules.get(top), "__file__", None)
     if file is None:
@@ -264,7 +264,7 @@ class _Reader:
             self.read(told, own)
             return
         made, given, *rest = told
-        self._all((made, given, *(part for part in rest[:1])), own)
+        self._all((made, given, *rest[:1]), own)
         for items in rest[1:3]:
             self.read(None if items is None else list(items), own)
 

@@ -41,13 +41,8 @@ if TYPE_CHECKING:
 
 _COSTS = ("cpu_seconds", "rollouts", "likelihoods", "searched_moves", "changed_moves")
 _OUTCOMES = ("lives_left", "moves")  # of a game, beside its number and score
-_KEPT = (
-    *_OUTCOMES,
-    *_COSTS,
-    "fallback_moves",
-    "recovered_moves",
-    "depth",
-)  # where somebody searches
+_BELIEFS = ("fallback_moves", "recovered_moves")
+_KEPT = (*_OUTCOMES, *_COSTS, *_BELIEFS, "depth")  # where somebody searches
 _PARAMETERS = ("game", "policies", "baseline", "seed", "critics")
 
 

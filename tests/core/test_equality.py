@@ -14,25 +14,12 @@ import pytest
 
 from hanabi_search_plugin import HanabiGame, OneGame, UniformPolicy, evaluate, upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.evaluation.evaluation_result import Evaluation
+from tests.helpers import decisions
 
 GAME = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3)
 POLICIES = (UniformPolicy(), upgrade(UniformPolicy(), GAME, Sparta(rollouts=30, min_rollouts=2)))
-RESULT = SearchResult(
-    action=5,
-    blueprint_action=2,
-    reason="improved",
-    actions=np.array([2, 5, 7]),
-    mean=np.array([3.5, 4.25, np.nan]),
-    stderr=np.array([0.125, 0.0625, np.nan]),
-    count=np.array([100, 1200, 0]),
-    gain=0.75,
-    gain_stderr=float("nan"),
-    rollouts=1300,
-    belief_size=40,
-    likelihoods=None,
-)
+RESULT = replace(decisions.RESULT, gain_stderr=float("nan"))
 
 
 def test_a_decision_equals_another_of_the_same_figures() -> None:

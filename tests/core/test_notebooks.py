@@ -18,26 +18,12 @@ from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.html_tables import html_table
-from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.evaluation.evaluation_result import Evaluation
 from hanabi_search_plugin.evaluation.match import GameResult
 from hanabi_search_plugin.hanabi.files.records import RecordedGame
+from tests.helpers.decisions import RESULT
 
 GAME = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3)
-RESULT = SearchResult(
-    action=5,
-    blueprint_action=2,
-    reason="improved",
-    actions=np.array([2, 5, 7]),
-    mean=np.array([3.5, 4.25, np.nan]),
-    stderr=np.array([0.125, 0.0625, np.nan]),
-    count=np.array([100, 1200, 0]),
-    gain=0.75,
-    gain_stderr=0.1,
-    rollouts=1300,
-    belief_size=40,
-    likelihoods=None,
-)
 
 
 @pytest.fixture(scope="module")

@@ -50,10 +50,11 @@ def rl(
 
     def line(row: dict[str, float], seconds: float) -> str:
         greedy = f"  greedy {row['greedy_score']:.2f}" if "greedy_score" in row else ""
+        entropy = f"entropy {row['entropy']:.2f}" if "entropy" in row else "the critic learns"
         gpu = f", {row['gpu_gib']:.1f} GiB" if "gpu_gib" in row else ""
         return (
             f"score {row['score']:.2f}  bombed {100 * row['bombed']:.1f} %  "
-            f"entropy {row['entropy']:.2f}  {decisions / seconds:,.0f} decisions a second, "
+            f"{entropy}  {decisions / seconds:,.0f} decisions a second, "
             f"{100 * row['playing']:.0f} % playing{gpu}{greedy}"
         )
 

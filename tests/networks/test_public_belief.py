@@ -416,6 +416,30 @@ def test_a_critic_is_learned_beside_any_network_and_not_kept(
     assert any("critic" in name for name in load_file(tmp_path / "state.safetensors"))
 
 
+def test_in_a_warm_up_the_critic_learns_alone_and_then_the_rate_rises(tmp_path: Path) -> None:
+    settings = SelfPlay(
+        config=TINY, architecture="public-belief", options=SIZES, iterations=50, games=48,
+        batch=256, rate=3e-3, lenient=0.0, warm_up=2,
+    )  # fmt: skip
+    run = SelfPlayRun(settings, tmp_path)
+    first = {name: x.clone() for name, x in run.trained.state_dict().items()}
+    rows = [run.iterate() for _ in range(2)]
+    same = {name: bool((x == first[name]).all()) for name, x in run.trained.state_dict().items()}
+    assert all(stays for name, stays in same.items() if name.startswith("network."))
+    assert not any(stays for name, stays in same.items() if name.startswith("critic."))
+    assert rows[1]["critic_loss"] < rows[0]["critic_loss"] and "policy_loss" not in rows[1]
+    rows += [run.iterate() for _ in range(3)]
+    assert rows[2]["rate"] < 0.4 * rows[4]["rate"] and rows[3]["rate"] < 0.7 * rows[4]["rate"]
+    assert "policy_loss" in rows[2]
+    assert any(
+        bool((x != first[name]).any())
+        for name, x in run.trained.state_dict().items()
+        if name.startswith("network.")
+    )
+    with pytest.raises(ConfigError, match="warm_up is of a central critic, and this run has none"):
+        SelfPlay(warm_up=2)
+
+
 def test_public_belief_has_a_critic_unless_told_otherwise() -> None:
     assert SelfPlay(architecture="public-belief").has_critic
     assert not SelfPlay(architecture="public-belief", central_critic=False).has_critic

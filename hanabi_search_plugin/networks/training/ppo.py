@@ -142,13 +142,7 @@ def losses(
     spread = whole.std().clamp(min=1e-6)
     mover, legal = segment.mover[turn, game], segment.legal[turn, game]
     action = segment.action[turn, game].unsqueeze(1)
-    public = segment.public[turn, :, game].transpose(0, 1)
-    private = segment.private[turn, :, game].transpose(0, 1)
-
-    prepared = tuple(part[turn, game] for part in segment.prepared)
-    if not prepared:
-        seen = (gather_seat(part, mover) for part in (public, private, rows.memory))
-        prepared = network.prepare(*seen)
+    public, private, prepared = _seen(network, segment, rows)
     output = network.read(*prepared)
     log_chance = policy(output, legal)
     change = log_chance.gather(1, action).squeeze(1) - segment.chance[turn, game]
@@ -171,8 +165,8 @@ def losses(
     total = total + weights.value_weight * (value_loss + WATCHED * watch_loss) / spread**2
     more: dict[str, Tensor] = {}
     if critic is not None:
-        told = critic(network.central(public, private, prepared, mover))
-        more["critic_loss"] = ((told - returns[turn, mover, game]) ** 2).mean()
+        central = network.central(public, private, prepared, mover)
+        more["critic_loss"] = ((critic(central) - returns[turn, mover, game]) ** 2).mean()
         total = total + weights.critic_weight * more["critic_loss"] / spread**2
     if belief and isinstance(network, LearnsBelief):
         before = memories_before(network, segment, turn, game)
@@ -188,3 +182,29 @@ def losses(
             "clipped": ((ratio - 1).abs() > weights.clip).float().mean(),
         }
     return total, figures
+
+
+def critic_loss(
+    network: Network, segment: Segment, returns: Tensor, rows: Minibatch, critic: CentralCritic
+) -> Tensor:
+    """The loss of a central critic alone, the mean squared error in points; the network stays."""
+    turn, game = rows.turn, rows.game
+    mover = segment.mover[turn, game]
+    with torch.no_grad():
+        central = network.central(*_seen(network, segment, rows), mover)
+    return ((critic(central) - returns[turn, mover, game]) ** 2).mean()
+
+
+def _seen(
+    network: Network, segment: Segment, rows: Minibatch
+) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
+    """What all seats see before decisions, public and private [P, N, F], and the mover's inputs."""
+    turn, game = rows.turn, rows.game
+    public = segment.public[turn, :, game].transpose(0, 1)
+    private = segment.private[turn, :, game].transpose(0, 1)
+    prepared = tuple(part[turn, game] for part in segment.prepared)
+    if not prepared:
+        mover = segment.mover[turn, game]
+        seen = (gather_seat(part, mover) for part in (public, private, rows.memory))
+        prepared = network.prepare(*seen)
+    return public, private, prepared

@@ -45,6 +45,7 @@ from hanabi_search_plugin.networks.training.ppo import (
     LossWeights,
     advantages,
     batches,
+    critic_loss,
     lambda_returns,
     losses,
     movers_returns,
@@ -106,6 +107,7 @@ class SelfPlayRun(TrainingRun):
         super().__init__(
             network, folder, settings=settings.to_dict(), rounds=settings.iterations,
             rate=settings.rate, seed=settings.seed, device=device, trained=trained, apart=apart,
+            warm_up=settings.warm_up or 0,
         )  # fmt: skip
 
     def extra_state(self) -> dict[str, Tensor]:
@@ -132,10 +134,14 @@ class SelfPlayRun(TrainingRun):
         self.network.train()
         for epoch in range(settings.epochs):
             for rows in batches(self.network, segment, settings.batch, chance):
-                loss, figures = losses(
-                    self.network, segment, returns, rows, weights, chance,
-                    critic=critic, belief=epoch == 0,
-                )  # fmt: skip
+                if critic is not None and self.done < (settings.warm_up or 0):
+                    loss = critic_loss(self.network, segment, returns, rows, critic)
+                    figures = {"critic_loss": loss}
+                else:
+                    loss, figures = losses(
+                        self.network, segment, returns, rows, weights, chance,
+                        critic=critic, belief=epoch == 0,
+                    )  # fmt: skip
                 self.step(loss)
                 for name, value in figures.items():
                     heard.setdefault(name, []).append(value.detach())

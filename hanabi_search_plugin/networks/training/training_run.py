@@ -82,7 +82,7 @@ class TrainingRun(ABC):
 
     ``trained`` is the module whose weights are learned and kept in the state, where that is more
     than the network. Modules ``apart`` have a learning rate of their own, and their gradient is
-    clipped by itself.
+    clipped by itself. After ``warm_up`` rounds the rate rises evenly, over as many more.
 
     The folder gets the state, a line of metrics a round, and the network. ``settings`` (plain JSON
     types) must be the same when a run is resumed. Raises ConfigError where the folder holds a run
@@ -104,6 +104,7 @@ class TrainingRun(ABC):
         optimizer: type[torch.optim.Adam | torch.optim.RMSprop] = torch.optim.Adam,
         trained: nn.Module | None = None,
         apart: Sequence[tuple[nn.Module, float]] = (),
+        warm_up: int = 0,
     ) -> None:
         self.folder, self.device = Path(folder), device
         self.network = to_device(network, device)
@@ -123,6 +124,7 @@ class TrainingRun(ABC):
         self.seconds = 0.0  # CPU seconds of the process in finished rounds
         self._settings = json.loads(json.dumps(settings))
         self._rounds, self._rate, self._seed = rounds, rate, seed
+        self._warm_up = warm_up
         if (self.folder / STATE).exists():
             self._load()
         self._cut_metrics()
@@ -164,6 +166,8 @@ class TrainingRun(ABC):
         """Run a round and write the state. Returns the line of metrics."""
         began, share = time.process_time(), self.done / self._rounds
         falling = LAST_RATE + (1 - LAST_RATE) * 0.5 * (1 + math.cos(math.pi * share))
+        if 0 <= self.done - self._warm_up < self._warm_up:
+            falling *= (self.done - self._warm_up + 1) / (self._warm_up + 1)
         for group, (_, peak) in zip(self.optimizer.param_groups, self._groups, strict=True):
             group["lr"] = falling * peak
         row = self.learn(share, np.random.default_rng([self._seed, self.done]))

@@ -196,6 +196,11 @@ class SelfPlay:
         "Share of the run in which a lost game comes to count by its rule; at first it keeps its "
         "points. Default: 0.5, or 0 where the run goes on from a network.",
     )
+    warm_up: int | None = setting(
+        None,
+        "Rounds at first in which a central critic learns alone; in as many more the rate rises to "
+        "its value. A network to go on from keeps its play. Default: none.",
+    )
     evaluate_every: int = setting(50, "Rounds between games played without chance, for the curve.")
     seed: int = setting(0, SEED)
     parts: int | None = setting(None, _PARTS)
@@ -210,6 +215,10 @@ class SelfPlay:
         _require_counts(self, ("iterations", "games", "moves", "epochs", "batch", "evaluate_every"))
         if self.parts is not None and self.parts > self.games:
             raise ConfigError(f"parts must be at most the games, {self.games}, got {self.parts}")
+        if self.warm_up is not None:
+            require_integers(self, ("warm_up",), 1, MOST)
+            if not self.has_critic:
+                raise ConfigError("warm_up is of a central critic, and this run has none")
         for name in ("rate", "clip", "value_weight", "sharpen"):
             require_positive(name, getattr(self, name))
         for name in ("entropy", "trace"):

@@ -70,6 +70,7 @@ class Setting:
     trials: int
     seeds: int = 3
     searched: bool = True  # False: one table for a search of every kind is too long
+    listed: bool = True  # False: its tree is too large
 
 
 def trade(items: int) -> Game:
@@ -122,6 +123,10 @@ SETTINGS = {
     "trade_comm(num_items=4)": Setting(
         partial(trade, 4), partial(Mumbling, 4),
         (None, None, None, None, 1.0), 3_000,
+    ),
+    "trade_comm": Setting(
+        partial(trade, 10), partial(Mumbling, 5),
+        (None, None, None, None, 1.0), 3_000, searched=False, listed=False,
     ),
 }  # fmt: skip
 
@@ -230,16 +235,20 @@ def joint(
             row = read_results(RESULTS).get(name, {"values": {}, "seconds": {}})
             if only not in name or str(seed) in row["values"]:
                 continue
-            table = table or Table(setting)
+            if setting.listed:
+                table = table or Table(setting)
+                replies, first = table.replies, table.random_table(seed)
+            else:  # from the table that plays the lowest legal move
+                replies = Replies.of(setting.make(), complete=0)
+                first = replies.states.empty()
             begun = time.process_time()
-            _, value = joint_policy_search(
-                table.replies, table.random_table(seed), np.random.default_rng(seed),
-                trials=setting.trials,
-            )  # fmt: skip
+            rng = np.random.default_rng(seed)
+            _, value = joint_policy_search(replies, first, rng, trials=setting.trials)
             row["values"][str(seed)] = value
             row["seconds"][str(seed)] = round(time.process_time() - begun, 2)
             row |= {"trials": setting.trials, "versions": versions()}
-            row |= {"states": 1 + table.tree.nodes + table.tree.ends}
+            if table is not None:
+                row |= {"states": 1 + table.tree.nodes + table.tree.ends}
             write_results(RESULTS, read_results(RESULTS) | {name: row})
             console.print(f"{name} seed {seed}: {value} ({row['seconds'][str(seed)]} s)")
 
@@ -265,8 +274,9 @@ def joint_table() -> Iterable[str]:
         if row := measured.get(name):
             values = list(row["values"].values())
             theirs = ["-" if one is None else f"{one:.2f}" for one in setting.published]
+            states = f"{row['states']:,}" if setting.listed else "-"
             yield (
-                f"| {name} | {row['states']:,} | **{max(values):.4g}** | {np.mean(values):.4g} "
+                f"| {name} | {states} | **{max(values):.4g}** | {np.mean(values):.4g} "
                 f"| {len(values)} | {row['trials']:,} | {' | '.join(theirs)} |"
             )
 

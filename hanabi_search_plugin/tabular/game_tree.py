@@ -42,6 +42,9 @@ class Frontier:
     def mover(self) -> IntArray:
         return self.worlds.current_player
 
+    def select(self, index: IntArray) -> Frontier:
+        return Frontier(self.worlds.select(index), self.seen[index])
+
     @property
     def own(self) -> IntArray:
         """[N] the information state of the seat to move."""
@@ -75,14 +78,20 @@ class Layer:
         """The information states of movers in this layer, each once."""
         return np.unique(self.own)
 
-    @cached_property
-    def place(self) -> IntArray:
-        """[N] where in ``states`` the mover's is."""
-        return np.searchsorted(self.states, self.own)
+    def gains(self, after: FloatArray) -> FloatArray:
+        """[E] what each edge brings to the end, times its chance, given the next layer's worths."""
+        future = np.append(after, 0.0)[self.child]  # OVER is the last
+        found: FloatArray = self.chance * (self.reward + future)
+        return found
+
+    def worths(self, table: FloatArray, gains: FloatArray) -> FloatArray:
+        """[N] the expected return still to come under a table, from the gains of edges."""
+        chosen = table[self.own[self.parent], self.action]
+        return summed(self.parent, chosen * gains, len(self.mover))
 
 
 class GameTree:
-    """All that can happen in a game, or all that a table leaves possible. Made by ``of``."""
+    """All that can happen in a game, or all that a table leaves possible."""
 
     def __init__(
         self, states: InformationStates, layers: list[Layer], start: FloatArray, ends: int
@@ -111,12 +120,9 @@ class GameTree:
         game: Game,
         states: InformationStates | None = None,
         *,
-        table: FloatArray | None = None,
-        free: int | None = None,
         max_edges: int = MAX_EDGES,
     ) -> GameTree:
-        """List the game. With ``table`` [I, A] only moves that it may play are followed, and all of
-        the seat ``free``.
+        """List the game.
 
         Raises UnsupportedError for a game whose chance cannot be listed, whose rewards are not
         identical, or that has more than ``max_edges`` moves.
@@ -126,9 +132,6 @@ class GameTree:
         layers, edges, ends = [], 0, 0
         while len(frontier.worlds):
             allowed = frontier.worlds.legal
-            if table is not None:
-                bound = np.flatnonzero(frontier.mover != free)
-                allowed[bound] &= states.filled(table)[frontier.own[bound]] > 0
             edges += int(allowed.sum())
             check_edges(game, edges, max_edges)
             layer, frontier, over = expanded(states, frontier, allowed)
@@ -167,19 +170,8 @@ class GameTree:
         """The expected return of a table [I, A]."""
         worth: FloatArray = np.zeros(0)
         for layer in reversed(self.layers):
-            worth = (table[layer.own] * self.action_worths(layer, worth)).sum(axis=1)
+            worth = layer.worths(table, layer.gains(worth))
         return float(worth @ self.start)
-
-    def action_worths(self, layer: Layer, after: FloatArray) -> FloatArray:
-        """[N, A] what is still to come after each action, given that of the next layer's nodes."""
-        future = np.append(after, 0.0)[layer.child]  # OVER is the last
-        actions = self.game.num_actions
-        worths = summed(
-            layer.parent * actions + layer.action,
-            layer.chance * (layer.reward + future),
-            len(layer.mover) * actions,
-        )
-        return worths.reshape(-1, actions)
 
     def reaches(self, table: FloatArray, apart: int | None = None) -> list[FloatArray]:
         """[N] for each layer: the probability of each node, without the choices of ``apart``."""

@@ -102,8 +102,21 @@ class InformationStates:
         return _uniform(legal)
 
     def filled(self, table: FloatArray) -> FloatArray:
-        """[I, A] ``table`` with a row for each information state met since it was made."""
+        """[I, A] ``table`` with a row for each information state met since it was made.
+
+        The table itself where there is none.
+        """
+        if len(table) == len(self):
+            return table
         return np.concatenate([table, self.spare(self.legal[len(table) :])])
+
+    def rows(self, table: FloatArray, state: IntArray) -> FloatArray:
+        """[B, A] the rows of information states [B], as ``filled`` has them."""
+        found = np.empty((len(state), self.game.num_actions))
+        known = state < len(table)
+        found[known] = table[state[known]]
+        found[~known] = self.spare(self.legal[state[~known]])
+        return found
 
     def empty(self) -> FloatArray:
         """[0, A] the table that has no row."""

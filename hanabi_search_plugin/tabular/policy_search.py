@@ -46,7 +46,7 @@ def joint_policy_search(
         rows = changed(states, reached, seat, rng)
         if len(rows) == 0:
             continue
-        tried = states.filled(table)
+        tried = states.filled(table).copy()
         liking = rng.random((len(rows), tried.shape[1])) * states.legal[rows]
         tried[rows] = np.eye(tried.shape[1])[liking.argmax(axis=1)]
         tried, worth = replies.in_turn(tried, first=(seat + 1) % players)

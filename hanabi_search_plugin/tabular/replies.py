@@ -12,7 +12,8 @@ import numpy as np
 
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import FloatArray, Game, IntArray
-from hanabi_search_plugin.tabular.game_tree import GameTree, first_frontier
+from hanabi_search_plugin.tabular.game_tree import GameTree, first_frontier, summed
+from hanabi_search_plugin.tabular.growing_tree import GrowingTree
 from hanabi_search_plugin.tabular.information_states import InformationStates
 
 TIE = 1e-12  # by which a move must be better to be played in place of the table's
@@ -27,30 +28,34 @@ def best_reply(tree: GameTree, table: FloatArray, seat: int) -> tuple[FloatArray
     deterministic. No randomness. Where moves are equally good the likeliest of ``table`` stays.
     Information states to which the others never lead keep their row.
     """
-    tree = tree.pruned(table, seat)
+    return _reply(tree.pruned(table, seat), table, seat)
+
+
+def _reply(tree: GameTree, table: FloatArray, seat: int) -> tuple[FloatArray, float]:
+    """``best_reply`` in a tree that has no other moves than it needs."""
     legal, actions = tree.states.legal, tree.game.num_actions
     reaches = tree.reaches(table, seat)
     found = table.copy()
     worth: FloatArray = np.zeros(0)
     for layer, reach in zip(reversed(tree.layers), reversed(reaches), strict=True):
-        q = tree.action_worths(layer, worth)  # [N, A]
-        cell = layer.place[:, None] * actions + np.arange(actions)
-        weighted = (reach[:, None] * q).ravel()
-        total = np.bincount(cell.ravel(), weights=weighted, minlength=len(layer.states) * actions)
-        weight = np.bincount(layer.place, weights=reach, minlength=len(layer.states))
-        replies = tree.states.owner[layer.states] == seat
-        states = layer.states[replies]
-        mean = total.reshape(-1, actions)[replies] / weight[replies, None]
-        mean = np.where(legal[states], mean, -np.inf)
+        gains = layer.gains(worth)
+        mine = np.flatnonzero(layer.mover == seat)  # nodes
+        states, place = np.unique(layer.own[mine], return_inverse=True)  # [K]
+        weight = np.bincount(place, weights=reach[mine], minlength=len(states))
+        free = np.flatnonzero(layer.mover[layer.parent] == seat)  # edges
+        parent = layer.parent[free]
+        cell = np.searchsorted(states, layer.own[parent]) * actions + layer.action[free]
+        total = summed(cell, reach[parent] * gains[free], len(states) * actions)
+        mean = np.where(legal[states], total.reshape(-1, actions) / weight[:, None], -np.inf)
         mean[np.arange(len(states)), table[states].argmax(axis=1)] += TIE
         found[states] = np.eye(actions)[mean.argmax(axis=1)]
-        worth = (found[layer.own] * q).sum(axis=1)
+        worth = layer.worths(found, gains)
     return found, float(worth @ tree.start)
 
 
 @dataclass
 class Replies:
-    """Best replies in a game: in its complete tree, or in the part that each reply needs.
+    """Best replies in a game: in its complete tree, or in one that grows by what each reply needs.
 
     Where the tree is too large tables should be deterministic, and missing rows play the lowest
     legal move.
@@ -58,6 +63,9 @@ class Replies:
 
     states: InformationStates  #: the information states met so far
     tree: GameTree | None  #: None: too large
+
+    def __post_init__(self) -> None:
+        self._growing = GrowingTree(self.states) if self.tree is None else None
 
     @classmethod
     def of(cls, game: Game, *, complete: int = COMPLETE) -> Replies:
@@ -71,19 +79,17 @@ class Replies:
 
     def value(self, table: FloatArray) -> float:
         """The expected return of a table [I, A]."""
-        tree = self._tree(table)
-        table = self.states.filled(table)
-        return tree.pruned(table).value(table)
+        tree = self._part(table)
+        return tree.value(self.states.filled(table))
 
     def reached(self, table: FloatArray) -> IntArray:
         """The information states in which a table's own play has somebody move."""
-        layers = self._tree(table).pruned(self.states.filled(table)).layers
-        return np.concatenate([layer.states for layer in layers])
+        return np.concatenate([layer.states for layer in self._part(table).layers])
 
     def best(self, table: FloatArray, seat: int) -> tuple[FloatArray, float]:
         """See ``best_reply``."""
-        tree = self._tree(table, seat)
-        return best_reply(tree, self.states.filled(table), seat)
+        tree = self._part(table, seat)
+        return _reply(tree, self.states.filled(table), seat)
 
     def in_turn(self, table: FloatArray, first: int = 0) -> tuple[FloatArray, float]:
         """The seats reply in turn, from ``first`` on, until none gains; the table, and its value.
@@ -100,7 +106,9 @@ class Replies:
                 return table, value
         raise AssertionError("the seats reply in turn")
 
-    def _tree(self, table: FloatArray, free: int | None = None) -> GameTree:
+    def _part(self, table: FloatArray, free: int | None = None) -> GameTree:
+        """The tree of the moves that ``table`` may play, and all of the seat ``free``."""
         if self.tree is not None:
-            return self.tree
-        return GameTree.of(self.states.game, self.states, table=table, free=free)
+            return self.tree.pruned(self.states.filled(table), free)
+        assert self._growing is not None
+        return self._growing.part(table, free)

@@ -39,7 +39,7 @@ class TabularPolicy(Policy):
 
     def __init__(self, states: InformationStates, table: FloatArray) -> None:
         self.states = states
-        self.table = states.filled(table)
+        self.table = states.filled(table).copy()
         self.deterministic = bool((self.table.max(axis=1, initial=0.0) % 1.0 == 0.0).all())
 
     def start(self, view: View) -> Memory:
@@ -116,7 +116,7 @@ def tabulate(
             memories[p] = observed(policies[p], view, event, memory) if len(ids) else memory
             known[p] = ids
         frontier = after
-    found = states.filled(states.empty() if table is None else table)
+    found = states.filled(states.empty() if table is None else table).copy()
     for state, row in rows.items():
         found[state] = row
     return found, value

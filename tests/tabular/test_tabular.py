@@ -27,6 +27,7 @@ from hanabi_search_plugin.tabular import (
     Replies,
     TabularPolicy,
     TreeGame,
+    growing_tree,
     joint_policy_search,
     tabulate,
 )
@@ -102,8 +103,12 @@ def test_replies_in_turn_end_where_nobody_gains() -> None:
     assert replies.value(table) == pytest.approx(value)
 
 
-def test_a_tree_in_parts_gives_the_same_replies() -> None:
-    game = load_dpomdp(TIGER, 3)
+@pytest.mark.parametrize("kept", [10**6, 5], ids=["kept", "forgotten"])
+@pytest.mark.parametrize("game", [load_dpomdp(TIGER, 3), MiniBridge(3)], ids=str)
+def test_a_tree_in_parts_gives_the_same_replies(
+    game: Any, kept: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(growing_tree, "MOST_NODES", kept)
     whole, parts = Replies.of(game), Replies.of(game, complete=10)
     assert whole.tree is not None and parts.tree is None
     first = whole.states.legal & (np.cumsum(whole.states.legal, axis=1) == 1)
@@ -113,6 +118,23 @@ def test_a_tree_in_parts_gives_the_same_replies() -> None:
     policy = TabularPolicy(parts.states, again)
     states = InformationStates(game)
     assert tabulate(game, (policy, policy), states)[1] == pytest.approx(value)
+
+
+def test_a_growing_tree_plays_no_move_twice() -> None:
+    played: list[tuple[Any, int]] = []
+
+    class Counted(SimpleBidding):
+        def next_states(self, state: Any, action: int) -> Any:
+            played.append((state, action))
+            return super().next_states(state, action)
+
+    game = Counted(4)
+    replies = Replies.of(game, complete=0)
+    played.clear()
+    rng = np.random.default_rng(0)
+    table, value = joint_policy_search(replies, replies.states.empty(), rng, trials=300)
+    assert len(played) == len(set(played)) < GameTree.of(SimpleBidding(4)).nodes * game.num_actions
+    assert value == pytest.approx(2.25) == pytest.approx(replies.value(table))
 
 
 # ------------------------------------------------------------------------- joint policy search

@@ -151,7 +151,7 @@ def make_small() -> None:
 
     reproduction.PLANS = PLANS
     searched_games.SHARD = 2
-    training_run.ROOM = 4000  # bytes: states have several parts
+    training_run.PART_BYTES = 4000  # bytes: states have several parts
     fit.STEPS = 10
     evalfn_training.SELF_PLAY, evalfn_training.LEAST_VISITS = 4, 2
     small = {"hidden": 8, "context": 4, "scorer": 4}

@@ -208,7 +208,7 @@ def test_what_is_learned_from_is_what_was_played_by(name: str, options: dict[str
         games = play_distillation_games(
             HanabiGame(config), SmartBot(), network_policy(network), 12, 0.0, rng
         )
-        games.taught[:] = np.eye(config.num_actions)[games.played]
+        games.teacher_probs[:] = np.eye(config.num_actions)[games.played]
         whole = np.arange(12 if isinstance(network, Sequential) else len(games))
         assert losses(network, games, whole, 1.0, rng)["accuracy"] == 1.0
 

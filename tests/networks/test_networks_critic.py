@@ -220,7 +220,7 @@ def test_what_came_after_is_what_the_policy_makes_of_the_position(noise: float) 
     for n in range(len(played)):
         at = int(played.game[n]), int(played.turn[n])
         score = int(np.bitwise_count(shown[at].rows[0, PLAYED]))
-        assert played.ahead[n] == ends[at] - score
+        assert played.return_to_go[n] == ends[at] - score
         assert played.scores[at[0]] == ends[at]
         if played.lost[at[0]]:
             assert ends[at] == 0
@@ -234,7 +234,7 @@ def test_returns_of_td_by_hand() -> None:
     """Two positions of one game and one of another."""
 
     class Says(Critic):
-        def says(self, positions: Positions) -> Any:
+        def predictions(self, positions: Positions) -> Any:
             return np.array([3.0, 2.0, 1.0]), np.array([0.5, 0.25, 0.0])
 
     worlds = positions(TINY).select(np.arange(3))
@@ -244,7 +244,7 @@ def test_returns_of_td_by_hand() -> None:
     played = ExplorationGames(
         positions=read,
         game=np.array([0, 0, 1]), turn=np.array([4, 5, 5]), since=np.array([0, 1, -1]),
-        said=np.zeros((3, 2)), scores=np.array([5.0, 0.0]), lost=np.array([False, True]),
+        seat_values=np.zeros((3, 2)), scores=np.array([5.0, 0.0]), lost=np.array([False, True]),
     )  # fmt: skip
     points, lost = targets(critic, played, 0.25)
     # The last position of a game learns its end; the one before a mix of that and the next's word.

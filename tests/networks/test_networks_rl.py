@@ -117,7 +117,7 @@ def test_games_begin_anew_and_bring_their_returns() -> None:
     assert set(scores) <= set(range(7)) and len(set(scores)) > 1
     assert (segment.forfeit[~segment.lost] == 0).all() and segment.lost.any()
     legal = segment.legal.gather(2, segment.action.unsqueeze(2))
-    assert legal.all() and (segment.chance <= 0).all()
+    assert legal.all() and (segment.log_prob <= 0).all()
 
 
 def test_a_move_that_is_not_legal_is_refused() -> None:
@@ -183,7 +183,7 @@ def test_a_stretch_goes_on_where_the_last_one_ended(architecture: str) -> None:
         legal = segment.legal[rows.turn, rows.game]
         logits = output.logits.masked_fill(~legal, -1e9).log_softmax(1)
         action = segment.action[rows.turn, rows.game].unsqueeze(1)
-        expected = segment.chance[rows.turn, rows.game]
+        expected = segment.log_prob[rows.turn, rows.game]
         assert torch.allclose(logits.gather(1, action).squeeze(1), expected, atol=1e-5)
         seen += len(rows.turn)
     assert seen == 42
@@ -202,7 +202,7 @@ def segment_of(mover: list[int], value: list[float], ended: list[bool]) -> Segme
             "mover": torch.tensor(mover).unsqueeze(1),
             "value": torch.tensor(value).unsqueeze(1),
             "ended": torch.tensor(ended).unsqueeze(1),
-            "after": torch.tensor([[0.5], [0.25]]),
+            "last_value": torch.tensor([[0.5], [0.25]]),
         }
     )
 
@@ -248,7 +248,7 @@ def test_a_run_that_was_stopped_goes_on_as_if_it_had_not(
     tmp_path: Path, architecture: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if architecture == "public-belief":  # the state in several files
-        monkeypatch.setattr(training_run, "ROOM", 4000)
+        monkeypatch.setattr(training_run, "PART_BYTES", 4000)
     settings = SelfPlay(
         config=TINY, architecture=architecture, options=SIZES[architecture], iterations=3,
         games=6, moves=5, batch=16, epochs=1, belief_rate=1e-3, entropy_end=0.0,

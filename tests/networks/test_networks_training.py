@@ -185,7 +185,7 @@ def test_parts_of_another_rounds_state_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also by a run that was finished when it was stopped."""
-    monkeypatch.setattr(training_run, "ROOM", 2000)
+    monkeypatch.setattr(training_run, "PART_BYTES", 2000)
     settings = Distillation(config=TINY, options=SMALL, iterations=2, games=8)
     run = DistillationRun(settings, tmp_path)
     run.iterate()

@@ -387,7 +387,7 @@ def test_returns_under_a_central_critic_run_from_move_to_move() -> None:
             "mover": torch.tensor([[0], [1], [0]]),
             "value": torch.tensor([[3.0], [2.0], [1.0]]),
             "ended": torch.tensor([[False], [True], [False]]),
-            "after": torch.tensor([[0.5], [0.5]]),
+            "last_value": torch.tensor([[0.5], [0.5]]),
         }
     )
     reward = torch.tensor([[1.0], [4.0], [2.0]])

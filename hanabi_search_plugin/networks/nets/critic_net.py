@@ -110,8 +110,8 @@ class Critic(nn.Module):
             parts.append(table[:, board if place else 0 : end])
         return torch.cat(parts, 1)
 
-    def says(self, positions: Positions) -> tuple[FloatArray, FloatArray]:
-        """Points to come if the game is not lost, and the chance to lose it, [B] each."""
+    def predictions(self, positions: Positions) -> tuple[FloatArray, FloatArray]:
+        """Points to come if the game is not lost, and the probability to lose it, [B] each."""
         found = np.zeros((2, len(positions)))
         with torch.inference_mode():
             for start in range(0, len(positions), BATCH):
@@ -122,5 +122,5 @@ class Critic(nn.Module):
 
     def values(self, positions: Positions) -> FloatArray:
         """[B] expected score points still to come; losing the game costs those scored so far."""
-        points, lost = self.says(positions)
+        points, lost = self.predictions(positions)
         return (1 - lost) * points - lost * positions.score

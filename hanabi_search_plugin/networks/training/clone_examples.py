@@ -81,7 +81,7 @@ def _replayed(games: SearchedGames, policy: NetworkPolicy) -> CloneExamples:
     rows = np.arange(len(games.game))
     good = (tried.sum(1) > 1) & tried[rows, games.played] & tried[rows, games.blueprint]
     streams, of_row = np.unique(games.game * game.num_players + games.seat, return_inverse=True)
-    whole = isinstance(policy.network, Sequential)
+    sequential = isinstance(policy.network, Sequential)
     first = games.first_player.astype(np.int64)
     worlds = game.from_decks(games.deck.astype(np.int64), first_player=first)
     policies = (policy,) * game.num_players
@@ -96,7 +96,7 @@ def _replayed(games: SearchedGames, policy: NetworkPolicy) -> CloneExamples:
         alive, worlds = alive[on], worlds.select(on)
         memories = tuple(take(memory, on) for memory in memories)
         views = [worlds.view(p) for p in range(game.num_players)]
-        if whole:
+        if sequential:
             seen.append(_seen(streams, alive, views, memories, policy))
         now = np.flatnonzero(good & (games.turn == turn))
         for p in np.unique(games.seat[now]).tolist():
@@ -119,7 +119,7 @@ def _replayed(games: SearchedGames, policy: NetworkPolicy) -> CloneExamples:
     return CloneExamples(
         public=public,
         private=private,
-        memory=memory[:, :0] if whole else memory,
+        memory=memory[:, :0] if sequential else memory,
         legal=tried[order],
         value=value.astype(np.float32),
         played=games.played[order].astype(np.int64),
@@ -180,8 +180,8 @@ def logits_at(network: Network, examples: CloneExamples, rows: IntArray) -> Tens
 
 def expected_reward(logits: Tensor, value: Tensor, legal: Tensor, played: Tensor) -> Tensor:
     """[D] the best move's value less the expected value of the softmax policy, score points."""
-    chance = logits.softmax(1)
-    return value.masked_fill(~legal, -1e9).max(1).values - (chance * value).sum(1)
+    probabilities = logits.softmax(1)
+    return value.masked_fill(~legal, -1e9).max(1).values - (probabilities * value).sum(1)
 
 
 def cross_entropy(logits: Tensor, value: Tensor, legal: Tensor, played: Tensor) -> Tensor:

@@ -75,11 +75,11 @@ class Collectors:
 
         Takes two numbers of ``rng``, and with several parts two more for each.
         """
-        chance = torch.Generator(self.device).manual_seed(int(rng.integers(2**63)))
+        generator = torch.Generator(self.device).manual_seed(int(rng.integers(2**63)))
         deals = int(rng.integers(2**63))
         if len(self._parts) == 1:
             self._parts[0].simulator.begin(deals)
-            return self._parts[0].play(moves, chance), chance
+            return self._parts[0].play(moves, generator), generator
         seeds = rng.integers(2**63, size=(len(self._parts), 2)).tolist()
         sizes = [len(part.fresh) for part in self._parts]
         chunks = [
@@ -93,7 +93,7 @@ class Collectors:
         ):
             part.restore(state)
             segments.append(segment)
-        return side_by_side(segments), chance
+        return side_by_side(segments), generator
 
 
 @dataclass(frozen=True)
@@ -120,11 +120,11 @@ class _PlaysOn:
 
 def side_by_side(segments: list[Segment]) -> Segment:
     """The segment of all their games."""
-    whole: dict[str, Any] = {}
+    tensors: dict[str, Any] = {}
     for one in fields(Segment):
         values = [getattr(segment, one.name) for segment in segments]
         if one.name == "prepared":
-            whole[one.name] = tuple(torch.cat(each, 1) for each in zip(*values, strict=True))
+            tensors[one.name] = tuple(torch.cat(each, 1) for each in zip(*values, strict=True))
         else:
-            whole[one.name] = torch.cat(values, GAMES_AXIS.get(one.name, 1))
-    return Segment(**whole)
+            tensors[one.name] = torch.cat(values, GAMES_AXIS.get(one.name, 1))
+    return Segment(**tensors)

@@ -91,7 +91,7 @@ class CriticRun(TrainingRun):
         parts = played_in_parts(play, settings.games, settings.parts, rng, self.executor)
         played = joined(parts)
         trace = 1.0 if share < BLIND else settings.trace
-        row = errors(critic.values(played.positions), played.ahead, played.since)
+        row = errors(critic.values(played.positions), played.return_to_go, played.since)
         points, lost = (
             torch.from_numpy(x).float().to(self.device) for x in targets(critic, played, trace)
         )
@@ -101,10 +101,10 @@ class CriticRun(TrainingRun):
             for start in range(0, len(order), settings.batch):
                 rows = order[start : start + settings.batch]
                 at = torch.from_numpy(rows).to(self.device)
-                said, logit = critic(played.positions.select(rows))
-                error = (said - points[at]) / (UNIT * self.game.config.max_score) * kept[at]
-                chance = functional.binary_cross_entropy_with_logits(logit, lost[at])
-                self.step((error**2).mean() + chance)
+                value, logit = critic(played.positions.select(rows))
+                error = (value - points[at]) / (UNIT * self.game.config.max_score) * kept[at]
+                loss = functional.binary_cross_entropy_with_logits(logit, lost[at])
+                self.step((error**2).mean() + loss)
         return row | {"positions": len(played), "score": float(played.scores.mean())}
 
     def write(self, path: Path, record: dict[str, Any]) -> None:
@@ -131,26 +131,26 @@ def targets(
     of one deck. ``trace`` is lambda.
     """
     score = played.positions.score
-    points, lost = critic.says(played.positions)
-    said = np.stack([score + points, lost], axis=1)
-    mix = np.stack([played.scores, played.lost], axis=1)  # [G, 2] what the next position tells
-    found = np.empty_like(said)
+    points, lost = critic.predictions(played.positions)
+    value = np.stack([score + points, lost], axis=1)
+    bootstrap = np.stack([played.scores, played.lost], axis=1)  # [G, 2] of the next position
+    returns = np.empty_like(value)
     for turn in range(int(played.turn.max()), -1, -1):
         rows = np.flatnonzero(played.turn == turn)
         game = played.game[rows]
-        found[rows] = mix[game]
-        mix[game] = (1 - trace) * said[rows] + trace * found[rows]
-    return found[:, 0] - score, found[:, 1]
+        returns[rows] = bootstrap[game]
+        bootstrap[game] = (1 - trace) * value[rows] + trace * returns[rows]
+    return returns[:, 0] - score, returns[:, 1]
 
 
-def errors(said: FloatArray, ahead: FloatArray, since: IntArray) -> Row:
-    """Root mean square errors of ``said`` by the points that were made afterwards.
+def errors(value: FloatArray, return_to_go: FloatArray, since: IntArray) -> Row:
+    """Root mean square errors of values [N], against the points that were made afterwards [N].
 
     In groups of positions, see ``WHERE``: "own_error" is of those that the policy reached by
     itself.
     """
     return {
-        name: float(np.sqrt(((said - ahead)[rows] ** 2).mean()))
+        name: float(np.sqrt(((value - return_to_go)[rows] ** 2).mean()))
         for name, rows in _groups(since).items()
         if rows.any()
     }
@@ -172,20 +172,20 @@ def measured(
     rng = np.random.default_rng([seed, 1])
     ask = policy.network.values
     played = play_exploration_games(game, policy, critic, games, noise, rng, ask=ask)
-    told = {"critic": critic.values(played.positions), "constant": _best_constant(played)}
+    predictions = {"critic": critic.values(played.positions), "constant": _best_constant(played)}
     if ask:
-        told["values"] = played.said.mean(axis=1)
+        predictions["values"] = played.seat_values.mean(axis=1)
     everywhere = np.ones(len(played), dtype=np.bool_)
     return {
         part: {
-            name: errors(said[rows], played.ahead[rows], played.since[rows])
-            for name, said in told.items()
+            name: errors(value[rows], played.return_to_go[rows], played.since[rows])
+            for name, value in predictions.items()
         }
-        for part, rows in (("all", everywhere), ("kept", played.ahead >= 0))
+        for part, rows in (("all", everywhere), ("kept", played.return_to_go >= 0))
     }
 
 
 def _best_constant(played: ExplorationGames) -> FloatArray:
-    """[N] the mean of what came after, at each turn."""
-    means = np.bincount(played.turn, played.ahead) / np.maximum(np.bincount(played.turn), 1)
+    """[N] the mean return at each turn."""
+    means = np.bincount(played.turn, played.return_to_go) / np.maximum(np.bincount(played.turn), 1)
     return np.asarray(means[played.turn])

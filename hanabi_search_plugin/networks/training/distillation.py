@@ -86,7 +86,7 @@ class DistillationRun(TrainingRun):
         own_share = 1.0 if settings.start else 0.5 + 0.5 * share
         weights = dict.fromkeys(VALUE_LOSSES, settings.value_weight)
         weights[AUXILIARY_LOSS] = AUXILIARY_WEIGHT
-        heard: dict[str, list[float]] = {}
+        logged: dict[str, list[float]] = {}
         self.network.train()
         for rows in batches(self.network, games, settings.batch, settings.epochs, rng):
             figures = losses(self.network, games, rows, own_share, rng)
@@ -97,11 +97,11 @@ class DistillationRun(TrainingRun):
             )
             self.step(loss)
             for name, value in figures.items():
-                heard.setdefault(name, []).append(float(value.detach()))
+                logged.setdefault(name, []).append(float(value.detach()))
         self.network.eval()
-        means = {name: sum(values) / len(values) for name, values in heard.items()}
+        means = {name: sum(values) / len(values) for name, values in logged.items()}
         return means | {
-            "steps": float(len(heard["policy_loss"])),
+            "steps": float(len(logged["policy_loss"])),
             "decisions": len(games),
             "bot_share": bot_share,
             "score": float(games.scores.mean()),

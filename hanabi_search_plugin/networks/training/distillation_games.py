@@ -25,6 +25,7 @@ from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.networks.modules import Network
 from hanabi_search_plugin.networks.nets.split_nets import Sequential
 from hanabi_search_plugin.networks.network_policies import NetworkPolicy
+from hanabi_search_plugin.networks.training.selfplay_games import memories_per_game
 
 TRIED = 1 / 300  # share of the decisions at which two moves are played out
 
@@ -43,14 +44,14 @@ class DistillationGames:
     watched_public: NDArray[Any]  # [N, ...] of the watcher
     watched_private: NDArray[Any]  # [N, ...]
     legal: NDArray[np.bool_]  # [N, A]
-    taught: NDArray[np.float32]  # [N, A] the bot's probabilities
+    teacher_probs: NDArray[np.float32]  # [N, A] the bot's
     played: IntArray  # [N]
     memory: NDArray[Any]  # [N, M] a network's before the last event; M = 0 if it is replayed
     masks_before: NDArray[np.int32] | None  # [N, K] the bot's; None where it keeps no masks
     masks_after: NDArray[np.int32] | None  # [N, K] and after the last event
-    ahead: FloatArray  # [N] what came after the decision, in score points
+    return_to_go: FloatArray  # [N] score points made after the decision
     tried: IntArray  # [N, 2] two moves tried out, -1 where none were
-    worth: FloatArray  # [N, 2] what came after them when the network played on, nan where -1
+    tried_return: FloatArray  # [N, 2] points made when the network played on, nan where -1
     scores: FloatArray  # [G]
     bombed: NDArray[np.bool_]  # [G]
 
@@ -74,15 +75,16 @@ def play_distillation_games(
     """
     bots, students = (bot,) * game.num_players, (student,) * game.num_players
     encoding, network = student.network.encoding, student.network
-    apart = encoding.seat_relative or not network.public_memory
-    whose = range(game.num_players if apart else 1)
+    memory_seats = range(memories_per_game(network))
     worlds = game.deal(rng, games)
     alive, streams = np.arange(games), Streams.spawn(rng, games)
     scores, bombed = np.zeros(games), np.zeros(games, dtype=np.bool_)
-    theirs, mine = start_memories(worlds, bots), start_memories(worlds, students)
-    before = tuple(np.full_like(memory, game.template[ALL]) for memory in _masks(bot, theirs))
+    bot_memories, memories = start_memories(worlds, bots), start_memories(worlds, students)
+    masks_before = tuple(
+        np.full_like(masks, game.template[ALL]) for masks in _masks(bot, bot_memories)
+    )
     blank = (network.blank(games).cpu().numpy(),) * game.num_players
-    mine_before = _kept(network, blank, games)
+    memories_before = _kept(network, blank, games)
     rows: dict[str, list[NDArray[Any]]] = {
         name: [] for name in DistillationGames.__dataclass_fields__
     }
@@ -92,29 +94,29 @@ def play_distillation_games(
     while len(alive):
         seat = worlds.current_player
         views = [worlds.view(p) for p in range(game.num_players)]
-        taught = _probabilities(worlds, bots, theirs)
-        bots_move = choose(worlds, bots, theirs, streams)
-        actions = choose(worlds, students, mine, streams)
-        actions = np.where(rng.random(len(alive)) < bot_share, bots_move, actions)
+        teacher_probs = _probabilities(worlds, bots, bot_memories)
+        bot_actions = choose(worlds, bots, bot_memories, streams)
+        actions = choose(worlds, students, memories, streams)
+        actions = np.where(rng.random(len(alive)) < bot_share, bot_actions, actions)
         watcher = (seat + rng.integers(1, game.num_players, len(alive))) % game.num_players
         publics = [encoding.public(view) for view in views]
         privates = [encoding.private(view) for view in views]
         tried = _moves_to_try(worlds, actions, share, rng)
         some = np.flatnonzero(tried[:, 0] >= 0)
         if len(some):
-            branches.append((worlds.select(some), take(mine, some), tried[some]))
+            branches.append((worlds.select(some), take(memories, some), tried[some]))
         step = {
             "game": alive, "turn": np.full(len(alive), turn), "seat": seat, "played": actions,
-            "seen": np.stack([network.seen(worlds.view(p)) for p in whose], axis=1),
+            "seen": np.stack([network.seen(worlds.view(p)) for p in memory_seats], axis=1),
             "public": _of_seat(seat, publics), "private": _of_seat(seat, privates),
             "watcher": watcher, "watched_public": _of_seat(watcher, publics),
             "watched_private": _of_seat(watcher, privates),
-            "legal": worlds.legal, "taught": taught, "tried": tried,
-            "memory": _of_seat(seat, mine_before), "ahead": -points(worlds.rows),
+            "legal": worlds.legal, "teacher_probs": teacher_probs, "tried": tried,
+            "memory": _of_seat(seat, memories_before), "return_to_go": -points(worlds.rows),
         }  # fmt: skip
-        if before:
-            step["masks_before"] = _of_seat(seat, before) & game.template[ALL]
-            step["masks_after"] = _of_seat(seat, _masks(bot, theirs)) & game.template[ALL]
+        if masks_before:
+            step["masks_before"] = _of_seat(seat, masks_before) & game.template[ALL]
+            step["masks_after"] = _of_seat(seat, _masks(bot, bot_memories)) & game.template[ALL]
         for name, value in step.items():
             rows[name].append(value)
         worlds.step(actions)
@@ -124,19 +126,20 @@ def play_distillation_games(
         bombed[alive[ended]] = lives[ended] == 0
         on = np.flatnonzero(~ended)
         alive, worlds, streams = alive[on], worlds.select(on), streams.select(on)
-        theirs, mine = take(theirs, on), take(mine, on)
-        before, mine_before = _masks(bot, theirs), _kept(network, mine, len(on))
+        bot_memories, memories = take(bot_memories, on), take(memories, on)
+        masks_before = _masks(bot, bot_memories)
+        memories_before = _kept(network, memories, len(on))
         if len(on):
-            theirs = observe_all(worlds, seat[on], actions[on], bots, theirs)
-            mine = observe_all(worlds, seat[on], actions[on], students, mine)
+            bot_memories = observe_all(worlds, seat[on], actions[on], bots, bot_memories)
+            memories = observe_all(worlds, seat[on], actions[on], students, memories)
         turn += 1
-    whole: dict[str, Any] = {name: np.concatenate(v) if v else None for name, v in rows.items()}
-    whole["ahead"] += scores[whole["game"]]
-    whole["worth"] = np.full(whole["tried"].shape, np.nan)
+    fields: dict[str, Any] = {name: np.concatenate(v) if v else None for name, v in rows.items()}
+    fields["return_to_go"] += scores[fields["game"]]
+    fields["tried_return"] = np.full(fields["tried"].shape, np.nan)
     if branches:
-        found = _played_on(branches, students, rng)
-        whole["worth"][whole["tried"][:, 0] >= 0] = found
-    return DistillationGames(**whole | {"scores": scores, "bombed": bombed})
+        tried_return = _played_on(branches, students, rng)
+        fields["tried_return"][fields["tried"][:, 0] >= 0] = tried_return
+    return DistillationGames(**fields | {"scores": scores, "bombed": bombed})
 
 
 def _masks(bot: Policy, memories: tuple[Any, ...]) -> tuple[NDArray[np.int32], ...]:
@@ -160,13 +163,13 @@ def _of_seat(seat: IntArray, parts: Any) -> NDArray[Any]:
 def _probabilities(
     worlds: HanabiWorlds, bots: tuple[Policy, ...], memories: tuple[Any, ...]
 ) -> NDArray[np.float32]:
-    chance = np.zeros((len(worlds), worlds.game.num_actions), dtype=np.float32)
+    probabilities = np.zeros((len(worlds), worlds.game.num_actions), dtype=np.float32)
     current = worlds.current_player
     for p in np.unique(current).tolist():
         rows = np.flatnonzero(current == p)
         view = worlds.view(p).select(rows)
-        chance[rows] = bots[p].probabilities(view, view.legal, take(memories[p], rows))
-    return chance
+        probabilities[rows] = bots[p].probabilities(view, view.legal, take(memories[p], rows))
+    return probabilities
 
 
 def _moves_to_try(

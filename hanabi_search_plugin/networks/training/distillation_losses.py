@@ -34,9 +34,9 @@ def batches(
 
     Yields rows of ``games``, for an LSTM numbers of games. Takes a permutation an epoch.
     """
-    whole = isinstance(network, Sequential)
-    count = len(games.scores) if whole else len(games)
-    if whole:
+    sequential = isinstance(network, Sequential)
+    count = len(games.scores) if sequential else len(games)
+    if sequential:
         size = max(1, size * count // len(games))
     for _ in range(epochs):
         order = rng.permutation(count)
@@ -81,8 +81,8 @@ def sequence_losses(
     figures = heads_losses(network, games, rows, mover, watcher, rng)
     if isinstance(network, PublicLSTM) and network.masks is not None:
         public = network.encoding.expand_public(as_tensor(games.public[rows], device))
-        said = network.masks(torch.cat([mover, public], 1))
-        figures |= auxiliary_losses(network, said, games, rows)
+        logits = network.masks(torch.cat([mover, public], 1))
+        figures |= auxiliary_losses(network, logits, games, rows)
     return figures
 
 
@@ -98,10 +98,10 @@ def auxiliary_losses(
     after = as_tensor(games.masks_after[rows], logits.device)
     masks = status.masks_of(network.config, after)  # [N, P, H, V]
     target = status.turned(masks, as_tensor(games.seat[rows], logits.device))
-    said = logits.reshape(target.shape)
-    loss = functional.binary_cross_entropy_with_logits(said, target, reduction="none").sum(-1)
+    logits = logits.reshape(target.shape)
+    loss = functional.binary_cross_entropy_with_logits(logits, target, reduction="none").sum(-1)
     with torch.no_grad():
-        right = ((said > 0) == (target > 0)).all(-1).flatten(1).all(1)
+        right = ((logits > 0) == (target > 0)).all(-1).flatten(1).all(1)
     return {AUXILIARY_LOSS: loss.mean(), "mask_accuracy": right.float().mean()}
 
 
@@ -121,16 +121,16 @@ def mask_losses(
     device = network.planes.device
     public = as_tensor(games.public[rows], device)
     own = torch.from_numpy(rng.random(len(rows)) < own_share).to(device)
-    told = torch.from_numpy(rng.random(len(rows)) < 0.5).to(device)
-    mine = as_tensor(games.memory[rows], device)
+    forced = torch.from_numpy(rng.random(len(rows)) < 0.5).to(device)
+    student_memory = as_tensor(games.memory[rows], device)
     seen = status.table(network.config, public)
     figures: dict[str, Tensor] = {}
     if games.masks_before is None or games.masks_after is None:
-        memory = network.remember(public, mine)
+        memory = network.remember(public, student_memory)
     else:
         before = as_tensor(games.masks_before[rows], device)
         after = as_tensor(games.masks_after[rows], device)
-        start = torch.where(own.unsqueeze(1), mine, before)
+        start = torch.where(own.unsqueeze(1), student_memory, before)
         logits, open_, first = network.memory(seen, network.masks_of(start))
         target = status.turned(network.masks_of(after), first)
         loss = functional.binary_cross_entropy_with_logits(logits, target, reduction="none")
@@ -138,7 +138,7 @@ def mask_losses(
         with torch.no_grad():
             memory = network.settled(seen, logits, open_, first)
             figures["mask_accuracy"] = (memory == after).all(1).float().mean()
-            memory = torch.where((told & ~own).unsqueeze(1), after, memory)
+            memory = torch.where((forced & ~own).unsqueeze(1), after, memory)
     return figures | heads_losses(network, games, rows, memory, memory, rng)
 
 
@@ -179,8 +179,8 @@ def heads_losses(
     some = np.flatnonzero(rng.random(len(rows)) < WATCHED)
     if len(some):
         seen = (games.watched_public[rows[some]], games.watched_private[rows[some]])
-        said = output(*seen, watcher[torch.from_numpy(some).to(device)]).value
-        figures["watch_loss"] = _squared(said, games.ahead[rows[some]], scale)
+        value = output(*seen, watcher[torch.from_numpy(some).to(device)]).value
+        figures["watch_loss"] = _squared(value, games.return_to_go[rows[some]], scale)
     return figures
 
 
@@ -190,23 +190,23 @@ def decision_losses(
     """Cross entropy to the bot's moves, and squared errors of Q of moves played and tried."""
     device = output.logits.device
     legal = as_tensor(games.legal[rows], device)
-    taught = as_tensor(games.taught[rows], device)
+    teacher_probs = as_tensor(games.teacher_probs[rows], device)
     logits = output.logits.masked_fill(~legal, -1e9)
-    figures = {"policy_loss": functional.cross_entropy(logits, taught)}
+    figures = {"policy_loss": functional.cross_entropy(logits, teacher_probs)}
     with torch.no_grad():
-        chosen = taught.gather(1, logits.argmax(1, keepdim=True))
+        chosen = teacher_probs.gather(1, logits.argmax(1, keepdim=True))
         figures["accuracy"] = (chosen > 0).float().mean()
     q = output.q(legal)
     played = q.gather(1, as_tensor(games.played[rows], device).unsqueeze(1)).squeeze(1)
-    figures["value_loss"] = _squared(played, games.ahead[rows], scale)
+    figures["value_loss"] = _squared(played, games.return_to_go[rows], scale)
     tried = games.tried[rows]
     some = np.flatnonzero(tried[:, 0] >= 0)
     if len(some):
-        said = q[torch.from_numpy(some).to(device)].gather(1, as_tensor(tried[some], device))
-        figures["q_loss"] = _squared(said, games.worth[rows[some]], scale)
+        tried_q = q[torch.from_numpy(some).to(device)].gather(1, as_tensor(tried[some], device))
+        figures["q_loss"] = _squared(tried_q, games.tried_return[rows[some]], scale)
     return figures
 
 
-def _squared(said: Tensor, true: NDArray[Any], scale: float) -> Tensor:
-    error = (said - as_tensor(true.astype(np.float32), said.device)) / scale
+def _squared(value: Tensor, target: NDArray[Any], scale: float) -> Tensor:
+    error = (value - as_tensor(target.astype(np.float32), value.device)) / scale
     return (error**2).mean()

@@ -31,12 +31,12 @@ class ExplorationGames:
     game: IntArray  # [N]
     turn: IntArray  # [N]
     since: IntArray  # [N] moves since the exploratory one; -1: there was none
-    said: FloatArray  # [N, P] the policy's own values, of every seat; nan where not asked for
+    seat_values: FloatArray  # [N, P] the policy's own, of every seat; nan where not asked for
     scores: FloatArray  # [G] a lost game counts 0
     lost: BoolArray  # [G]
 
     @property
-    def ahead(self) -> FloatArray:
+    def return_to_go(self) -> FloatArray:
         """[N] points that were made afterwards."""
         return self.scores[self.game] - self.positions.score
 
@@ -82,11 +82,13 @@ def play_exploration_games(
         alive, worlds, streams = alive[on], worlds.select(on), streams.select(on)
         memories = tuple(take(memory, on) for memory in memories)
         memories = observe_all(worlds, movers[on], actions[on], blueprint, memories)
-        said = [policy.value(worlds.view(p), memories[p]) for p in seats if ask]
+        values = [policy.value(worlds.view(p), memories[p]) for p in seats if ask]
         rows.append({
             "positions": critic.positions(policy.network, worlds, memories[0]),
             "game": alive, "turn": np.full(len(alive), turn), "since": turn - last[alive],
-            "said": np.stack(said, axis=1) if ask else np.full((len(alive), len(seats)), np.nan),
+            "seat_values": (
+                np.stack(values, axis=1) if ask else np.full((len(alive), len(seats)), np.nan)
+            ),
         })  # fmt: skip
         turn += 1
     flat = {
@@ -103,7 +105,7 @@ def play_exploration_games(
         game=flat["game"][final],
         turn=flat["turn"][final],
         since=since[final],
-        said=flat["said"][final],
+        seat_values=flat["seat_values"][final],
         scores=np.where(lost, 0.0, scores),
         lost=lost,
     )

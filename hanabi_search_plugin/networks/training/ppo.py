@@ -46,15 +46,15 @@ def lambda_returns(
     Where values are a ``central`` critic's, every move counts as every seat's own decision, and all
     seats have one return.
     """
-    turns, players = len(reward), len(segment.after)
+    turns, players = len(reward), len(segment.last_value)
     seats = torch.arange(players, device=reward.device).unsqueeze(1)
-    found = torch.empty(turns, *segment.after.shape, device=reward.device)
-    ahead = segment.after  # [P, G] the mix, once the move at hand is made
+    returns = torch.empty(turns, *segment.last_value.shape, device=reward.device)
+    bootstrap = segment.last_value  # [P, G] what counts as the return after move t
     for t in range(turns - 1, -1, -1):
-        found[t] = reward[t] + torch.where(segment.ended[t], 0.0, ahead)
-        mix = (1 - trace) * segment.value[t] + trace * found[t]
-        ahead = mix if central else torch.where(seats == segment.mover[t], mix, found[t])
-    return found
+        returns[t] = reward[t] + torch.where(segment.ended[t], 0.0, bootstrap)
+        mix = (1 - trace) * segment.value[t] + trace * returns[t]
+        bootstrap = mix if central else torch.where(seats == segment.mover[t], mix, returns[t])
+    return returns
 
 
 def advantages(segment: Segment, returns: Tensor) -> Tensor:
@@ -94,19 +94,19 @@ def batches(
         return
     order = torch.randperm(games, generator=rng, device=device)
     for which in order.split(max(1, size // turns)):
-        memory, found = segment.before[:, which], []
+        memory, memories = segment.first_memory[:, which], []
         for t in range(turns):
             public, private = segment.public[t][:, which], segment.private[t][:, which]
             memory = updated_memories(network, public, private, segment.fresh[t, which], memory)
-            found.append(memory)
+            memories.append(memory)
         turn = torch.arange(turns, device=device).repeat_interleave(len(which))
-        yield Minibatch(turn, which.repeat(turns), torch.cat(found, 1))
+        yield Minibatch(turn, which.repeat(turns), torch.cat(memories, 1))
 
 
 def memories_before(network: Network, segment: Segment, turn: Tensor, game: Tensor) -> Tensor:
     """[N, M] the memories before the observations of decisions; of games that begin, blank."""
     last = segment.memory[(turn - 1).clamp(min=0), 0, game]
-    last = torch.where((turn == 0).unsqueeze(1), segment.before[0, game], last)
+    last = torch.where((turn == 0).unsqueeze(1), segment.first_memory[0, game], last)
     return torch.where(segment.fresh[turn, game].unsqueeze(1), network.blank(1), last)
 
 
@@ -138,50 +138,64 @@ def losses(
     ``LearnsBelief``. Takes N numbers of ``rng`` and a quarter as many.
     """
     turn, game = rows.turn, rows.game
-    whole = advantages(segment, returns)
-    spread = whole.std().clamp(min=1e-6)
+    all_advantages = advantages(segment, returns)
+    spread = all_advantages.std().clamp(min=1e-6)
+    advantage = ((all_advantages - all_advantages.mean()) / spread)[turn, game]
     mover, legal = segment.mover[turn, game], segment.legal[turn, game]
     action = segment.action[turn, game].unsqueeze(1)
     public, private, prepared = _seen(network, segment, rows)
     output = network.read(*prepared)
-    log_chance = policy(output, legal)
-    change = log_chance.gather(1, action).squeeze(1) - segment.chance[turn, game]
-    ratio, gained = change.exp(), ((whole - whole.mean()) / spread)[turn, game]
+    log_probs = policy(output, legal)
+    log_ratio = log_probs.gather(1, action).squeeze(1) - segment.log_prob[turn, game]
+    ratio = log_ratio.exp()
     clipped = ratio.clamp(1 - weights.clip, 1 + weights.clip)
-    policy_loss = -torch.minimum(ratio * gained, clipped * gained).mean()
-    entropy = -(log_chance.exp() * log_chance).sum(1).mean()
+    policy_loss = -torch.minimum(ratio * advantage, clipped * advantage).mean()
+    entropy = -(log_probs.exp() * log_probs).sum(1).mean()
 
-    played = output.q(legal).gather(1, action).squeeze(1)
-    value_loss = ((played - returns[turn, mover, game]) ** 2).mean()
-    count = math.ceil(WATCHED * len(turn))
-    some = torch.randperm(len(turn), generator=rng, device=turn.device)[:count]
-    others = torch.rand(count, generator=rng, device=turn.device) * (len(private) - 1)
-    watcher = (mover[some] + 1 + others.long()) % len(private)
-    seen = (gather_seat(part[:, some], watcher) for part in (public, private, rows.memory))
-    said = network.seat_value(*seen)
-    watch_loss = ((said - returns[turn[some], watcher, game[some]]) ** 2).mean()
+    q = output.q(legal).gather(1, action).squeeze(1)
+    value_loss = ((q - returns[turn, mover, game]) ** 2).mean()
+    watch_loss = _watch_loss(network, public, private, mover, returns, rows, rng)
 
     total = policy_loss - weights.entropy * entropy
     total = total + weights.value_weight * (value_loss + WATCHED * watch_loss) / spread**2
-    more: dict[str, Tensor] = {}
+    extra: dict[str, Tensor] = {}
     if critic is not None:
         central = network.central(public, private, prepared, mover)
-        more["critic_loss"] = ((critic(central) - returns[turn, mover, game]) ** 2).mean()
-        total = total + weights.critic_weight * more["critic_loss"] / spread**2
+        extra["critic_loss"] = ((critic(central) - returns[turn, mover, game]) ** 2).mean()
+        total = total + weights.critic_weight * extra["critic_loss"] / spread**2
     if belief and isinstance(network, LearnsBelief):
         before = memories_before(network, segment, turn, game)
         loss, figures = network.belief_loss(public[0], private, before)
-        total, more = total + loss, more | figures | {"belief_loss": loss}
+        total, extra = total + loss, extra | figures | {"belief_loss": loss}
     with torch.no_grad():
-        figures = more | {
+        figures = extra | {
             "policy_loss": policy_loss,
             "value_loss": value_loss,
             "watch_loss": watch_loss,
             "entropy": entropy,
-            "divergence": (ratio - 1 - change).mean(),  # KL, J. Schulman's estimator k3
+            "divergence": (ratio - 1 - log_ratio).mean(),  # KL, J. Schulman's estimator k3
             "clipped": ((ratio - 1).abs() > weights.clip).float().mean(),
         }
     return total, figures
+
+
+def _watch_loss(
+    network: Network,
+    public: Tensor,
+    private: Tensor,
+    mover: Tensor,
+    returns: Tensor,
+    rows: Minibatch,
+    rng: torch.Generator,
+) -> Tensor:
+    """Squared error of the value of a random seat not to move, at a share WATCHED of the rows."""
+    device, count = mover.device, math.ceil(WATCHED * len(mover))
+    some = torch.randperm(len(mover), generator=rng, device=device)[:count]
+    others = torch.rand(count, generator=rng, device=device) * (len(private) - 1)
+    watcher = (mover[some] + 1 + others.long()) % len(private)
+    seen = (gather_seat(part[:, some], watcher) for part in (public, private, rows.memory))
+    value = network.seat_value(*seen)
+    return ((value - returns[rows.turn[some], watcher, rows.game[some]]) ** 2).mean()
 
 
 def critic_loss(

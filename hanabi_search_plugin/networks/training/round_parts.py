@@ -70,8 +70,8 @@ def joined(parts: list[Games]) -> Games:
             values = [value + start for value, start in zip(values, starts, strict=False)]
         return np.concatenate(values)
 
-    whole: Games = _fieldwise(parts, together)
-    return whole
+    all_games: Games = _fieldwise(parts, together)
+    return all_games
 
 
 def _fieldwise(parts: list[Any], together: Callable[[str, list[Any]], Any]) -> Any:

@@ -125,29 +125,29 @@ class SelfPlayRun(TrainingRun):
         settings, critic = self.settings, self.critic
         clock = _Clock(self.device)
         self.network.eval()
-        segment, chance = self.collectors.play(settings.moves, rng)
+        segment, generator = self.collectors.play(settings.moves, rng)
         played = clock.seconds()
-        reward = segment.points - self._severity(share) * segment.forfeit
+        reward = segment.points - self._penalty_share(share) * segment.forfeit
         returns = lambda_returns(segment, reward, settings.trace, central=critic is not None)
-        heard: dict[str, list[Tensor]] = {}
+        logged: dict[str, list[Tensor]] = {}
         weights = self._weights(share)
         self.network.train()
         for epoch in range(settings.epochs):
-            for rows in batches(self.network, segment, settings.batch, chance):
+            for rows in batches(self.network, segment, settings.batch, generator):
                 if critic is not None and self.done < (settings.warm_up or 0):
                     loss = critic_loss(self.network, segment, returns, rows, critic)
                     figures = {"critic_loss": loss}
                 else:
                     loss, figures = losses(
-                        self.network, segment, returns, rows, weights, chance,
+                        self.network, segment, returns, rows, weights, generator,
                         critic=critic, belief=epoch == 0,
                     )  # fmt: skip
                 self.step(loss)
                 for name, value in figures.items():
-                    heard.setdefault(name, []).append(value.detach())
+                    logged.setdefault(name, []).append(value.detach())
         self.network.eval()
-        row = {name: float(torch.stack(values).mean()) for name, values in heard.items()}
-        row |= _played(segment, returns)
+        row = {name: float(torch.stack(values).mean()) for name, values in logged.items()}
+        row |= _game_figures(segment, returns)
         row |= clock.figures(settings.games * settings.moves, played)
         done = self.done + 1
         row["decisions"] = float(done * settings.games * settings.moves)
@@ -165,7 +165,7 @@ class SelfPlayRun(TrainingRun):
         own = settings.own_value_weight or OWN_VALUES * settings.value_weight
         return LossWeights(settings.clip, entropy, own, settings.value_weight)
 
-    def _severity(self, share: float) -> float:
+    def _penalty_share(self, share: float) -> float:
         """The share of a lost game's penalty that counts once ``share`` of the run is done."""
         until = self.settings.lenient
         if until is None:
@@ -212,8 +212,8 @@ class _Clock:
 
     def figures(self, decisions: int, played: float) -> Row:
         """Decisions a second, the share of the time that was play, and GiB at most on a GPU."""
-        whole = self.seconds()
-        row = {"decisions_a_second": decisions / whole, "playing": played / whole}
+        total = self.seconds()
+        row = {"decisions_a_second": decisions / total, "playing": played / total}
         if self.gpu:
             row["gpu_gib"] = torch.cuda.max_memory_allocated(self.gpu) / 2**30
         return row
@@ -236,21 +236,21 @@ def sharpen(network: Network, factor: float) -> None:
             layer.bias[list(outputs)] *= factor
 
 
-def _played(segment: Segment, returns: Tensor) -> Row:
+def _game_figures(segment: Segment, returns: Tensor) -> Row:
     """Figures of the games that ended: how many, their mean score, the share that was lost.
 
     "kept" is the mean score if lost games keep their points; means are 0 where no game ended.
     "explained" is the explained variance of the values.
     """
     ended, games = segment.ended, max(float(segment.ended.sum()), 1.0)
-    spread = movers_returns(returns, segment.mover).var().clamp(min=1e-6)
-    told = advantages(segment, returns).var() / spread
+    variance = movers_returns(returns, segment.mover).var().clamp(min=1e-6)
+    unexplained = advantages(segment, returns).var() / variance
     return {
         "ended": float(ended.sum()),
         "score": float(segment.score[ended].sum()) / games,
         "kept": float((segment.score + segment.forfeit)[ended].sum()) / games,
         "bombed": float(segment.lost.sum()) / games,
-        "explained": 1.0 - float(told),
+        "explained": 1.0 - float(unexplained),
     }
 
 

@@ -29,13 +29,13 @@ class Segment:
     public: Tensor  # [T, P or 1, G, ...] of every seat, or of all
     private: Tensor  # [T, P, G, ...] of every seat
     fresh: Tensor  # bool [T, G] the first move of a game
-    before: Tensor  # [K, G, M] memories before the first observation
+    first_memory: Tensor  # [K, G, M] memories before the first observation
     memory: Tensor  # [T, K, G, M] those after each; M = 0 for a network that is replayed
     prepared: tuple[Tensor, ...]  # [T, G, ...] what the mover's output is read from, if kept
     action: Tensor  # int64 [T, G]
-    chance: Tensor  # float32 [T, G] log-probability of the action
+    log_prob: Tensor  # float32 [T, G] of the action
     value: Tensor  # float32 [T, G] of the mover, before it moved; or the central critic's
-    after: Tensor  # float32 [P, G] of every seat, after the last move; or the central critic's
+    last_value: Tensor  # float32 [P, G] of every seat, after the last move; or the critic's
     points: Tensor  # float32 [T, G] cards that came onto the fireworks
     forfeit: Tensor  # float32 [T, G] points that a lost game loses
     ended: Tensor  # bool [T, G] the move ended the game
@@ -116,7 +116,7 @@ class Collector:
 
         Takes A numbers of ``rng`` for each game and move.
         """
-        before = self.memory
+        first_memory = self.memory
         rows: dict[str, list[Tensor]] = {name: [] for name in Segment.__dataclass_fields__}
         prepared: list[tuple[Tensor, ...]] = []
         with torch.no_grad():
@@ -125,27 +125,27 @@ class Collector:
                 prepared.append(inputs)
                 for name, tensor in step.items():
                     rows[name].append(tensor)
-            after = self._values()
-        whole: dict[str, Any] = {name: torch.stack(each) for name, each in rows.items() if each}
-        whole["prepared"] = tuple(torch.stack(each) for each in zip(*prepared, strict=True))
-        return Segment(before=before, after=after, **whole)
+            last_value = self._values()
+        tensors: dict[str, Any] = {name: torch.stack(each) for name, each in rows.items() if each}
+        tensors["prepared"] = tuple(torch.stack(each) for each in zip(*prepared, strict=True))
+        return Segment(first_memory=first_memory, last_value=last_value, **tensors)
 
     def _move(self, rng: torch.Generator) -> tuple[dict[str, Tensor], tuple[Tensor, ...]]:
         """Make one move in every game; returns the segment's tensors of that move."""
         seen, memory = self._look()
         prepared = self._prepared(seen, memory, seen.mover)
         output = self.network.read(*prepared)
-        log_chance = policy(output, seen.legal)
-        # The least of exponential times over their rates is each move with its chance.
-        race = torch.empty_like(log_chance).exponential_(generator=rng)
-        action = (log_chance.exp() / race).argmax(1)
+        log_probs = policy(output, seen.legal)
+        # Exponential race: the first of clocks with rates p rings at move a with probability p[a].
+        clocks = torch.empty_like(log_probs).exponential_(generator=rng)
+        action = (log_probs.exp() / clocks).argmax(1)
         value = self._central(seen, prepared)
         stepped, replayed = self.simulator.step(action), is_replayed(self.network)
         step = {
             "mover": seen.mover, "legal": seen.legal, "public": seen.public,
             "private": seen.private, "fresh": self.fresh,
             "memory": memory[..., :0] if replayed else memory,
-            "action": action, "chance": log_chance.gather(1, action.unsqueeze(1)).squeeze(1),
+            "action": action, "log_prob": log_probs.gather(1, action.unsqueeze(1)).squeeze(1),
             "value": expected(output, seen.legal) if value is None else value,
             "points": stepped.points,
             "forfeit": stepped.forfeit, "ended": stepped.ended, "lost": stepped.lost,

@@ -35,8 +35,8 @@ else:
     Console = Any  # for typing.get_type_hints: rich is loaded when something is shown
 
 STATE, METRICS, MODEL = "state.safetensors", "metrics.jsonl", "model.safetensors"
-PART = "state-{}-{}.safetensors"  # what the state file has no room for: round, number
-ROOM = 14 << 20  # bytes of tensors in one file, so that it travels where files have limits
+PART = "state-{}-{}.safetensors"  # round, number: tensors beyond PART_BYTES
+PART_BYTES = 14 << 20  # of tensors in one file, so that it travels where files have limits
 LAST_RATE = 0.03  # of the learning rate, at the end of its cosine
 LASTING = "lasting"  # prefix of extra state's names in the state file
 CLIP = 1.0  # of the gradient's norm
@@ -46,11 +46,11 @@ Row = dict[str, float]
 
 
 def _in_parts(tensors: dict[str, Tensor]) -> list[dict[str, Tensor]]:
-    """The tensors in their order, with at most ROOM bytes a part; a larger one is by itself."""
+    """The tensors in their order, at most PART_BYTES a part; a larger one is by itself."""
     parts: list[dict[str, Tensor]] = [{}]
     taken = 0
     for name, tensor in tensors.items():
-        if parts[-1] and taken + tensor.nbytes > ROOM:
+        if parts[-1] and taken + tensor.nbytes > PART_BYTES:
             parts.append({})
             taken = 0
         parts[-1][name] = tensor

@@ -38,33 +38,35 @@ def listed_continuations(given: Continuation | None) -> tuple[Policy | str, ...]
     if not isinstance(parts, Sequence) or not parts:
         came = class_given(given) if isinstance(given, type) else repr(given)
         raise ConfigError(f"continuation must be a policy, its name, or several, got {came}")
-    found: list[Policy | str] = []
+    listed: list[Policy | str] = []
     for part in parts:
         if not isinstance(part, Policy | str):
             raise ConfigError(f"continuation must be of policies or names, got {part!r}")
-        found += [name.strip() for name in part.split(",")] if isinstance(part, str) else [part]
-    if "" in found:
+        listed += [name.strip() for name in part.split(",")] if isinstance(part, str) else [part]
+    if "" in listed:
         raise ConfigError(f"continuation must be names between commas, got {given!r}")
-    return tuple(found)
+    return tuple(listed)
 
 
 class Continued(WrappedBelief):
     """The belief ``inner``, and what the continuations of its seat remember."""
 
-    def __init__(self, inner: Belief, policies: tuple[Policy, ...], minds: tuple[Memory, ...]):
-        """``continued`` makes the first. ``minds`` are one row each."""
+    def __init__(
+        self, inner: Belief, policies: tuple[Policy, ...], continuation_memories: tuple[Memory, ...]
+    ):
+        """``continued`` makes the first. ``continuation_memories`` are one row each."""
         super().__init__(inner)
         self.policies = policies
-        self.minds = minds
+        self.continuation_memories = continuation_memories
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> Continued:
-        heard = event.seen_by(self.seat, self.game)
-        minds = tuple(
-            observed(policy, view, heard, mind)
-            for policy, mind in zip(self.policies, self.minds, strict=True)
+        seen = event.seen_by(self.seat, self.game)
+        memories = tuple(
+            observed(policy, view, seen, memory)
+            for policy, memory in zip(self.policies, self.continuation_memories, strict=True)
         )
         after = self.inner.update(event, view, by_blueprint=by_blueprint)
-        return Continued(after, self.policies, minds)
+        return Continued(after, self.policies, memories)
 
 
 def continued(belief: Belief, continuation: Continuation | None) -> Belief:
@@ -72,23 +74,23 @@ def continued(belief: Belief, continuation: Continuation | None) -> Belief:
 
     Raises ConfigError for a name, which ``upgrade`` loads.
     """
-    policies = _besides(belief, continuation)
+    policies = _others_than_blueprint(belief, continuation)
     if not policies:
         return belief
     return Continued(belief, policies, tuple(started(each, belief.view) for each in policies))
 
 
-def _besides(belief: Belief, continuation: Continuation | None) -> tuple[Policy, ...]:
+def _others_than_blueprint(belief: Belief, continuation: Continuation | None) -> tuple[Policy, ...]:
     """The continuations that are not the blueprint's own policy."""
-    found: list[Policy] = []
+    others: list[Policy] = []
     for each in listed_continuations(continuation):
         if isinstance(each, str):
             raise ConfigError(
                 f"continuation must be a policy where upgrade does not load it, got {each!r}"
             )
         if each is not belief.blueprint[belief.seat]:
-            found.append(each)
-    return tuple(found)
+            others.append(each)
+    return tuple(others)
 
 
 @dataclass(frozen=True)
@@ -97,13 +99,13 @@ class Portfolio:
 
     belief: Belief  # without what remembers for the continuations
     policies: tuple[Policy, ...]
-    minds: tuple[Memory, ...]  # one row each; the first is not read
+    continuation_memories: tuple[Memory, ...]  # one row each; the first is not read
 
     @classmethod
     def of(cls, belief: Belief, continuation: Continuation | None) -> Portfolio:
         """Raises ContractError for a belief that ``continued`` has not made for these."""
         own = belief.blueprint[belief.seat]
-        others = _besides(belief, continuation)
+        others = _others_than_blueprint(belief, continuation)
         if not others:
             return cls(belief, (own,), (None,))
         if not isinstance(belief, Continued) or belief.policies != others:
@@ -111,7 +113,7 @@ class Portfolio:
                 "expected a belief made by this search's wrap, for its continuations, got "
                 f"{type(belief).__name__}"
             )
-        return cls(belief.inner, (own, *others), (None, *belief.minds))
+        return cls(belief.inner, (own, *others), (None, *belief.continuation_memories))
 
     def __len__(self) -> int:
         return len(self.policies)
@@ -131,25 +133,26 @@ class Portfolio:
 
         See ``core.rollout.action_values``. All arms meet the same chance.
         """
-        seat, blueprint = self.belief.seat, list(self.belief.blueprint)
-        minds = list(memories)
-        found = np.empty((len(arms), len(worlds)))
+        seat, policies = self.belief.seat, list(self.belief.blueprint)
+        seat_memories = list(memories)
+        values = np.empty((len(arms), len(worlds)))
         for k, policy in enumerate(self.policies):
             rows = np.flatnonzero(arms // len(actions) == k)
             if not len(rows):
                 continue
             if k:
-                blueprint[seat] = policy
-                minds[seat] = take(self.minds[k], np.zeros(len(worlds), dtype=np.int64))
-            found[rows] = action_values(
-                worlds, actions[arms[rows] % len(actions)], tuple(blueprint), tuple(minds), seat,
-                rng, depth=depth, threads=threads,
+                policies[seat] = policy
+                row = np.zeros(len(worlds), dtype=np.int64)
+                seat_memories[seat] = take(self.continuation_memories[k], row)
+            values[rows] = action_values(
+                worlds, actions[arms[rows] % len(actions)], tuple(policies), tuple(seat_memories),
+                seat, rng, depth=depth, threads=threads,
             )  # fmt: skip
-        return found
+        return values
 
 
-class Rounds:
-    """The returns of a portfolio's arms, in the same worlds: what each move is worth by its best.
+class PortfolioTally:
+    """The returns of a portfolio's arms in the same worlds, and of each move with its best arm.
 
     Every second world is of one half, the rest of the other.
     """
@@ -164,12 +167,13 @@ class Rounds:
     def add(self, arms: IntArray, values: FloatArray) -> None:
         """Add the returns [len(arms), n] of these arms in n more worlds."""
         self.tally.add(arms, values)
-        if len(self.tally.count) == self.moves:
+        before = self.worlds
+        self.worlds += values.shape[1]
+        if len(self.tally.count) == self.moves:  # one arm a move: there is no choice to cross-fit
             return
         for half, tally in enumerate(self._halves):
-            tally.add(arms, values[:, (self.worlds + half) % 2 :: 2])
-        self._rounds.append((arms, values, self.worlds))
-        self.worlds += values.shape[1]
+            tally.add(arms, values[:, (before + half) % 2 :: 2])
+        self._rounds.append((arms, values, before))
 
     @property
     def count(self) -> IntArray:
@@ -185,7 +189,7 @@ class Rounds:
         if len(self.tally.count) == self.moves:
             return self.tally
         chosen = [self._best_by(other) for other in reversed(self._halves)]
-        found = Tally(self.moves)
+        crossed = Tally(self.moves)
         for arms, values, before in self._rounds:
             row = np.full(len(self.tally.count), -1)
             row[arms] = np.arange(len(arms))
@@ -194,8 +198,8 @@ class Rounds:
             for half, best in enumerate(chosen):
                 worlds = slice((before + half) % 2, None, 2)
                 together[:, worlds] = values[row[best[moves]], worlds]
-            found.add(moves, together)
-        return found
+            crossed.add(moves, together)
+        return crossed
 
     def _best_by(self, tally: Tally) -> IntArray:
         """[M] the best arm of each move by these worlds, of those that were tried longest.

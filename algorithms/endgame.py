@@ -35,7 +35,7 @@ from hanabi_search_plugin.core.objective import Objective, worth
 from hanabi_search_plugin.core.policy import Blueprint, Memory, chances_of, join, observed, take
 from hanabi_search_plugin.core.solving import Solution, SolvesEndgames
 
-SLACK = 16  # times the budget that is tried by a game's estimate: much can be left out
+ESTIMATE_SLACK = 16  # a game's estimate may be so many times the budget: pruning leaves much out
 
 
 def exact_values(
@@ -57,10 +57,10 @@ def exact_values(
     game, moves = belief.game, int(belief.view.legal[0].sum())
     if not (isinstance(belief, ExplicitBelief) and belief.exact and isinstance(game, Branches)):
         return None
-    likely = 0.0
+    estimated = 0.0
     if isinstance(game, SolvesEndgames):
-        likely = game.likely_states(belief.view, belief.size)
-    if belief.size * moves > budget or likely > SLACK * budget:
+        estimated = game.likely_states(belief.view, belief.size)
+    if belief.size * moves > budget or estimated > ESTIMATE_SLACK * budget:
         return None
     worlds, weights = belief.support()
     memories = belief.support_memories()
@@ -125,38 +125,38 @@ def plain_solution(
     solver = _Solver(blueprint, seat, budget, objective)
     own = tuple(None if p == seat else memory for p, memory in enumerate(memories))
     nowhere = np.zeros(len(worlds), dtype=np.int64)
-    front: _Front | None = _Front(worlds, weights, own, nowhere, nowhere)
+    frontier: _Frontier | None = _Frontier(worlds, weights, own, nowhere, nowhere)
     levels: list[_Level] = []
     try:
-        while front is not None:
-            level, front = solver.own_moves(front)
+        while frontier is not None:
+            level, frontier = solver.own_moves(frontier)
             levels.append(level)
-    except _SpentError:
+    except _OverBudgetError:
         return Solution(None, solver.states)
     best = np.zeros(0)
     for level in reversed(levels):
         values = level.ended.copy()
-        np.add.at(values, level.before, best)
+        np.add.at(values, level.parent, best)
         best = np.full(int(level.state[-1]) + 1, -np.inf)
         np.maximum.at(best, level.state, values)
     return Solution(values, solver.states)
 
 
 @dataclass(frozen=True)
-class _Front:
+class _Frontier:
     """N worlds that are not over, as far as they have been played."""
 
     worlds: Worlds  # [N]
     weights: FloatArray  # [N] their probabilities, the seat's own moves apart
     memories: tuple[Memory, ...]  # each seat's [N]; None for the searching seat
     choice: IntArray  # [N] the latest choice of the seat
-    seen: IntArray  # [N] equal where the seat has seen the same up to now
+    infostate: IntArray  # [N] equal where the seat has seen the same up to now
 
-    def select(self, index: IntArray) -> _Front:
+    def select(self, index: IntArray) -> _Frontier:
         memories = tuple(take(memory, index) for memory in self.memories)
-        return _Front(
+        return _Frontier(
             self.worlds.select(index), self.weights[index], memories, self.choice[index],
-            self.seen[index],
+            self.infostate[index],
         )  # fmt: skip
 
 
@@ -166,10 +166,10 @@ class _Level:
 
     state: IntArray  # [C] the information state of each, in order
     ended: FloatArray  # [C] return where the game ends before the seat moves again, times weights
-    before: IntArray  # [K] the choice that led to each information state of its next move
+    parent: IntArray  # [K] the choice that led to each information state of its next move
 
 
-class _SpentError(Exception):
+class _OverBudgetError(Exception):
     """More states than the budget."""
 
 
@@ -181,102 +181,104 @@ class _Solver:
         self.objective = objective
         self.states = 0
 
-    def own_moves(self, front: _Front) -> tuple[_Level, _Front | None]:
+    def own_moves(self, frontier: _Frontier) -> tuple[_Level, _Frontier | None]:
         """Play every legal move, then the others until the seat is to move again.
 
-        ``front.seen`` numbers information states. None: every game has ended.
+        ``frontier.infostate`` numbers information states from 0 on. None: every game has ended.
         """
-        row, action = np.nonzero(front.worlds.legal)
-        number = front.worlds.game.num_actions
-        pairs, choice = np.unique(front.seen[row] * number + action, return_inverse=True)
+        row, action = np.nonzero(frontier.worlds.legal)
+        number = frontier.worlds.game.num_actions
+        pairs, choice = np.unique(frontier.infostate[row] * number + action, return_inverse=True)
         level = _Level(pairs // number, np.zeros(len(pairs)), np.zeros(0, dtype=np.int64))
-        front = replace(front.select(row), choice=choice, seen=choice)
-        back: list[_Front] = []
+        frontier = replace(frontier.select(row), choice=choice, infostate=choice)
+        returned: list[_Frontier] = []  # where the seat is to move again
         while len(action):
-            front = self._play(front, action, level.ended)
-            mine = front.worlds.current_player == self.seat
-            if mine.any():
-                back.append(front.select(np.flatnonzero(mine)))
-                front = front.select(np.flatnonzero(~mine))
-            front, action = self._others(front)
-        if not back:
+            frontier = self._play(frontier, action, level.ended)
+            own_turn = frontier.worlds.current_player == self.seat
+            if own_turn.any():
+                returned.append(frontier.select(np.flatnonzero(own_turn)))
+                frontier = frontier.select(np.flatnonzero(~own_turn))
+            frontier, action = self._others(frontier)
+        if not returned:
             return level, None
-        after = _joined(back)
-        _, first = np.unique(after.seen, return_index=True)
-        return replace(level, before=after.choice[first]), after
+        after = _merged(returned)
+        _, first = np.unique(after.infostate, return_index=True)
+        return replace(level, parent=after.choice[first]), after
 
-    def _play(self, front: _Front, actions: IntArray, ended: FloatArray) -> _Front:
+    def _play(self, frontier: _Frontier, actions: IntArray, ended: FloatArray) -> _Frontier:
         """The worlds after ``actions`` and every outcome of the chance that follows.
 
         Where the game is over the return is added to ``ended`` [C]; the others are left.
         """
         if self.states + len(actions) > self.budget:
-            raise _SpentError
-        game, seat = front.worlds.game, self.seat
+            raise _OverBudgetError
+        game, seat = frontier.worlds.game, self.seat
         assert isinstance(game, Branches)
-        worlds, parent, chance = game.branch(front.worlds, actions)
+        worlds, parent, chance = game.branch(frontier.worlds, actions)
         self.states += len(worlds)
         if self.states > self.budget:
-            raise _SpentError
-        weights = front.weights[parent] * chance
+            raise _OverBudgetError
+        weights = frontier.weights[parent] * chance
         over = worlds.terminal
         done = np.flatnonzero(over)
         returns = worth(self.objective, returns_of(worlds.select(done))[:, seat], game)
-        np.add.at(ended, front.choice[parent[done]], weights[done] * returns)
+        np.add.at(ended, frontier.choice[parent[done]], weights[done] * returns)
         on = np.flatnonzero(~over)
         worlds, parent = worlds.select(on), parent[on]
-        event = Event(front.worlds.current_player[parent], actions[parent])
-        heard = event.seen_by(seat, game)
-        sights: dict[object, int] = {}
-        seen = zip(
-            front.seen[parent].tolist(), heard.player.tolist(), heard.action.tolist(),
-            worlds.view(seat).keys(), strict=True,
+        event = Event(frontier.worlds.current_player[parent], actions[parent])
+        seen_event = event.seen_by(seat, game)
+        infostates: dict[object, int] = {}
+        observations = zip(
+            frontier.infostate[parent].tolist(), seen_event.player.tolist(),
+            seen_event.action.tolist(), worlds.view(seat).keys(), strict=True,
         )  # fmt: skip
-        numbers = [sights.setdefault(sight, len(sights)) for sight in seen]
+        numbers = [infostates.setdefault(each, len(infostates)) for each in observations]
         memories = tuple(
             None
             if p == seat
             else observed(policy, worlds.view(p), event.seen_by(p, game), take(memory, parent))
-            for p, (policy, memory) in enumerate(zip(self.blueprint, front.memories, strict=True))
+            for p, (policy, memory) in enumerate(
+                zip(self.blueprint, frontier.memories, strict=True)
+            )
         )
-        numbered = np.array(numbers, dtype=np.int64)
-        return _Front(worlds, weights[on], memories, front.choice[parent], numbered)
+        infostate = np.array(numbers, dtype=np.int64)
+        return _Frontier(worlds, weights[on], memories, frontier.choice[parent], infostate)
 
-    def _others(self, front: _Front) -> tuple[_Front, IntArray]:
+    def _others(self, frontier: _Frontier) -> tuple[_Frontier, IntArray]:
         """Every move that the others may make, one a row, weighted by its probability."""
-        current = front.worlds.current_player
+        current = frontier.worlds.current_player
         rows, moves, chances = [], [], []
         for p in np.unique(current).tolist():
             part = np.flatnonzero(current == p)
-            view = front.worlds.view(p).select(part)
-            given = chances_of(self.blueprint[p], view, take(front.memories[p], part))
-            legal = np.where(view.legal, given, 0.0)  # what rounding gave to others goes
-            chance = legal / legal.sum(axis=1, keepdims=True)
+            view = frontier.worlds.view(p).select(part)
+            given = chances_of(self.blueprint[p], view, take(frontier.memories[p], part))
+            given = np.where(view.legal, given, 0.0)  # what rounding gave to illegal moves goes
+            chance = given / given.sum(axis=1, keepdims=True)
             row, move = np.nonzero(chance)
             rows.append(part[row])
             moves.append(move)
             chances.append(chance[row, move])
         if not rows:
-            return front, np.zeros(0, dtype=np.int64)
-        after = front.select(np.concatenate(rows))
+            return frontier, np.zeros(0, dtype=np.int64)
+        after = frontier.select(np.concatenate(rows))
         weighted = replace(after, weights=after.weights * np.concatenate(chances))
         return weighted, np.concatenate(moves)
 
 
-def _joined(parts: list[_Front]) -> _Front:
-    """One front of all, whose ``seen`` numbers information states from 0 on."""
+def _merged(parts: list[_Frontier]) -> _Frontier:
+    """One frontier of all, whose information states are numbered from 0 on."""
     game = parts[0].worlds.game
     assert isinstance(game, Branches)
-    seen, total = [], 0
+    infostates, total = [], 0
     for part in parts:
-        states, number = np.unique(part.seen, return_inverse=True)
-        seen.append(number + total)
+        states, number = np.unique(part.infostate, return_inverse=True)
+        infostates.append(number + total)
         total += len(states)
     memories = tuple(join(column) for column in zip(*(p.memories for p in parts), strict=True))
-    return _Front(
+    return _Frontier(
         game.concat([part.worlds for part in parts]),
         np.concatenate([part.weights for part in parts]),
         memories,
         np.concatenate([part.choice for part in parts]),
-        np.concatenate(seen),
+        np.concatenate(infostates),
     )

@@ -28,8 +28,8 @@ from hanabi_search_plugin.algorithms.guided import Guided
 from hanabi_search_plugin.algorithms.search_tree import Node, Nodes, Tree
 from hanabi_search_plugin.core.agent import FitsGames, WrapsBelief, require_asked
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.capabilities import Redeterminizes
+from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import NOBODY, Event, Game, View, Worlds
 from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective, worth
@@ -63,11 +63,11 @@ Final = Literal["visits", "value"]
 Leaves = Literal["rollouts", "estimates"]
 
 ROUND = 100  # iterations whose worlds are drawn at once
-AHEAD = 8  # numbers of an iteration that are drawn with those of others
-FEW = 5  # iterations between two looks at the clock
+TIMED_BATCH = 5  # iterations between two looks at the clock
+DRAWS_AT_ONCE = 8  # random numbers of an iteration that are made in one batch with the others'
 
 
-class _Guided(NamedOptions):
+class _GuideOptions(NamedOptions):
     """Knows the options of the command line that are a guide in Python."""
 
     def __new__(cls, *unnamed: Any, **given: Any) -> Self:
@@ -82,7 +82,7 @@ class _Guided(NamedOptions):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class TreeSearch(FitsGames, WrapsBelief, _Guided):
+class TreeSearch(FitsGames, WrapsBelief, _GuideOptions):
     """What all tree searches share: ``MoIsmcts(iterations=1_000)(rng, belief)`` is one decision.
 
     It stops after ``iterations`` or ``seconds``, whichever comes first, and may be stopped after
@@ -235,10 +235,10 @@ class TreeSearch(FitsGames, WrapsBelief, _Guided):
             yield partial(_result, belief, {}, considered[0], base)
             return
         for tree in self.grow(rng, belief):
-            late = self.seconds is not None and time.monotonic() - started >= self.seconds
-            if late or tree.iterations == self.iterations or tree.iterations % ROUND == 0:
+            out_of_time = self.seconds is not None and time.monotonic() - started >= self.seconds
+            if out_of_time or tree.iterations == self.iterations or tree.iterations % ROUND == 0:
                 yield partial(self._decided, belief, tree, base)
-            if late:
+            if out_of_time:
                 return
 
     def _decided(self, belief: Belief, tree: Tree | GrownTree, base: int) -> SearchResult:
@@ -253,19 +253,20 @@ class TreeSearch(FitsGames, WrapsBelief, _Guided):
         """
         tree = self._grown_by_game(belief) or self.tree(belief.game, belief.seat)
         guide_memory = self._guide_memory(belief)
-        few = ROUND if self.seconds is None else FEW
+        batch = ROUND if self.seconds is None else TIMED_BATCH
         while self.iterations is None or tree.iterations < self.iterations:
             n = ROUND if self.iterations is None else min(ROUND, self.iterations - tree.iterations)
             worlds, memories = belief.sample(rng, n)
             streams = Streams.spawn(rng, n)
-            for first in range(0, n, few):
-                rows = np.arange(first, min(first + few, n))
-                minds = tuple(take(memory, rows) for memory in memories)
-                some, rngs = worlds.select(rows), streams.select(rows)
+            for first in range(0, n, batch):
+                rows = np.arange(first, min(first + batch, n))
+                some = tuple(take(memory, rows) for memory in memories)
                 if isinstance(tree, GrownTree):
-                    tree.grow(some, minds, rngs)
+                    tree.grow(worlds.select(rows), some, streams.select(rows))
                 else:
-                    self._iterations(tree, belief, some, minds, guide_memory, rngs)
+                    self._iterations(
+                        tree, belief, worlds.select(rows), some, guide_memory, streams.select(rows)
+                    )
                 tell(len(rows))
                 yield tree
 
@@ -300,10 +301,10 @@ class TreeSearch(FitsGames, WrapsBelief, _Guided):
         if self.by_convention:
             worlds = self._redraw(worlds, belief.seat, guide_memory, rng)
         empty = all(memory is None for memory in memories)
-        each = zip(walks(worlds), rng.singles(AHEAD), strict=True)
+        each = zip(walks(worlds), rng.singles(DRAWS_AT_ONCE), strict=True)
         for b, (walk, stream) in enumerate(each):
-            minds = memories if empty else tuple(take(m, np.array([b])) for m in memories)
-            self._iterate(tree, belief, walk, minds, guide_memory, stream)
+            own = memories if empty else tuple(take(memory, np.array([b])) for memory in memories)
+            self._iterate(tree, belief, walk, own, guide_memory, stream)
 
     def _iterate(
         self,
@@ -317,11 +318,11 @@ class TreeSearch(FitsGames, WrapsBelief, _Guided):
         """One iteration in one world (lines 4 to 16 of Algorithm 1)."""
         game, guide, blueprint = belief.game, self.guide, belief.blueprint
         exploration, most = self.exploration * span(game), self.depth
-        rolls_out, remembering = self._rolls_out, any(map(observes, blueprint))
+        rolls_out, has_memory = self._rolls_out, any(map(observes, blueprint))
         places = tree.start(walk)
         path: list[tuple[MoveStats, int]] = []
-        possible = True
-        while possible and walk.player != NOBODY:
+        consistent = True  # False once EXITNODE finds no world to go on with
+        while consistent and walk.player != NOBODY:
             player = walk.player
             node = tree.node(places, walk)
             if (path and not node.reached and rolls_out) or len(path) == most:
@@ -340,10 +341,10 @@ class TreeSearch(FitsGames, WrapsBelief, _Guided):
             if saved is not None:
                 with rng.batch() as streams:
                     restored = self.leave(walk.worlds(), player, saved, streams)
-                possible = restored is not None
+                consistent = restored is not None
                 if restored is not None:
                     (walk,) = walks(restored)
-            if remembering:
+            if has_memory:
                 moved = np.array([player]), np.array([action])
                 memories = observe_all(walk.worlds(), *moved, blueprint, memories)
             if guide is not None:
@@ -509,9 +510,9 @@ def _result(
     tree: Tree | GrownTree | None = None,
 ) -> SearchResult:
     actions = np.flatnonzero(belief.view.legal[0])
-    known = [moves.get(a, MoveStats()) for a in actions.tolist()]
-    mean = np.array([move.mean for move in known])
-    stderr = np.array([move.stderr for move in known])
+    stats = [moves.get(a, MoveStats()) for a in actions.tolist()]
+    mean = np.array([move.mean for move in stats])
+    stderr = np.array([move.stderr for move in stats])
     best, at = (int(np.searchsorted(actions, a)) for a in (action, base))
     reason: Reason = "blueprint_best" if action == base else "tree_choice"
     return SearchResult(
@@ -521,7 +522,7 @@ def _result(
         actions=actions,
         mean=mean,
         stderr=stderr,
-        count=np.array([move.visits for move in known]),
+        count=np.array([move.visits for move in stats]),
         gain=0.0 if best == at else float(mean[best] - mean[at]),
         gain_stderr=0.0 if best == at else float(np.hypot(stderr[best], stderr[at])),
         rollouts=0 if tree is None else tree.iterations,

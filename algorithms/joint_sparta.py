@@ -19,13 +19,15 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from hanabi_search_plugin.algorithms.budget_warnings import (
+    few_rollouts_notes,
+    warn_of_small_budget,
+)
 from hanabi_search_plugin.algorithms.range_search import RangePruning, RangeSearch
 from hanabi_search_plugin.algorithms.sparta import (
     INDIFFERENCE,
     MIN_ROLLOUTS,
     ROUND_SIZE,
-    noise_notes,
-    warn_of_budget,
 )
 from hanabi_search_plugin.beliefs.exact import public_belief, require_exact
 from hanabi_search_plugin.core.agent import (
@@ -113,7 +115,7 @@ class JointSparta(TeamSearch, NamedOptions):
         return JointAgent(game, blueprint, self, epsilon)
 
     @property
-    def by_range(self) -> RangeSearch:
+    def range_search(self) -> RangeSearch:
         """The same search for many information states at once."""
         return RangeSearch(
             rollouts=self.rollouts,
@@ -153,7 +155,7 @@ class CommonKnowledge:
 
 
 @dataclass(frozen=True, repr=False)
-class Seat:
+class SeatMemory:
     """The memory of one player: what everybody knows, and what it sees itself."""
 
     common: CommonKnowledge
@@ -192,7 +194,7 @@ class JointAgent(SearchAgent):
         require_exact(self.game, public=True)
 
     def start(self, view: View) -> Memory:
-        return [self._started(view.select(np.array([b]))) for b in range(len(view))]
+        return [self._start_seat(view.select(np.array([b]))) for b in range(len(view))]
 
     def observe(self, view: View, event: Event, memory: Memory) -> Memory:
         require_memory(memory, view)
@@ -201,25 +203,25 @@ class JointAgent(SearchAgent):
         for b, seat in enumerate(memory):
             row = np.array([b])
             shown = view.select(row)
-            common = self._after(seat.common, event.select(row), shown)
+            common = self._observed(seat.common, event.select(row), shown)
             if common.public.recovered > seat.common.public.recovered:
                 self.warn_of_recovery(view.player)
-            seats.append(Seat(common, shown))
+            seats.append(SeatMemory(common, shown))
         return seats
 
-    def decide(self, belief: Seat, rng: np.random.Generator) -> SearchResult:
+    def decide(self, belief: SeatMemory, rng: np.random.Generator) -> SearchResult:
         """One decision of the seat to move, from an entry of what ``start`` and ``observe`` give.
 
         Raises UnsupportedError for what are no such entry and generator, and for an entry of
         another game. Takes one draw from ``rng`` if the seat may not search.
         """
-        require_deciding(belief, rng, Seat, "what a seat knows")
+        require_deciding(belief, rng, SeatMemory, "what a seat knows")
         require_belief_of(self.game, belief.common.public)
         common, player = belief.common, belief.view.player
         own = np.array([common.public.infostate_of(belief.view)])
         if common.searcher != player:
-            return self._by_blueprint(belief, own, rng)
-        search, threshold = self.search.by_range, self.search.threshold
+            return self._blueprint_result(belief, own, rng)
+        search, threshold = self.search.range_search, self.search.threshold
         state = search.search(common.public, player, own, self._seed(common.public.turn))
         action, base = int(state.chosen(threshold)[0]), int(state.base[0])
         actions, count = np.flatnonzero(state.legal[0]), state.count[0]
@@ -233,12 +235,14 @@ class JointAgent(SearchAgent):
             reason = "improved"
         else:
             reason = "below_threshold" if (gain[0] > 0.0).any() else "blueprint_best"
-        result = self._unsearched(common, player, base, actions)
+        result = self._result_without_search(common, player, base, actions)
         notes = [result.note] if result.note else []
         if reason == "budget_too_small":
-            warn_of_budget(self.search.rollouts, len(actions))
+            warn_of_small_budget(self.search.rollouts, len(actions))
         elif reason != "single_move":
-            notes += noise_notes(self.search.rollouts, len(actions), self.search.min_rollouts)
+            notes += few_rollouts_notes(
+                self.search.rollouts, len(actions), self.search.min_rollouts
+            )
         return replace(
             result,
             action=action,
@@ -252,14 +256,18 @@ class JointAgent(SearchAgent):
             note="; ".join(notes),
         )
 
-    def _by_blueprint(self, seat: Seat, own: Any, rng: np.random.Generator) -> SearchResult:
+    def _blueprint_result(
+        self, seat: SeatMemory, own: Any, rng: np.random.Generator
+    ) -> SearchResult:
         common, player = seat.common, seat.view.player
         memory = common.public.memory_of(player, own)
         policy = self.blueprint[player]
         action = int(moves_of(policy, seat.view, memory, Streams.spawn(rng, 1))[0])
-        return self._unsearched(common, player, action, np.flatnonzero(seat.view.legal[0]))
+        return self._result_without_search(
+            common, player, action, np.flatnonzero(seat.view.legal[0])
+        )
 
-    def _unsearched(
+    def _result_without_search(
         self, common: CommonKnowledge, player: int, base: int, actions: IntArray
     ) -> SearchResult:
         """The result of a seat that may not search: the blueprint's move."""
@@ -285,7 +293,7 @@ class JointAgent(SearchAgent):
 
     # --------------------------------------------------------------------- what everybody does
 
-    def _started(self, view: View) -> Seat:
+    def _start_seat(self, view: View) -> SeatMemory:
         public = public_belief(self.game, self.blueprint, view, epsilon=self.epsilon)
         part = public.public_part(view)
         first = int(view.current_player[0])
@@ -294,9 +302,9 @@ class JointAgent(SearchAgent):
             public, first, (), (0,) * self.game.num_players if counted else None,
             key=None if part is None else hashlib.blake2b(part, digest_size=16).digest(),
         )  # fmt: skip
-        return Seat(self._shared(common), view)
+        return SeatMemory(self._share(common), view)
 
-    def _after(self, common: CommonKnowledge, event: Event, view: View) -> CommonKnowledge:
+    def _observed(self, common: CommonKnowledge, event: Event, view: View) -> CommonKnowledge:
         """What everybody knows after an event, found from any seat's view."""
         part, key = common.public.public_part(view), None
         if common.key is not None and part is not None:
@@ -305,12 +313,12 @@ class JointAgent(SearchAgent):
             known = self._computed.get(key)
             if known is not None:
                 return known
-        return self._shared(replace(self._next(common, event, view), key=key))
+        return self._share(replace(self._advance(common, event, view), key=key))
 
-    def _shared(self, common: CommonKnowledge) -> CommonKnowledge:
+    def _share(self, common: CommonKnowledge) -> CommonKnowledge:
         return common if common.key is None else self._computed.setdefault(common.key, common)
 
-    def _next(self, common: CommonKnowledge, event: Event, view: View) -> CommonKnowledge:
+    def _advance(self, common: CommonKnowledge, event: Event, view: View) -> CommonKnowledge:
         mover, action = int(event.player[0]), int(event.action[0])
         searched = mover == common.searcher
         public = common.public.update(event, view, by_blueprint=not searched)
@@ -319,7 +327,7 @@ class JointAgent(SearchAgent):
             queue += (SearchedMove(common.public.turn, mover, action, common.public),)
         if public.recovered > common.public.recovered and not public.keeps_ids:
             queue = ()  # what waits is known by ids of before
-        public, queue, rollouts, note = self._understand(public, queue)
+        public, queue, rollouts, note = self._resolve_queue(public, queue)
         turn = int(view.current_player[0])
         likelihoods = common.likelihoods
         if likelihoods is not None and public.likelihoods is not None:
@@ -334,7 +342,7 @@ class JointAgent(SearchAgent):
             note,
         )
 
-    def _understand(
+    def _resolve_queue(
         self, public: PublicBelief, queue: tuple[SearchedMove, ...]
     ) -> tuple[PublicBelief, tuple[SearchedMove, ...], int, str]:
         """Search the ranges of waiting moves, oldest first (RetrospectiveBeliefUpdate).
@@ -351,14 +359,14 @@ class JointAgent(SearchAgent):
                     f"max_range={self.search.max_range}"
                 )
                 break
-            able = ids[move.before.possible(move.player, ids)]
-            plays, spent = self.search.by_range.plays(
-                move.before, move.player, able, self._seed(move.turn), move.action
+            possible = ids[move.before.possible(move.player, ids)]
+            plays, spent = self.search.range_search.plays(
+                move.before, move.player, possible, self._seed(move.turn), move.action
             )
             rollouts += spent
-            notes.append(f"searched {len(able)} entries of move {move.turn}")
+            notes.append(f"searched {len(possible)} entries of move {move.turn}")
             try:
-                public = public.exclude(move.player, move.turn, np.setdiff1d(ids, able[plays]))
+                public = public.exclude(move.player, move.turn, np.setdiff1d(ids, possible[plays]))
             except ContractError:  # the mover does not search as agreed
                 notes.append(f"move {move.turn} is not the search's, so it tells nothing")
             queue = queue[1:]

@@ -24,7 +24,7 @@ from numbers import Real
 
 import numpy as np
 
-from hanabi_search_plugin.algorithms.sparta import warn_of_budget
+from hanabi_search_plugin.algorithms.budget_warnings import warn_of_small_budget
 from hanabi_search_plugin.algorithms.tally import Tally
 from hanabi_search_plugin.core.agent import CutsRollouts, SmallSteps, require_asked
 from hanabi_search_plugin.core.belief import Belief
@@ -130,7 +130,7 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
         if len(actions) == 1:
             ended = "single_move"
         elif self.rollouts < len(actions):
-            warn_of_budget(self.rollouts, len(actions))
+            warn_of_small_budget(self.rollouts, len(actions))
             ended = "budget_too_small"
         else:
             try:

@@ -22,12 +22,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hanabi_search_plugin.algorithms.continuation import Portfolio, Rounds
+from hanabi_search_plugin.algorithms.continuation import Portfolio, PortfolioTally
 from hanabi_search_plugin.algorithms.search_tree import Node, Nodes
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError
-from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray, Worlds, returns_of
+from hanabi_search_plugin.core.game import (
+    BoolArray,
+    Event,
+    FloatArray,
+    IntArray,
+    Worlds,
+    returns_of,
+)
 from hanabi_search_plugin.core.objective import worth
 from hanabi_search_plugin.core.policy import Memory, take
 from hanabi_search_plugin.core.require import (
@@ -42,8 +49,8 @@ from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.tree import MoveStats
 from hanabi_search_plugin.core.watching import tell
 
-DRAWS = 2  # numbers of an iteration that are drawn with those of others
-SETTLED = ("single_move", "budget_too_small", "belief_too_small")  # nothing to look deeper into
+DRAWS_AT_ONCE = 2  # numbers of an iteration that are drawn with those of others
+NOTHING_TO_SEARCH = ("single_move", "budget_too_small", "belief_too_small")  # as reasons of SPARTA
 
 
 @described
@@ -98,33 +105,33 @@ class Pomcp(Sparta):
         That is for each round of the tree what ``belief.sample`` takes, and draws for each world.
         """
         started = time.monotonic()
-        found = super().__call__(rng, belief)
+        one_ply = super().__call__(rng, belief)
         budget = int(self.rollouts * self.tree)
-        if found.exact or found.reason in SETTLED:
-            return found
-        deeper = _Deeper(self, Portfolio.of(belief, self.continuation).belief, found)
-        if budget // 2 < len(deeper.actions):
-            return found
+        if one_ply.exact or one_ply.reason in NOTHING_TO_SEARCH:
+            return one_ply
+        tree = _OwnMovesTree(self, Portfolio.of(belief, self.continuation).belief, one_ply)
+        if budget // 2 < len(tree.actions):
+            return one_ply
         end = None if self.seconds is None else started + self.seconds
         try:
-            deeper.grow(rng, budget // 2, end)
-            return deeper.judged(rng, budget - budget // 2, end)
+            tree.grow(rng, budget // 2, end)
+            return tree.judged(rng, budget - budget // 2, end)
         except TooFewWorldsError as error:
-            return replace(found, note="; ".join(filter(None, (found.note, str(error)))))
+            return replace(one_ply, note="; ".join(filter(None, (one_ply.note, str(error)))))
 
 
 Decide = Callable[[int, Node, int, BoolArray], int | None]
 """Of a world's row, its node, the blueprint's move and the legal moves [A]: the move; None: end."""
 
 
-class _Deeper:
-    """The tree of one decision, under K moves; ``found`` is what SPARTA has found."""
+class _OwnMovesTree:
+    """The tree of one decision, under K moves; ``one_ply`` is SPARTA's result."""
 
-    def __init__(self, search: Pomcp, belief: Belief, found: SearchResult) -> None:
-        self.search, self.belief, self.found = search, belief, found
-        mean = np.nan_to_num(found.mean, nan=-np.inf)
-        best = found.actions[np.argsort(-mean, kind="stable")]
-        kept = {found.action, found.blueprint_action, *best[: search.promising].tolist()}
+    def __init__(self, search: Pomcp, belief: Belief, one_ply: SearchResult) -> None:
+        self.search, self.belief, self.one_ply = search, belief, one_ply
+        mean = np.nan_to_num(one_ply.mean, nan=-np.inf)
+        best = one_ply.actions[np.argsort(-mean, kind="stable")]
+        kept = {one_ply.action, one_ply.blueprint_action, *best[: search.promising].tolist()}
         self.actions: IntArray = np.array(sorted(kept), dtype=np.int64)  # [K]
         self.order = best.tolist()  # the moves at the root, the best first
         self.root = Node()
@@ -136,7 +143,7 @@ class _Deeper:
     def grow(self, rng: np.random.Generator, budget: int, end: float | None) -> None:
         """Make ``budget`` iterations at most, as many under each move, in the same worlds."""
         done, most = 0, budget // len(self.actions)
-        while (n := self._round(done, most - done)) and not _late(end):
+        while (n := self._round(done, most - done)) and not _out_of_time(end):
             self._iterate(rng, n)
             done += n
 
@@ -148,7 +155,8 @@ class _Deeper:
         """One iteration for each move in each of n worlds."""
         worlds, memories = self.belief.sample(rng, n)
         paths: list[list[MoveStats]] = [[] for _ in range(n * len(self.actions))]
-        chance, draws = Streams.spawn(rng, n), list(Streams.spawn(rng, len(paths)).singles(DRAWS))
+        chance = Streams.spawn(rng, n)
+        draws = list(Streams.spawn(rng, len(paths)).singles(DRAWS_AT_ONCE))
 
         def select(row: int, node: Node, own: int, legal: BoolArray) -> int | None:
             if not node.reached:
@@ -161,51 +169,50 @@ class _Deeper:
 
         values = self._walk(worlds, memories, chance, select, Node.child, None)
         for path, value in zip(paths, values.ravel().tolist(), strict=True):
-            for passed in path:
-                passed.add(value)
+            for each in path:
+                each.add(value)
             self.depth = max(self.depth, 1 + len(path))
 
     def judged(self, rng: np.random.Generator, budget: int, end: float | None) -> SearchResult:
         """The decision by fresh worlds: each move with the blueprint and with the tree after it."""
         moves, limit = len(self.actions), self.rollouts + budget
-        rounds = Rounds(moves, 2)
-        while n := self._round(rounds.worlds, (limit - self.rollouts) // (2 * moves)):
-            if _late(end) or not self._compare(rng, n, rounds):
+        returns = PortfolioTally(moves, 2)
+        while n := self._round(returns.worlds, (limit - self.rollouts) // (2 * moves)):
+            if _out_of_time(end) or not self._compare(rng, n, returns):
                 break
-        return self._decided(rounds)
+        return self._decided(returns)
 
-    def _compare(self, rng: np.random.Generator, n: int, rounds: Rounds) -> bool:
+    def _compare(self, rng: np.random.Generator, n: int, returns: PortfolioTally) -> bool:
         """Add a round of n worlds; False if in the first ones the tree changes no move."""
         worlds, memories = self.belief.sample(rng, n)
-        chance, moves = Streams.spawn(rng, n), len(self.actions)
-        left = np.zeros(n * moves, dtype=np.bool_)  # the blueprint, in that row
+        streams, moves = Streams.spawn(rng, n), len(self.actions)
+        deviates = np.zeros(n * moves, dtype=np.bool_)  # [n * K] the tree leaves the blueprint
 
-        def follow(row: int, node: Node, own: int, legal: BoolArray) -> int | None:
-            move = self._clear(node, own, legal)
-            left[row] |= move != own
+        def follow_tree(row: int, node: Node, own: int, legal: BoolArray) -> int | None:
+            move = self._tree_policy_move(node, own, legal)
+            deviates[row] |= move != own
             return move
 
-        deep = self._walk(worlds, memories, chance, follow, _known, left)
-        if not left.any() and not rounds.worlds and n == self.search.round_size:
+        by_tree = self._walk(worlds, memories, streams, follow_tree, _existing_child, deviates)
+        if not deviates.any() and not returns.worlds and n == self.search.round_size:
             return False
-        plain = action_values(
-            worlds, self.actions, self.belief.blueprint, memories, self.belief.seat, chance,
+        by_blueprint = action_values(
+            worlds, self.actions, self.belief.blueprint, memories, self.belief.seat, streams,
             threads=self.search.threads,
         )  # fmt: skip
-        plain = worth(self.search.objective, plain, self.belief.game)
-        self.rollouts += plain.size
-        rounds.add(
-            np.arange(2 * moves), np.concatenate([plain, np.where(np.isnan(deep), plain, deep)])
-        )
+        by_blueprint = worth(self.search.objective, by_blueprint, self.belief.game)
+        self.rollouts += by_blueprint.size
+        by_tree = np.where(np.isnan(by_tree), by_blueprint, by_tree)
+        returns.add(np.arange(2 * moves), np.concatenate([by_blueprint, by_tree]))
         return True
 
-    def _decided(self, rounds: Rounds) -> SearchResult:
+    def _decided(self, returns: PortfolioTally) -> SearchResult:
         found = replace(
-            self.found, rollouts=self.found.rollouts + self.rollouts, depth=self.depth or None
+            self.one_ply, rollouts=self.one_ply.rollouts + self.rollouts, depth=self.depth or None
         )
-        if not rounds.worlds:
+        if not returns.worlds:
             return found
-        tally = rounds.cross_fitted()
+        tally = returns.cross_fitted()
         at = int(np.searchsorted(self.actions, found.action))
         base = int(np.searchsorted(self.actions, found.blueprint_action))
         best = int(tally.mean.argmax())
@@ -215,7 +222,7 @@ class _Deeper:
         mean, stderr, count = found.mean.copy(), found.stderr.copy(), found.count.copy()
         places = np.searchsorted(found.actions, self.actions)
         mean[places], stderr[places] = tally.mean, tally.stderr
-        count[places] += rounds.count
+        count[places] += returns.count
         reason: Reason = "blueprint_best" if best == base else "tree_choice"
         note = f"by one ply {found.action}, whose gain is {float(gain[at]):.3f} less by the tree"
         return replace(
@@ -232,61 +239,80 @@ class _Deeper:
         rng: Streams,
         decide: Decide,
         child: Callable[[Node, Hashable], Node | None],
-        left: BoolArray | None,
+        deviates: BoolArray | None,
     ) -> FloatArray:
         """[K, n] the seat's return after each move in n worlds, then by ``decide`` at its nodes.
 
-        Where ``decide`` ends, or no node is ``child``, the blueprint plays on; rows that are not
-        ``left`` [K * n] are not played on: their value is nan.
+        Where ``decide`` ends, or there is no ``child``, the blueprint plays to the end. With
+        ``deviates`` [K * n] only rows in which it is True are then played; others are nan.
         """
-        belief, size = self.belief, len(worlds)
-        seat, game, blueprint = belief.seat, belief.game, belief.blueprint
+        blueprint, size = self.belief.blueprint, len(worlds)
         actions = np.repeat(self.actions, size)
         rows = np.arange(len(actions))
-        on = _Going(worlds, memories, rng, rows, [self.root] * size).select(rows % size, rows)
+        active = _ActiveWorlds(worlds, memories, rng, rows, [self.root] * size)
+        active = active.select(rows % size, rows)
         values = np.full(len(rows), np.nan)
-        while len(on.rows):
-            event = on.worlds.step(actions)
-            over = on.worlds.terminal
+        while len(active.rows):
+            event = active.worlds.step(actions)
+            over = active.worlds.terminal
             if over.any():
-                done = np.flatnonzero(over)
-                values[on.rows[done]] = self._worth(returns_of(on.worlds.select(done)))
-                self.rollouts += len(done) if left is None else int(left[on.rows[done]].sum())
+                done = active.select(np.flatnonzero(over))
+                values[done.rows] = self._utility(returns_of(done.worlds))
+                counted = done.rows if deviates is None else np.flatnonzero(deviates[done.rows])
+                self.rollouts += len(counted)
                 alive = np.flatnonzero(~over)
-                on, event = on.select(alive), event.select(alive)
+                active, event = active.select(alive), event.select(alive)
                 if not len(alive):
                     break
-            on.memories = observe_all(on.worlds, event.player, event.action, blueprint, on.memories)
-            sights: list[Hashable] = event.seen_by(seat, game).action.tolist()
-            if self.search.nodes == "observations":
-                sights = list(zip(sights, on.worlds.view(seat).keys(), strict=True))
-            on.nodes = [
-                None if node is None else child(node, sight)
-                for node, sight in zip(on.nodes, sights, strict=True)
-            ]
-            before = on.rng.state.copy()
-            actions = np.array(choose(on.worlds, blueprint, on.memories, on.rng))
-            legal, mine = on.worlds.legal, on.worlds.current_player == seat
-            ends = np.zeros(len(actions), dtype=np.bool_)
-            for i, node in enumerate(on.nodes):
-                if node is None:
-                    ends[i] = True
-                elif mine[i]:
-                    move = decide(int(on.rows[i]), node, int(actions[i]), legal[i])
-                    ends[i] = move is None
-                    actions[i] = actions[i] if move is None else move
+            self._observe(active, event, child)
+            before = active.rng.state.copy()
+            actions = np.array(choose(active.worlds, blueprint, active.memories, active.rng))
+            ends = self._decide_at_nodes(active, actions, decide)
             if ends.any():
-                out = on.select(np.flatnonzero(ends if left is None else ends & left[on.rows]))
-                if len(out.rows):
-                    chance = Streams(before[np.isin(on.rows, out.rows)])
-                    played = play_out(out.worlds, blueprint, out.memories, chance)
-                    values[out.rows] = self._worth(played)
-                    self.rollouts += len(out.rows)
-                    tell(len(out.rows))
-                on, actions = on.select(np.flatnonzero(~ends)), actions[~ends]
+                played = ends if deviates is None else ends & deviates[active.rows]
+                leaving = active.select(np.flatnonzero(played))
+                if len(leaving.rows):
+                    # The blueprint's move is drawn again, from the same chance.
+                    chance = Streams(before[played])
+                    returns = play_out(leaving.worlds, blueprint, leaving.memories, chance)
+                    values[leaving.rows] = self._utility(returns)
+                    self.rollouts += len(leaving.rows)
+                    tell(len(leaving.rows))
+                active, actions = active.select(np.flatnonzero(~ends)), actions[~ends]
         return values.reshape(len(self.actions), size)
 
-    def _worth(self, returns: FloatArray) -> FloatArray:
+    def _observe(
+        self, active: _ActiveWorlds, event: Event, child: Callable[[Node, Hashable], Node | None]
+    ) -> None:
+        """Bring memories and nodes up to date with the moves just made."""
+        belief, worlds = self.belief, active.worlds
+        active.memories = observe_all(
+            worlds, event.player, event.action, belief.blueprint, active.memories
+        )
+        seen: list[Hashable] = event.seen_by(belief.seat, belief.game).action.tolist()
+        if self.search.nodes == "observations":
+            seen = list(zip(seen, worlds.view(belief.seat).keys(), strict=True))
+        active.nodes = [
+            None if node is None else child(node, observation)
+            for node, observation in zip(active.nodes, seen, strict=True)
+        ]
+
+    def _decide_at_nodes(
+        self, active: _ActiveWorlds, actions: IntArray, decide: Decide
+    ) -> BoolArray:
+        """[N] True where the tree ends. Elsewhere sets the seat's own moves in ``actions`` [N]."""
+        legal, own_turn = active.worlds.legal, active.worlds.current_player == self.belief.seat
+        ends = np.zeros(len(actions), dtype=np.bool_)
+        for i, node in enumerate(active.nodes):
+            if node is None:
+                ends[i] = True
+            elif own_turn[i]:
+                move = decide(int(active.rows[i]), node, int(actions[i]), legal[i])
+                ends[i] = move is None
+                actions[i] = actions[i] if move is None else move
+        return ends
+
+    def _utility(self, returns: FloatArray) -> FloatArray:
         """[B] what the seat's returns of [B, P] are worth."""
         return worth(self.search.objective, returns[:, self.belief.seat], self.belief.game)
 
@@ -300,7 +326,7 @@ class _Deeper:
             known += [move for move in rest if move != own and move not in known]
         return [own, *known[: wide - 1]]
 
-    def _clear(self, node: Node, own: int, legal: BoolArray) -> int:
+    def _tree_policy_move(self, node: Node, own: int, legal: BoolArray) -> int:
         """The best move at a node where that is clear; else the blueprint's, ``own``."""
         tried = {a: move for a, move in node.moves.items() if move.visits > 1 and legal[a]}
         if own not in tried or len(tried) < 2:
@@ -318,7 +344,7 @@ class _Deeper:
 
 
 @dataclass
-class _Going:
+class _ActiveWorlds:
     """N worlds that go on."""
 
     worlds: Worlds
@@ -327,17 +353,19 @@ class _Going:
     rows: IntArray  # [N] their places in what ``_walk`` returns
     nodes: list[Node | None]  # [N] None: outside the tree
 
-    def select(self, index: IntArray, rows: IntArray | None = None) -> _Going:
+    def select(self, index: IntArray, rows: IntArray | None = None) -> _ActiveWorlds:
         """Copies of those at ``index``; ``rows`` are their places, if they change."""
         memories = tuple(take(memory, index) for memory in self.memories)
         nodes = [self.nodes[i] for i in index.tolist()]
         places = self.rows[index] if rows is None else rows
-        return _Going(self.worlds.select(index), memories, self.rng.select(index), places, nodes)
+        return _ActiveWorlds(
+            self.worlds.select(index), memories, self.rng.select(index), places, nodes
+        )
 
 
-def _known(node: Node, sight: Hashable) -> Node | None:
-    return node.children.get(sight)
+def _existing_child(node: Node, observation: Hashable) -> Node | None:
+    return node.children.get(observation)
 
 
-def _late(end: float | None) -> bool:
+def _out_of_time(end: float | None) -> bool:
     return end is not None and time.monotonic() >= end

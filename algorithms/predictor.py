@@ -54,7 +54,7 @@ class Predictor(TreeSearch):
     ) -> None:
         """One iteration in one world: the tree selects for ``belief.seat``, policies for others."""
         game, seat, guide = belief.game, belief.seat, self.guide
-        remembering = any(map(observes, belief.blueprint))
+        has_memory = any(map(observes, belief.blueprint))
         node = tree.node(tree.start(walk), walk)
         path: list[MoveStats] = []
         move = None  # the seat's last one
@@ -75,7 +75,7 @@ class Predictor(TreeSearch):
             walk.step(action)
             if entered and not self._rolls_out:
                 break
-            if remembering:
+            if has_memory:
                 moved = np.array([player]), np.array([action])
                 memories = observe_all(walk.worlds(), *moved, belief.blueprint, memories)
             if guide is not None:
@@ -86,7 +86,7 @@ class Predictor(TreeSearch):
             value = float(worth(self.objective, played, game)[seat])
         else:
             value = path[-1].mean
-        for passed in path:
-            passed.add(value)
+        for each in path:
+            each.add(value)
         tree.iterations += 1
         tree.depth = max(tree.depth, len(path))

@@ -20,8 +20,8 @@ from typing import Literal
 import numpy as np
 
 from hanabi_search_plugin.algorithms import sums
-from hanabi_search_plugin.algorithms.sparta import enough_to_gain
-from hanabi_search_plugin.algorithms.tally import cautious_error, expected_excess
+from hanabi_search_plugin.algorithms.pruning import gains_too_little
+from hanabi_search_plugin.algorithms.tally import regularised_error
 from hanabi_search_plugin.core.game import SKIP, BoolArray, FloatArray, IntArray
 from hanabi_search_plugin.core.objective import Objective, worth
 from hanabi_search_plugin.core.policy import moves_of
@@ -247,13 +247,10 @@ class RangeSearch:
         if self.pruning == "paired":
             drop = lead > self.deviations * error
         else:
-            usual = state.returns[rows, :count].var(axis=1, ddof=1)[row]
-            error = cautious_error(error, usual, count)
+            typical = state.returns[rows, :count].var(axis=1, ddof=1)[row]
+            error = regularised_error(error, typical, count)
             left = state.share[rows][row] - count
-            # By how much the mean of all worlds will differ from that of those played.
-            changes = error * np.sqrt(left / (count + left))
-            enough = enough_to_gain(self.indifference, count)
-            drop = (left > 0) & (expected_excess(lead, changes) < enough)
+            drop = (left > 0) & gains_too_little(lead, error, count, left, self.indifference)
         behind = np.zeros(looked.shape, dtype=np.bool_)
         behind[row[drop], move[drop]] = True
         return behind

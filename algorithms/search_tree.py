@@ -27,12 +27,12 @@ class Node:
         self.children: dict[Hashable, Node] = {}  # by what the observer sees next
         self.reached = False  # True once an iteration has come here with its player to move
 
-    def child(self, sight: Hashable) -> Node:
+    def child(self, observation: Hashable) -> Node:
         """The node that follows what the observer sees next, made if it is new."""
-        found = self.children.get(sight)
-        if found is None:
-            found = self.children[sight] = Node()
-        return found
+        node = self.children.get(observation)
+        if node is None:
+            node = self.children[observation] = Node()
+        return node
 
     def select(self, actions: Sequence[int], exploration: float, rng: Stream) -> int:
         """Select one of ``actions``: one never tried, or the best by the bound of equation 1.
@@ -101,8 +101,8 @@ class Tree:
         if self.by_key:
             return places
         public, by_moves = self.game.public_actions, self.nodes == "moves"
-        found = []
+        after = []
         for observer, place in zip(self.observers, places, strict=True):
             seen = action if public or observer == player else UNSEEN
-            found.append(place.child(seen if by_moves else (seen, walk.key(observer))))
-        return found
+            after.append(place.child(seen if by_moves else (seen, walk.key(observer))))
+        return after

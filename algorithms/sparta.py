@@ -8,7 +8,6 @@ blueprint's only for a gain above a threshold. Letters: M legal moves, n worlds 
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 from collections.abc import Callable
@@ -17,15 +16,20 @@ from typing import Literal, Self, get_args
 
 import numpy as np
 
+from hanabi_search_plugin.algorithms.budget_warnings import (
+    few_rollouts_notes,
+    warn_of_small_budget,
+)
 from hanabi_search_plugin.algorithms.continuation import (
     Continuation,
     Portfolio,
-    Rounds,
+    PortfolioTally,
     continued,
     listed_continuations,
 )
 from hanabi_search_plugin.algorithms.endgame import exact_values
-from hanabi_search_plugin.algorithms.tally import Tally, expected_excess
+from hanabi_search_plugin.algorithms.pruning import gains_too_little, least_gain
+from hanabi_search_plugin.algorithms.tally import Tally, expected_improvement
 from hanabi_search_plugin.core.agent import CutsRollouts, NamesPolicies, WrapsBelief, require_asked
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError
@@ -45,10 +49,7 @@ from hanabi_search_plugin.core.settings import THREADS, NamedOptions, described,
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.words import counted
 
-_logger = logging.getLogger("hanabi_search_plugin")
-
 Pruning = Literal["expected", "paired", "independent", "off"]
-PATIENCE = 500  # worlds after which an undecided move has to promise more, in proportion to them
 ROUNDING = 1e-9  # exact values that differ by less are equal
 ERRORS = (
     "Standard errors of its gain over the blueprint's that a move must gain, too, times what the "
@@ -206,7 +207,7 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
     def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult:
         """Decide for ``belief.seat``, which is to move.
 
-        Takes one draw from ``rng`` for the blueprint's own move, then what the rounds take.
+        Takes one draw from ``rng`` for the blueprint's own move, then what each round takes.
         """
         require_asked(rng, belief)
         started = time.monotonic()
@@ -218,12 +219,12 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
         policy = belief.blueprint[belief.seat]
         choice = moves_of(policy, belief.view, belief.memory, Streams.spawn(rng, 1))
         base = int(np.searchsorted(actions, choice[0]))
-        rounds = Rounds(moves, len(portfolio))
+        returns = PortfolioTally(moves, len(portfolio))
         alive = np.tile(self._tried(belief, actions, base), len(portfolio))
         notes = belief.caveats()
         share = self._budget // int(alive.sum())
         if alive.sum() == len(portfolio):
-            return _result(belief, actions, base, base, "single_move", rounds, notes)
+            return _result(belief, actions, base, base, "single_move", returns, notes)
         if self.endgame is not None:
             solved = exact_values(
                 belief, self.endgame, base=int(choice[0]), every=self.pruning == "off",
@@ -232,23 +233,23 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
             if solved is not None and solved.values is not None:
                 return _exact_result(belief, actions, base, solved.values, solved.states, notes)
         if share < 1:
-            warn_of_budget(self.rollouts, int(alive.sum()))
-            return _result(belief, actions, base, base, "budget_too_small", rounds, notes)
+            warn_of_small_budget(self.rollouts, int(alive.sum()))
+            return _result(belief, actions, base, base, "budget_too_small", returns, notes)
         if self.pruning in ("paired", "independent"):
-            notes += noise_notes(self.rollouts, int(alive.sum()), self.min_rollouts)
-        while n := self._worlds_next(rounds.tally, alive, share):
+            notes += few_rollouts_notes(self.rollouts, int(alive.sum()), self.min_rollouts)
+        while n := self._worlds_next(returns.tally, alive, share):
             try:
                 worlds, memories = belief.sample(rng, n)
             except TooFewWorldsError as error:
                 notes.append(str(error))
-                return _result(belief, actions, base, base, "belief_too_small", rounds, notes)
+                return _result(belief, actions, base, base, "belief_too_small", returns, notes)
             arms = np.flatnonzero(alive)
             values = portfolio.values(
                 worlds, actions, arms, memories, Streams.spawn(rng, n), depth=self.depth,
                 threads=self.threads,
             )  # fmt: skip
-            rounds.add(arms, worth(self.objective, values, belief.game))
-            behind, settled = self._behind(rounds.tally, alive, base, moves, share)
+            returns.add(arms, worth(self.objective, values, belief.game))
+            behind, settled = self._behind(returns.tally, alive, base, moves, share)
             alive &= ~behind
             if settled or len(np.unique(np.flatnonzero(alive) % moves)) == 1:
                 break
@@ -256,10 +257,10 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
                 notes.append(f"stopped after {self.seconds} seconds")
                 break
         left = np.asarray(alive.reshape(-1, moves).any(axis=0))
-        best, reason = self._choose(rounds.cross_fitted(), left, base)
+        best, reason = self._choose(returns.cross_fitted(), left, base)
         if self.confirm is not None and best != base:
-            return self._confirmed(rng, portfolio, actions, base, best, rounds, notes)
-        return _result(belief, actions, base, best, reason, rounds, notes)
+            return self._confirmed(rng, portfolio, actions, base, best, returns, notes)
+        return _result(belief, actions, base, best, reason, returns, notes)
 
     @property
     def _budget(self) -> int:
@@ -273,18 +274,18 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
         actions: IntArray,
         base: int,
         best: int,
-        rounds: Rounds,
+        returns: PortfolioTally,
         notes: list[str],
     ) -> SearchResult:
         """The result where the best move's gain in ``confirm`` fresh worlds decides."""
         assert self.confirm is not None
-        belief, both = portfolio.belief, rounds.best()[[base, best]]
+        belief, both = portfolio.belief, returns.best()[[base, best]]
         fresh = Tally(2)
         try:
             worlds, memories = belief.sample(rng, self.confirm)
         except TooFewWorldsError as error:
             notes.append(str(error))
-            return _result(belief, actions, base, base, "belief_too_small", rounds, notes)
+            return _result(belief, actions, base, base, "belief_too_small", returns, notes)
         values = portfolio.values(
             worlds, actions, both, memories, Streams.spawn(rng, self.confirm), depth=self.depth,
             threads=self.threads,
@@ -294,7 +295,7 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
         notes.append(f"gain {gain:+.3f} ± {stderr:.3f} in {self.confirm} fresh worlds")
         played = best if gain > self._required(fresh, 1, 0, 2) else base
         reason: Reason = "improved" if played == best else "below_threshold"
-        found = _result(belief, actions, base, played, reason, rounds, notes)
+        found = _result(belief, actions, base, played, reason, returns, notes)
         spent = found.rollouts + 2 * self.confirm
         if played == base:
             return replace(found, rollouts=spent)
@@ -337,7 +338,7 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
         """What ``move``, the best of so many, must gain over the blueprint's to be played."""
         if self.errors == 0:
             return self.threshold
-        error = float(tally.cautious_errors(move)[base])
+        error = float(tally.regularised_errors(move)[base])
         if math.isnan(error):  # of one world
             return math.inf
         return max(self.threshold, self.errors * math.sqrt(math.log(moves)) * error)
@@ -358,16 +359,16 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
             if left < 1:
                 return behind, True
             lead = tally.difference(leader)[0] + credit[leader] - credit
-            error = tally.cautious_errors(leader)
-            enough = enough_to_gain(self.indifference, worlds)
-            # By how much the mean of all worlds will differ from that of those played.
-            changes = error * math.sqrt(left / (worlds + left))
-            behind[alive] = expected_excess(lead[alive], changes[alive]) < enough
+            error = tally.regularised_errors(leader)
+            behind[alive] = gains_too_little(
+                lead[alive], error[alive], worlds, left, self.indifference
+            )
             behind[leader] = True
             settled = bool(behind[alive].all())
             # The blueprint's move is spared: unless it has lost for good, ``errors`` decide.
             own = slice(base, None, moves)
-            behind[own] &= expected_excess(lead[own], error[own]) < enough
+            lost = expected_improvement(lead[own], error[own])
+            behind[own] &= lost < least_gain(self.indifference, worlds)
         elif self.pruning == "paired":
             lead, error = tally.difference(leader)
             behind = lead + credit[leader] - credit > self.deviations * error
@@ -386,55 +387,6 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
                 return best, "improved"
         better = (tally.difference(base)[0] < 0).any()
         return base, "below_threshold" if better else "blueprint_best"
-
-
-def enough_to_gain(indifference: float, worlds: int) -> float:
-    """The points that a move may still gain and be dropped, after so many worlds."""
-    return indifference * max(1.0, worlds / PATIENCE)
-
-
-def noise_notes(rollouts: int, moves: int, min_rollouts: int) -> list[str]:
-    """The note of a decision with too few rollouts for so many moves to drop any; else none.
-
-    Logs a warning the first time for each pair of numbers that were set.
-    """
-    share = rollouts // moves
-    if share >= min_rollouts:
-        return []
-    if (rollouts, min_rollouts) not in _warned:
-        _warned.add((rollouts, min_rollouts))
-        _warn_of_noise(rollouts, moves, min_rollouts)
-    return [
-        f"{rollouts} rollouts are {share} a move, below min_rollouts={min_rollouts}: no move was "
-        "dropped"
-    ]
-
-
-_warned: set[tuple[int, int]] = set()  # the SearchResult says it every time
-
-
-def warn_of_budget(rollouts: int, moves: int) -> None:
-    """Log, the first time for a budget, that it does not reach for a rollout of each move."""
-    if (rollouts, 0) not in _warned:
-        _warned.add((rollouts, 0))
-        _logger.warning(
-            "%s cannot give each of %d legal moves one, and then the blueprint's move is played "
-            "(said once): raise rollouts",
-            counted(rollouts, "rollout"),
-            moves,
-        )
-
-
-def _warn_of_noise(rollouts: int, moves: int, min_rollouts: int) -> None:
-    _logger.warning(
-        "%s rollouts cannot give each of %d moves min_rollouts=%d (%s): moves are compared by "
-        "noise, and such a search can score below its blueprint; raise rollouts or lower "
-        "min_rollouts",
-        f"{rollouts:,}",
-        moves,
-        min_rollouts,
-        f"{moves * min_rollouts:,}",
-    )
 
 
 def _leader(score: FloatArray, alive: BoolArray, base: int) -> int:
@@ -479,10 +431,10 @@ def _result(
     base: int,
     best: int,
     reason: Reason,
-    rounds: Rounds,
+    returns: PortfolioTally,
     notes: list[str],
 ) -> SearchResult:
-    tally, count = rounds.cross_fitted(), rounds.count
+    tally, count = returns.cross_fitted(), returns.count
     gain, error = tally.difference(best)
     return SearchResult(
         action=int(actions[best]),

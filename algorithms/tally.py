@@ -9,7 +9,7 @@ import numpy as np
 from hanabi_search_plugin.algorithms import sums
 from hanabi_search_plugin.core.game import FloatArray, IntArray
 
-PRIOR = 10  # worlds that the average variance counts as in the variance of each difference
+PRIOR_WORLDS = 10  # worlds that the average variance counts as in the variance of each difference
 
 
 class Tally:
@@ -53,11 +53,10 @@ class Tally:
         lead = self._lead[move]
         return sums.mean(lead, pairs), sums.stderr(lead, self._lead_squares[move], pairs)
 
-    def cautious_errors(self, move: int) -> FloatArray:
-        """[M] as the errors of ``difference``, never 0 by chance alone where others vary.
+    def regularised_errors(self, move: int) -> FloatArray:
+        """[M] the errors of ``difference``, each variance pulled towards the average of all.
 
-        See ``cautious_error``; usual is the average variance of all differences to ``move``. 0 for
-        ``move`` itself.
+        See ``regularised_error``. 0 for ``move`` itself.
         """
         pairs = self._pairs[move]
         error = self.difference(move)[1]
@@ -65,24 +64,27 @@ class Tally:
         others = np.arange(len(pairs)) != move
         known = others & ~np.isnan(variance)
         average = variance[known].mean() if known.any() else 0.0
-        return np.where(others, cautious_error(error, average, pairs), 0.0)
+        return np.where(others, regularised_error(error, average, pairs), 0.0)
 
 
-def cautious_error(
-    error: FloatArray, usual: FloatArray | float, worlds: IntArray | int
+def regularised_error(
+    error: FloatArray, typical: FloatArray | float, worlds: IntArray | int
 ) -> FloatArray:
-    """[M] the standard errors of means of so many worlds, never 0 by chance alone.
+    """[M] the standard errors of means of so many worlds, never 0 because no loss was met yet.
 
-    A rare loss is in few worlds or none: each variance counts as if ``PRIOR`` worlds had been seen,
-    too, with the ``usual`` variance. nan without worlds.
+    A rare loss is in few worlds or none. So each variance counts as if ``PRIOR_WORLDS`` more worlds
+    had been seen, with the ``typical`` variance. nan without worlds.
     """
     n = np.asarray(worlds)
-    mixed = (error**2 * n * n + usual * PRIOR) / (n + PRIOR)
+    mixed = (error**2 * n * n + typical * PRIOR_WORLDS) / (n + PRIOR_WORLDS)
     return np.asarray(np.sqrt(sums.mean(mixed, n)))
 
 
-def expected_excess(lead: FloatArray, error: FloatArray) -> FloatArray:
-    """[M] E max(0, X) for X normal with mean ``-lead`` and standard deviation ``error``."""
+def expected_improvement(lead: FloatArray, error: FloatArray) -> FloatArray:
+    """[M] E max(0, X) for X normal with mean ``-lead`` and standard deviation ``error``.
+
+    In words: by how much a move that is behind by ``lead`` may yet end ahead, on average.
+    """
     z = np.divide(lead, error, out=np.zeros_like(lead), where=error > 0)
     tail = np.array([math.erfc(each / math.sqrt(2.0)) / 2.0 for each in z])
     density = np.exp(-z * z / 2.0) / math.sqrt(2.0 * math.pi)

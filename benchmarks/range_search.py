@@ -89,8 +89,8 @@ class OneWay(JointSparta):
     way: type[RangeSearch]
 
     @property
-    def by_range(self) -> RangeSearch:
-        plain = super().by_range
+    def range_search(self) -> RangeSearch:
+        plain = super().range_search
         return self.way(**{name: getattr(plain, name) for name in plain.__dataclass_fields__})
 
 

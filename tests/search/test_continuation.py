@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hanabi_search_plugin import HanabiGame, Lbs, SmartBot, Sparta, load_policy, upgrade
-from hanabi_search_plugin.algorithms.continuation import Continued, Portfolio, Rounds
+from hanabi_search_plugin.algorithms.continuation import Continued, Portfolio, PortfolioTally
 from hanabi_search_plugin.algorithms.tally import Tally
 from hanabi_search_plugin.core.belief import Belief, ExplicitBelief
 from hanabi_search_plugin.core.errors import ConfigError, ContractError
@@ -82,7 +82,7 @@ def exact(belief: Belief, blueprint: Blueprint) -> FloatArray:
             for deck in decks:
                 one = HanabiWorlds(TINY, np.concatenate([row[:rest], deck])[None].astype(np.int32))
                 memories = [mind[[number]] for mind in minds]
-                memories[belief.seat] = belief.minds[0]
+                memories[belief.seat] = belief.continuation_memories[0]
                 means[m] += weight * played(one, int(action), blueprint, memories) / len(decks)
     return means
 
@@ -152,13 +152,13 @@ def test_the_best_of_many_is_not_too_high() -> None:
     rng = np.random.default_rng(0)
     fitted, naive = [], []
     for _ in range(300):
-        rounds = Rounds(2, 10)
+        returns = PortfolioTally(2, 10)
         for n in (5, 10, 5):
-            rounds.add(np.arange(20), rng.normal(size=(20, n)))
-        tally = rounds.cross_fitted()
+            returns.add(np.arange(20), rng.normal(size=(20, n)))
+        tally = returns.cross_fitted()
         assert tally.count.tolist() == [20, 20]
         fitted.append(tally.mean.mean())
-        naive.append(rounds.tally.mean.reshape(10, 2).max(axis=0).mean())
+        naive.append(returns.tally.mean.reshape(10, 2).max(axis=0).mean())
     error = np.std(fitted) / np.sqrt(300)
     assert abs(np.mean(fitted)) < 4 * error
     assert np.mean(naive) > 0.2
@@ -166,30 +166,30 @@ def test_the_best_of_many_is_not_too_high() -> None:
 
 def test_of_several_the_best_is_found() -> None:
     rng = np.random.default_rng(0)
-    rounds = Rounds(3, 2)
+    returns = PortfolioTally(3, 2)
     worth = np.array([0.0, 1.0, 0.0, 2.0, 0.0, 0.0])  # arm 3 is move 0, continuation 1
-    rounds.add(np.arange(6), worth[:, None] + 0.1 * rng.normal(size=(6, 40)))
-    rounds.add(np.array([1, 2, 3]), worth[[1, 2, 3], None] + 0.1 * rng.normal(size=(3, 41)))
-    assert rounds.best().tolist() == [3, 1, 2]
-    tally = rounds.cross_fitted()
+    returns.add(np.arange(6), worth[:, None] + 0.1 * rng.normal(size=(6, 40)))
+    returns.add(np.array([1, 2, 3]), worth[[1, 2, 3], None] + 0.1 * rng.normal(size=(3, 41)))
+    assert returns.best().tolist() == [3, 1, 2]
+    tally = returns.cross_fitted()
     assert tally.mean == pytest.approx([2.0, 1.0, 0.0], abs=0.1)
     assert tally.count.tolist() == [81, 81, 81]
-    assert rounds.count.tolist() == [40 + 81, 81 + 40, 81 + 40]
+    assert returns.count.tolist() == [40 + 81, 81 + 40, 81 + 40]
 
 
 def test_where_worlds_are_few_the_blueprint_plays_on() -> None:
-    rounds = Rounds(1, 2)
-    rounds.add(np.arange(2), np.array([[1.0], [1.0]]))
-    assert rounds.best().tolist() == [0]
-    assert rounds.cross_fitted().mean.tolist() == [1.0]
+    returns = PortfolioTally(1, 2)
+    returns.add(np.arange(2), np.array([[1.0], [1.0]]))
+    assert returns.best().tolist() == [0]
+    assert returns.cross_fitted().mean.tolist() == [1.0]
 
 
 def test_one_continuation_keeps_its_sums() -> None:
-    rounds, tally = Rounds(2, 1), Tally(2)
+    returns, tally = PortfolioTally(2, 1), Tally(2)
     values = np.random.default_rng(0).normal(size=(2, 30))
-    rounds.add(np.arange(2), values)
+    returns.add(np.arange(2), values)
     tally.add(np.arange(2), values)
-    assert (rounds.cross_fitted().mean == tally.mean).all()
+    assert (returns.cross_fitted().mean == tally.mean).all()
 
 
 # ----------------------------------------------------------------------- compiled, threads, peeking

@@ -12,7 +12,12 @@ import numpy as np
 import pytest
 
 from hanabi_search_plugin import HanabiGame, Learned, Particles, SmartBot, Sparta, load_policy
-from hanabi_search_plugin.algorithms.endgame import SLACK, exact_values, plain_solution, solve
+from hanabi_search_plugin.algorithms.endgame import (
+    ESTIMATE_SLACK,
+    exact_values,
+    plain_solution,
+    solve,
+)
 from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.beliefs.belief_model import Grounded
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
@@ -480,7 +485,7 @@ def test_long_games_are_refused_at_once() -> None:
         likely, moves = TWO_COLORS.likely_states(belief.view, belief.size), belief.view.legal.sum()
         assert likely >= belief.size * moves
         if exact_values(belief, 200, base=base_of(belief)) is not None:
-            assert likely <= SLACK * 200
+            assert likely <= ESTIMATE_SLACK * 200
 
 
 def test_beliefs_that_list_no_worlds_are_left_to_rollouts() -> None:

@@ -120,7 +120,7 @@ def searched_first(**options):
     agent = upgrade(SmartBot(), game, JointSparta(**{**SEARCH, **options}))
     public = agent.start(game.deal(np.random.default_rng(0), 1).view(0))[0].common.public
     ids = public.infostates(0)[:40]
-    return agent.search.by_range.search(public, 0, ids, (0, 0))
+    return agent.search.range_search.search(public, 0, ids, (0, 0))
 
 
 def test_a_move_is_dropped_by_what_the_rest_of_its_budget_could_gain():
@@ -145,7 +145,7 @@ def test_a_move_that_was_never_better_by_chance_goes_on_where_returns_vary():
     found.share[:], looked, rows = 1_000, found.legal, np.arange(len(found.ids))
     for returns, dropped in ((np.tile([0.0, 4.0], 5), False), (np.full(10, 4.0), True)):
         found.returns[:, :10] = returns
-        behind = JointSparta(**SEARCH).by_range._behind(found, rows, looked, 10)
+        behind = JointSparta(**SEARCH).range_search._behind(found, rows, looked, 10)
         assert (behind == (looked & dropped)).all()
 
 

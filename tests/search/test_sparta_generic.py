@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.algorithms.tally import Tally, expected_excess
+from hanabi_search_plugin.algorithms.tally import Tally, expected_improvement
 from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
@@ -291,8 +291,8 @@ def test_what_may_still_be_gained_is_the_mean_of_what_is_above_0():
     rng = np.random.default_rng(0)
     lead, error = np.array([-1.0, 0.0, 0.5, 3.0, 2.0, -2.0]), np.array([1.0, 2.0, 0.7, 1, 0.0, 0.0])
     drawn = np.maximum(rng.normal(-lead, error, size=(400_000, 6)), 0.0).mean(axis=0)
-    assert expected_excess(lead, error) == pytest.approx(drawn, abs=0.01)
-    assert expected_excess(lead, error)[4:].tolist() == [0.0, 2.0]
+    assert expected_improvement(lead, error) == pytest.approx(drawn, abs=0.01)
+    assert expected_improvement(lead, error)[4:].tolist() == [0.0, 2.0]
 
 
 def test_a_move_that_can_hardly_gain_is_dropped():
@@ -327,7 +327,7 @@ def test_what_each_further_world_has_to_be_worth_grows_with_the_worlds(monkeypat
     belief = gamble((5, 6, 0), (6, 5, 0), (5, 5, 0))
     search = Sparta(rollouts=12_000, threshold=0.0, errors=0.0)
     hasty = [search(np.random.default_rng(seed), belief).rollouts for seed in range(10)]
-    monkeypatch.setattr("hanabi_search_plugin.algorithms.sparta.PATIENCE", 10**9)
+    monkeypatch.setattr("hanabi_search_plugin.algorithms.pruning.PATIENCE", 10**9)
     patient = [search(np.random.default_rng(seed), belief).rollouts for seed in range(10)]
     assert max(hasty) < 8_000 < max(patient)
 
@@ -343,17 +343,17 @@ def test_the_blueprints_move_is_not_lost_to_a_budget_that_ends():
 def test_errors_are_never_small_by_chance_alone():
     tally = Tally(3)
     tally.add(np.arange(3), np.array([[1.0] * 10, [0.0] * 10, [0.0, 8.0] * 5]))
-    errors = tally.cautious_errors(0)
+    errors = tally.regularised_errors(0)
     assert tally.difference(0)[1].tolist()[:2] == [0.0, 0.0]
     assert errors[0] == 0.0
     assert 0.0 < errors[1] < errors[2] < tally.difference(0)[1][2]
     flat = Tally(2)
     flat.add(np.arange(2), np.array([[1.0] * 10, [0.0] * 10]))
-    assert flat.cautious_errors(0).tolist() == [0.0, 0.0]
+    assert flat.regularised_errors(0).tolist() == [0.0, 0.0]
 
 
 def test_states_when_the_budget_is_small(caplog, monkeypatch):
-    monkeypatch.setattr("hanabi_search_plugin.algorithms.sparta._warned", set())
+    monkeypatch.setattr("hanabi_search_plugin.algorithms.budget_warnings._warned", set())
     rng = np.random.default_rng(0)
     for _ in range(2):
         none = Sparta(rollouts=2)(rng, tiny_belief(0))

@@ -42,7 +42,7 @@ from hanabi_search_plugin.core.policy import (
     Blueprint,
     Memory,
     Policy,
-    is_silent,
+    lacks_probabilities,
     require_combinations,
     without_probabilities,
 )
@@ -127,7 +127,7 @@ class BeliefAgent(SearchAgent):
         if self.belief is not None:
             return
         exact.require_exact(self.game, epsilon=self.epsilon)
-        silent = [policy for policy in self.blueprint if is_silent(policy)]
+        silent = [policy for policy in self.blueprint if lacks_probabilities(policy)]
         follows = not isinstance(self.search, WrapsBelief) or self.search.assumes_blueprint
         if len(silent) > 1 and follows and self.epsilon < 1:  # every seat has such a partner
             raise without_probabilities(silent[0])

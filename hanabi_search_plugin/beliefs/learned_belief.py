@@ -47,9 +47,9 @@ from hanabi_search_plugin.core.require import (
 from hanabi_search_plugin.core.settings import NamedOptions
 from hanabi_search_plugin.core.streams import Streams, require_draws
 
-MOST_DRAWS = 8  # draws per world asked for, after which the model has failed
-LISTED = 100_000  # most sequences of tokens that are listed
-DOUBTED = 5_000  # the same where none is ruled out, so that each is asked of every move
+MAX_DRAWS = 8  # draws per world asked for, after which the model has failed
+MAX_LISTED = 100_000  # most sequences of tokens that are listed
+MAX_LISTED_IN_DOUBT = 5_000  # the same where none is ruled out, so that each is asked of every move
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Learned(NamedOptions):
 
     model: BeliefModel | str | os.PathLike[str]
     explain: bool = True
-    listed: int | None = LISTED
+    listed: int | None = MAX_LISTED
     uncertainty: float = 0.0
 
     def __post_init__(self) -> None:
@@ -98,10 +98,10 @@ class Learned(NamedOptions):
         return replace(self, model=load(self.model, game))
 
     def doubting(self, uncertainty: float) -> Learned:
-        """The same with that ``uncertainty``, and no more than DOUBTED worlds listed."""
+        """The same with that ``uncertainty``, at most MAX_LISTED_IN_DOUBT worlds listed."""
         if not uncertainty:
             return self
-        listed = None if self.listed is None else min(self.listed, DOUBTED)
+        listed = None if self.listed is None else min(self.listed, MAX_LISTED_IN_DOUBT)
         return replace(self, uncertainty=uncertainty, listed=listed)
 
     def __call__(self, blueprint: Blueprint, view: View) -> LearnedBelief:
@@ -181,7 +181,7 @@ class LearnedBelief(Belief):
         view: View,
         *,
         explain: bool = True,
-        listed: int | None = LISTED,
+        listed: int | None = MAX_LISTED,
         uncertainty: float = 0.0,
     ) -> LearnedBelief:
         """The belief at the first decision, from the seat's first view (a batch of one).
@@ -263,7 +263,7 @@ class LearnedBelief(Belief):
         """See ``Belief.sample``. Takes n doubles if worlds are listed, else what the model takes
         for each draw, and with an uncertainty a double for each; then n 64-bit draws.
 
-        Raises TooFewWorldsError if fewer than n of MOST_DRAWS n draws are consistent with the view.
+        Raises TooFewWorldsError if fewer than n of MAX_DRAWS n draws are consistent with the view.
         """
         require_draws(rng, n)
         tokens = self._accepted(rng, n) if self.listing is None else self.listing.draw(rng, n)
@@ -288,14 +288,14 @@ class LearnedBelief(Belief):
         """[n, K] draws consistent with the view under which the others could move as they did, or
         for which an uncertainty stands.
 
-        If MOST_DRAWS n draws have too few of these, others consistent with the view are added.
+        If MAX_DRAWS n draws have too few of these, others consistent with the view are added.
         """
         accepted: list[IntArray] = []
         others: list[IntArray] = []
         left, drawn = n, 0
         while left > 0:
             often = 2 * n if self.explain else 2 * left if accepted else left
-            ask = min(often, MOST_DRAWS * n - drawn)
+            ask = min(often, MAX_DRAWS * n - drawn)
             if ask <= 0:
                 break
             with asking(self.model, self.seat):

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hanabi_search_plugin.beliefs.resampling import effective_sample_size, systematic_resample
 from hanabi_search_plugin.beliefs.tracked_worlds import (
     TrackedBelief,
     TrackedWorlds,
@@ -186,7 +187,7 @@ class ParticleBelief(TrackedBelief):
         )  # fmt: skip
         if step.after is None:
             return None, step.likelihoods
-        chosen, weights = _one_each(step.parent, step.after.weights, rng)
+        chosen, weights = _one_child_each(step.parent, step.after.weights, rng)
         after = step.after.select(chosen)
         return TrackedWorlds(after.worlds, weights, after.memories), step.likelihoods
 
@@ -238,12 +239,10 @@ class ParticleBelief(TrackedBelief):
     def _resampled(self, after: TrackedWorlds, rng: np.random.Generator) -> TrackedWorlds:
         """The particles, drawn anew by weight if the weights have become too unequal."""
         weights = after.weights / after.weights.sum()
-        if 1.0 / (weights**2).sum() >= self.particles / 2:
+        if effective_sample_size(weights) >= self.particles / 2:
             return after
-        places = (rng.random() + np.arange(self.particles)) / self.particles
-        drawn = np.searchsorted(np.cumsum(weights), places, side="right")
-        again = after.select(np.minimum(drawn, len(after) - 1))
-        return TrackedWorlds(again.worlds, np.ones(self.particles), again.memories)
+        drawn = after.select(systematic_resample(weights, self.particles, rng))
+        return TrackedWorlds(drawn.worlds, np.ones(self.particles), drawn.memories)
 
     def _recover(self, history: History, rng: np.random.Generator) -> TrackedWorlds:
         """New particles that show all that the seat has seen; moves are no evidence."""
@@ -301,7 +300,7 @@ def _deal(
         n = min(4 * n, tries)
 
 
-def _one_each(
+def _one_child_each(
     parent: IntArray, weights: FloatArray, rng: np.random.Generator
 ) -> tuple[IntArray, FloatArray]:
     """Draw one child row of each parent by weight; and the total weight of its children."""

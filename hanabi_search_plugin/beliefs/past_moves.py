@@ -27,9 +27,9 @@ from hanabi_search_plugin.core.game import (
 from hanabi_search_plugin.core.policy import (
     Blueprint,
     Memory,
-    Policy,
     chances_of,
     join,
+    lacks_probabilities,
     memory_from,
     observed,
     started,
@@ -57,7 +57,7 @@ class PastMoves:
     history: History  # the seat's
     public: dict[int, Memory]  # other seats whose memory is public or None: that memory, one row
     uncertainty: float = 0.0  # share that is left of a weight by a move that would not be made
-    before: tuple[Memory, ...] = ()  # per move: its mover's memory before it, if that is public
+    mover_memories: tuple[Memory, ...] = ()  # per move: the mover's before it, if that is public
     count: EvaluationCount = field(default_factory=EvaluationCount)
 
     @classmethod
@@ -68,9 +68,9 @@ class PastMoves:
 
         Raises UnsupportedError if a policy's memory is not public and the game cannot replay it.
         """
-        seat, shown = view.player, _some_world(game, view)
+        seat, world = view.player, _world_showing(game, view)
         others = [p for p in range(game.num_players) if p != seat]
-        memories = {p: started(blueprint[p], shown.view(p)) for p in others}
+        memories = {p: started(blueprint[p], world.view(p)) for p in others}
         public = {
             p: memory
             for p, memory in memories.items()
@@ -86,23 +86,23 @@ class PastMoves:
 
     def observe(self, event: Event, view: View) -> PastMoves:
         """The moves after one more, as the seat sees it, and the seat's view after it."""
-        shown = _some_world(self.game, view) if self.public else None
+        world = _world_showing(self.game, view) if self.public else None
         return replace(
             self,
             history=self.history.append(event, view),
             public={
-                p: observed(self.blueprint[p], shown.view(p), event.seen_by(p, self.game), memory)
+                p: observed(self.blueprint[p], world.view(p), event.seen_by(p, self.game), memory)
                 for p, memory in self.public.items()
-                if shown is not None
+                if world is not None
             },
-            before=(*self.before, self.public.get(int(event.player[0]))),
+            mover_memories=(*self.mover_memories, self.public.get(int(event.player[0]))),
         )
 
     @property
     def all_explained(self) -> bool:
         """True if ``likelihood`` takes all moves of the others into account."""
         others = [policy for p, policy in enumerate(self.blueprint) if p != self.history.seat]
-        return all(map(_gives_probabilities, others)) and isinstance(self.game, Replays)
+        return not any(map(lacks_probabilities, others)) and isinstance(self.game, Replays)
 
     def likelihood(
         self,
@@ -124,7 +124,7 @@ class PastMoves:
         if not isinstance(self.game, Replays):
             return weights
         for p, policy in enumerate(self.blueprint):
-            if p == self.history.seat or not _gives_probabilities(policy):
+            if p == self.history.seat or lacks_probabilities(policy):
                 continue
             left = [t for t in self.turns(p) if t >= since][::-1]
             while left and (rows := np.flatnonzero(weights > above)).size:
@@ -132,7 +132,7 @@ class PastMoves:
                 count = max(1, VIEWS_AT_ONCE // len(rows)) if p in self.public else len(left)
                 turns, left = left[:count], left[count:]
                 for some in np.array_split(rows, -(-len(rows) // BLOCK)):
-                    made = self.chances(p, tokens[some], turns)
+                    made = self.move_probabilities(p, tokens[some], turns)
                     if possible:
                         made = (made > 0).astype(np.float64)
                     weights[some] *= (made + self.uncertainty * (1.0 - made)).prod(axis=0)
@@ -146,7 +146,7 @@ class PastMoves:
             if event.player[0] == player and event.action[0] != UNSEEN
         ]
 
-    def chances(self, player: int, tokens: IntArray, turns: Sequence[int]) -> FloatArray:
+    def move_probabilities(self, player: int, tokens: IntArray, turns: Sequence[int]) -> FloatArray:
         """[T, n] the probability of the moves of ``player`` at ``turns``, if tokens [n, K] are
         hidden from the seat today. The game must be one that ``Replays``."""
         self.count.n += len(turns) * len(tokens)
@@ -167,36 +167,32 @@ class PastMoves:
         n, move = len(tokens), np.repeat(np.arange(len(moves)), len(tokens))
         each = np.tile(tokens, (len(moves), 1))
         view = self.game.views_at(self.history, player, each, turns[move])
-        memory = take(join([self.before[t] for t in turns]), move)
+        memory = take(join([self.mover_memories[t] for t in turns]), move)
         chance = chances_of(self.blueprint[player], view, memory)
         made = chance[np.arange(len(move)), actions[move]]
         return np.asarray(made.reshape(-1, n), dtype=np.float64)
 
     def _by_replay(self, player: int, moves: dict[int, int], tokens: IntArray) -> FloatArray:
         """[T, n] the probability of the moves (by turn) of ``player``, whatever its memory."""
-        policy, again = self.blueprint[player], self._replayed(player, tokens)
-        made, memory = [], started(policy, again.views[0])
-        for t, event in enumerate(again.events):
-            view = again.views[t]
+        policy, history = self.blueprint[player], self._replayed(player, tokens)
+        made, memory = [], started(policy, history.views[0])
+        for t, event in enumerate(history.events):
+            view = history.views[t]
             if t in moves:
                 made.append(chances_of(policy, view, memory)[:, moves[t]])
-            memory = observed(policy, again.views[t + 1], event, memory)
+            memory = observed(policy, history.views[t + 1], event, memory)
         return np.array(made)
 
     def _replayed(self, player: int, tokens: IntArray) -> History:
         """The history of ``player`` in batches of n."""
         assert isinstance(self.game, Replays)
-        again = self.game.replay(self.history, player, tokens)
+        history = self.game.replay(self.history, player, tokens)
         rows = np.zeros(len(tokens), dtype=np.int64)
-        events = tuple(event.select(rows) for event in again.events)
-        return History(player, again.views, events)
+        events = tuple(event.select(rows) for event in history.events)
+        return History(player, history.views, events)
 
 
-def _gives_probabilities(policy: Policy) -> bool:
-    return policy.deterministic or type(policy).probabilities is not Policy.probabilities
-
-
-def _some_world(game: PrivateTokens, view: View) -> Worlds:
+def _world_showing(game: PrivateTokens, view: View) -> Worlds:
     """A world that shows ``view``, to read from it what everybody sees."""
     rng = np.random.default_rng(0)
     tokens = Grounded(game).sample(view, None, rng, 1)

@@ -18,6 +18,7 @@ import numpy as np
 
 from hanabi_search_plugin.beliefs.belief_model import Grounded
 from hanabi_search_plugin.beliefs.past_moves import PastMoves
+from hanabi_search_plugin.beliefs.resampling import effective_sample_size, systematic_resample
 from hanabi_search_plugin.beliefs.tracked_worlds import one_view
 from hanabi_search_plugin.core.belief import Belief, require_update
 from hanabi_search_plugin.core.capabilities import DealsTokens
@@ -88,7 +89,7 @@ class SeatwiseBelief(Belief):
     own_memory: Memory
     pool: IntArray  # [K] what is dealt to the hidden seats
     ignored: frozenset[int] = frozenset()  # turns whose moves are no evidence
-    last: list[float] | None = None  # of the latest draw: its effective sample size
+    last_size: list[float] | None = None  # effective sample size of the latest draw, if any
 
     exact = False
     recovered = 0
@@ -118,7 +119,7 @@ class SeatwiseBelief(Belief):
             evidence=past if explained is blueprint else PastMoves.start(game, explained, view),
             own_memory=started(blueprint[view.player], view),
             pool=_pool(game, view),
-            last=[],
+            last_size=[],
         )
 
     @property
@@ -146,8 +147,8 @@ class SeatwiseBelief(Belief):
 
     def caveats(self) -> list[str]:
         notes = ["the belief is a sample of the worlds"]
-        if self.last:
-            notes.append(f"effective sample size {self.last[-1]:.0f}")
+        if self.last_size:
+            notes.append(f"effective sample size {self.last_size[-1]:.0f}")
         return notes
 
     def update(self, event: Event, view: View, *, by_blueprint: bool = True) -> SeatwiseBelief:
@@ -162,7 +163,7 @@ class SeatwiseBelief(Belief):
             evidence=past if same else self.evidence.observe(event, view),
             own_memory=observed(self.blueprint[self.seat], view, event, self.own_memory),
             ignored=self.ignored if by_blueprint else self.ignored | {turn},
-            last=[],
+            last_size=[],
         )
 
     def sample(self, rng: np.random.Generator, n: int) -> tuple[Worlds, tuple[Memory, ...]]:
@@ -181,37 +182,43 @@ class SeatwiseBelief(Belief):
 
     def _drawn(self, rng: np.random.Generator, n: int) -> IntArray:
         """[n, K] tokens by weight."""
-        seats, length = self._hidden, self.game.token_length
-        known = {h: turns for h, seat in enumerate(seats) if (turns := self._turns(seat))}
-        if not known:
+        turns_of = {h: turns for h, seat in enumerate(self._hidden) if (turns := self._turns(seat))}
+        if not turns_of:  # there is no evidence yet
             return self._sorted(_shuffled(rng, np.tile(self.pool, (n, 1))))
         proposed = _shuffled(rng, np.tile(self.pool, (max(self.settings.proposals, n), 1)))
-        logs = {}
-        if len(known) > 1:  # the seat that is drawn first is the one that a pilot explains worst
-            pilot = self._sorted(proposed[:PILOT])
-            logs = {h: self._log(h, turns, pilot) for h, turns in known.items()}
-        first = min(known, key=lambda h: _effective(logs[h]) if logs else 0.0)
-        weights = self._log(first, known[first], self._sorted(proposed))
+        first = self._least_explained(turns_of, self._sorted(proposed[:PILOT]))
+        weights = _normalised(self._log_likelihood(first, turns_of[first], self._sorted(proposed)))
+        sizes = [effective_sample_size(weights)]
         many = max(self.settings.around, n)
         around = proposed[_resampled(rng, weights, many)]
-        sizes = [_effective(weights)]
-        others = [h for h in known if h != first]
-        fixed = np.arange(len(self.pool)) // length == first
+        fixed = np.arange(len(self.pool)) // self.game.token_length == first
         around[:, ~fixed] = _shuffled(rng, around[:, ~fixed])
         around = self._sorted(around)
-        weights = np.zeros(many)
-        for h in others:
-            weights += self._log(h, known[h], around)
-        sizes.append(_effective(weights))
+        logs = np.zeros(many)
+        for h, turns in turns_of.items():
+            if h != first:
+                logs += self._log_likelihood(h, turns, around)
+        weights = _normalised(logs)
+        sizes.append(effective_sample_size(weights))
         tokens = around[_resampled(rng, weights, n)]
-        assert self.last is not None
-        self.last[:] = [min(sizes)]
+        assert self.last_size is not None
+        self.last_size[:] = [min(sizes)]
         if len(np.unique(tokens, axis=0)) < DISTINCT * n:
-            tokens = self._exchanged(rng, tokens, known)
+            tokens = self._exchanged(rng, tokens, turns_of)
         return tokens
 
+    def _least_explained(self, turns_of: dict[int, list[int]], pilot: IntArray) -> int:
+        """The hidden seat to draw first, whose moves the fewest of the ``pilot`` deals explain."""
+        if len(turns_of) == 1:
+            return next(iter(turns_of))
+        sizes = {
+            h: effective_sample_size(_normalised(self._log_likelihood(h, turns, pilot)))
+            for h, turns in turns_of.items()
+        }
+        return min(sizes, key=lambda h: sizes[h])
+
     def _exchanged(
-        self, rng: np.random.Generator, tokens: IntArray, known: dict[int, list[int]]
+        self, rng: np.random.Generator, tokens: IntArray, turns_of: dict[int, list[int]]
     ) -> IntArray:
         """[n, K] the tokens after exchanges of two between two hidden seats."""
         n, length, seats = len(tokens), self.game.token_length, len(self._hidden)
@@ -219,8 +226,8 @@ class SeatwiseBelief(Belief):
             return tokens
         row = np.arange(n)
         logs = np.zeros((seats, n))
-        for h, turns in known.items():
-            logs[h] = self._log(h, turns, tokens)
+        for h, turns in turns_of.items():
+            logs[h] = self._log_likelihood(h, turns, tokens)
         for _ in range(self.settings.exchanges):
             one = rng.integers(0, seats, n)
             two = (one + rng.integers(1, seats, n)) % seats
@@ -230,12 +237,13 @@ class SeatwiseBelief(Belief):
             moved[row, here], moved[row, there] = tokens[row, there], tokens[row, here]
             moved = self._sorted(moved)
             new = logs.copy()
-            for h, turns in known.items():
+            for h, turns in turns_of.items():
                 changed = np.flatnonzero((one == h) | (two == h))
-                new[h, changed] = self._log(h, turns, moved[changed])
-            better = np.log(np.maximum(rng.random(n), 1e-300)) < new.sum(axis=0) - logs.sum(axis=0)
-            tokens = np.where(better[:, None], moved, tokens)
-            logs = np.where(better, new, logs)
+                new[h, changed] = self._log_likelihood(h, turns, moved[changed])
+            ratio = new.sum(axis=0) - logs.sum(axis=0)
+            accepted = np.log(np.maximum(rng.random(n), 1e-300)) < ratio
+            tokens = np.where(accepted[:, None], moved, tokens)
+            logs = np.where(accepted, new, logs)
         return tokens
 
     @property
@@ -248,12 +256,12 @@ class SeatwiseBelief(Belief):
         """Turns of a seat whose moves are evidence."""
         return [t for t in self.evidence.turns(seat) if t not in self.ignored]
 
-    def _log(self, h: int, turns: list[int], tokens: IntArray) -> FloatArray:
+    def _log_likelihood(self, h: int, turns: list[int], tokens: IntArray) -> FloatArray:
         """[n] log likelihood of the moves of hidden seat h."""
         u = self.settings.uncertainty
-        chance = self.evidence.chances(self._hidden[h], tokens, turns)
+        likely = self.evidence.move_probabilities(self._hidden[h], tokens, turns)
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(chance + u * (1 - chance)).sum(axis=0), dtype=np.float64)
+            return np.asarray(np.log(likely + u * (1 - likely)).sum(axis=0), dtype=np.float64)
 
     def _sorted(self, tokens: IntArray) -> IntArray:
         """The same with the tokens of each seat in order."""
@@ -272,8 +280,8 @@ def _shuffled(rng: np.random.Generator, tokens: IntArray) -> IntArray:
     return np.take_along_axis(tokens, np.argsort(rng.random(tokens.shape), axis=1), axis=1)
 
 
-def _shares(logs: FloatArray) -> FloatArray:
-    """[N] weights that sum to 1; equal where all are impossible."""
+def _normalised(logs: FloatArray) -> FloatArray:
+    """[N] weights that sum to 1, by their logarithms; equal where all are impossible."""
     most = logs.max()
     if not np.isfinite(most):
         return np.full(len(logs), 1 / len(logs))
@@ -281,13 +289,6 @@ def _shares(logs: FloatArray) -> FloatArray:
     return np.asarray(weights / weights.sum(), dtype=np.float64)
 
 
-def _effective(logs: FloatArray) -> float:
-    """The effective sample size (Kong, 1992) of weights by their logarithms."""
-    return float(1 / (_shares(logs) ** 2).sum())
-
-
-def _resampled(rng: np.random.Generator, logs: FloatArray, n: int) -> IntArray:
-    """[n] rows drawn by weight (systematic resampling), in random order."""
-    places = (rng.random() + np.arange(n)) / n
-    rows = np.searchsorted(np.cumsum(_shares(logs)), places, side="right")
-    return np.asarray(rng.permutation(np.minimum(rows, len(logs) - 1)), dtype=np.int64)
+def _resampled(rng: np.random.Generator, weights: FloatArray, n: int) -> IntArray:
+    """[n] rows drawn by ``weights`` [N] in random order; takes a double and a permutation."""
+    return np.asarray(rng.permutation(systematic_resample(weights, n, rng)), dtype=np.int64)

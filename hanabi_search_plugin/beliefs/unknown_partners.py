@@ -33,8 +33,8 @@ from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_share
 from hanabi_search_plugin.core.streams import require_draws
 
-LISTED = 20_000  # most worlds over which a posterior is summed exactly
-SAMPLED = 4_000  # worlds that estimate it otherwise; its standard error is 0.008 at most
+MAX_LISTED = 20_000  # most worlds over which a posterior is summed exactly
+POSTERIOR_SAMPLES = 4_000  # worlds that estimate it otherwise; its standard error is 0.008 at most
 
 
 @dataclass(frozen=True)
@@ -135,14 +135,15 @@ class MixtureBelief(PartnersBelief):
     def posterior(self, player: int) -> FloatArray:
         """See ``PartnersBelief.posterior``.
 
-        Estimated from SAMPLED worlds if the inner belief cannot list its worlds or has over LISTED.
+        Estimated from POSTERIOR_SAMPLES worlds if the inner belief cannot list its worlds, or has
+        more than MAX_LISTED.
         """
         self.require_unknown(player)
-        if isinstance(self.inner, ExplicitBelief) and self.inner.size <= LISTED:
+        if isinstance(self.inner, ExplicitBelief) and self.inner.size <= MAX_LISTED:
             _, chance = self.inner.support()
             memories = self.inner.support_memories()
         else:
-            worlds, memories = self.inner.sample(np.random.default_rng(0), SAMPLED)
+            worlds, memories = self.inner.sample(np.random.default_rng(0), POSTERIOR_SAMPLES)
             chance = np.full(len(worlds), 1.0 / len(worlds))
         weights: FloatArray = memories[player]["weights"]
         return np.asarray(chance @ weights, dtype=np.float64)

@@ -226,13 +226,13 @@ class UniformPolicy(Policy):
         return np.asarray(legal / np.maximum(count, 1), dtype=np.float64)
 
 
-def is_silent(policy: Policy) -> bool:
-    """Is it stochastic without saying its probabilities?"""
+def lacks_probabilities(policy: Policy) -> bool:
+    """True for a stochastic policy that does not override ``probabilities``."""
     return not policy.deterministic and type(policy).probabilities is Policy.probabilities
 
 
 def without_probabilities(policy: Policy) -> UnsupportedError:
-    """The error where a policy is asked for probabilities and ``is_silent``."""
+    """The error where a policy is asked for probabilities and ``lacks_probabilities``."""
     return UnsupportedError(
         f"{policy!r} is stochastic and does not give its probabilities, which whoever follows its "
         "moves must know: override probabilities(view, legal, memory), which gives [B, A]"

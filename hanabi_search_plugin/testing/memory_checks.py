@@ -16,7 +16,7 @@ import numpy as np
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import FloatArray, Game, History, IntArray, View
-from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy, is_silent
+from hanabi_search_plugin.core.policy import Blueprint, Memory, Policy, lacks_probabilities
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.policies.callables import CallablePolicy
 from hanabi_search_plugin.testing.check_tools import (
@@ -166,7 +166,7 @@ def _asked(
 ) -> tuple[IntArray, FloatArray | None]:
     """The move [1] and, where they say more, the probabilities [1, A]."""
     action = acted(policy, view, view.legal, memory, stream.select(ONE))
-    if policy.deterministic or is_silent(policy):
+    if policy.deterministic or lacks_probabilities(policy):
         return action, None
     try:
         return action, np.asarray(policy.probabilities(view, view.legal, memory))

@@ -26,7 +26,7 @@ from hanabi_search_plugin.core.policy import (
     Policy,
     UniformPolicy,
     as_blueprint,
-    is_silent,
+    lacks_probabilities,
     require_combinations,
     take,
 )
@@ -85,7 +85,7 @@ def check_policy(game: Game, policy: AnyPolicy, *, seed: int = 0, games: int = 4
     twins = [[Twins(game, worlds.select(np.array([b])), p) for p in seats] for b in range(games)]
     with naming_changes(policy):
         _play_on(game, policy, worlds, memories, twins, rng)
-    if is_silent(policy):
+    if lacks_probabilities(policy):
         _logger.warning(
             "%r keeps its contract, but is stochastic and does not give its probabilities, so "
             "upgrade refuses it where beliefs are exact: override "

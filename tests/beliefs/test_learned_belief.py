@@ -19,7 +19,12 @@ from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.beliefs import past_moves
 from hanabi_search_plugin.beliefs.belief_model import BeliefModel, Grounded
 from hanabi_search_plugin.beliefs.exact import private_belief
-from hanabi_search_plugin.beliefs.learned_belief import DOUBTED, MOST_DRAWS, Learned, LearnedBelief
+from hanabi_search_plugin.beliefs.learned_belief import (
+    MAX_DRAWS,
+    MAX_LISTED_IN_DOUBT,
+    Learned,
+    LearnedBelief,
+)
 from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError, UnsupportedError
 from hanabi_search_plugin.core.game import PAD, Event, History
 from hanabi_search_plugin.core.policy import Value, memory_from
@@ -229,7 +234,7 @@ def test_what_is_drawn_explains_the_others_moves(game, name) -> None:
                 assert drawn <= hands
             moves = sum(int(event.player[0]) != seat for event in history.events)
             assert plain.likelihoods == 0
-            assert 800 * min(moves, 1) <= told.likelihoods <= MOST_DRAWS * 400 * moves
+            assert 800 * min(moves, 1) <= told.likelihoods <= MAX_DRAWS * 400 * moves
             narrowed += len(free - hands)
         assert exact is not None
     assert narrowed > 0
@@ -322,11 +327,11 @@ def test_learned_beliefs_at_all_seats_doubt_each_other() -> None:
     )
     assert agent.assumes_blueprint
     team = agent.for_all_seats()
-    assert team.belief == Learned(model, listed=DOUBTED, uncertainty=0.05)
+    assert team.belief == Learned(model, listed=MAX_LISTED_IN_DOUBT, uncertainty=0.05)
     assert team.search.threshold == 0.2 and not team.assumes_blueprint
     assert team.for_all_seats() is team
     named = upgrade("iggi", TWO, Lbs(depth=None), belief="grounded", uncertainty=0.1)
-    assert (named.belief.uncertainty, named.belief.listed) == (0.1, DOUBTED)
+    assert (named.belief.uncertainty, named.belief.listed) == (0.1, MAX_LISTED_IN_DOUBT)
     assert named.uncertainty == 0.0
     assert Learned(model, listed=None).doubting(0.1).listed is None
     assert Learned(model).doubting(0.0) == Learned(model)
@@ -433,7 +438,7 @@ def test_impossible_draws_are_thrown_away_and_too_few_are_an_error() -> None:
     worlds, _ = belief.sample(np.random.default_rng(0), 200)
     assert len(worlds) == 200 and (TWO.hidden_tokens(worlds, 0) != 5).any(axis=1).all()
     bad = LearnedBelief.start(Broken(TWO, 0.02), blueprint, view, listed=None)
-    with pytest.raises(TooFewWorldsError, match=rf"of {MOST_DRAWS * 200} drawn worlds agree"):
+    with pytest.raises(TooFewWorldsError, match=rf"of {MAX_DRAWS * 200} drawn worlds agree"):
         bad.sample(np.random.default_rng(0), 200)
 
 

@@ -396,7 +396,7 @@ def test_a_posterior_of_many_worlds_is_estimated(monkeypatch) -> None:
     belief = later(THREE, Sparta(), unknown_of(THREE), 1, 5)
     partner = (belief.seat + 1) % 3
     listed = belief.posterior(partner)
-    monkeypatch.setattr(unknown_partners, "LISTED", 0)
+    monkeypatch.setattr(unknown_partners, "MAX_LISTED", 0)
     assert 0 < np.abs(belief.posterior(partner) - listed).max() < 0.04
 
 

@@ -28,8 +28,8 @@ from hanabi_search_plugin.algorithms.guided import Guided
 from hanabi_search_plugin.algorithms.search_tree import Node, Nodes, Tree
 from hanabi_search_plugin.core.agent import FitsGames, WrapsBelief, require_asked
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.capabilities import Redeterminizes
+from hanabi_search_plugin.core.error_places import asking
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import NOBODY, Event, Game, View, Worlds
 from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective, worth

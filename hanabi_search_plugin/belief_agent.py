@@ -29,12 +29,12 @@ from hanabi_search_plugin.core.agent import (
     require_to_move,
 )
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.blame import (
+from hanabi_search_plugin.core.call_checks import (
     parameter_names,
     require_belief_call,
     require_search_call,
-    within,
 )
+from hanabi_search_plugin.core.error_places import noting_source
 from hanabi_search_plugin.core.errors import ConfigError, ContractError
 from hanabi_search_plugin.core.game import Event, Game, View, require_game
 from hanabi_search_plugin.core.near_names import near_names
@@ -135,7 +135,7 @@ class BeliefAgent(SearchAgent):
     def start(self, view: View) -> Memory:
         rows = [view.select(np.array([b])) for b in range(len(view))]
         if self.belief is not None:
-            with within(search_repr(self.belief)):
+            with noting_source(search_repr(self.belief)):
                 beliefs = [self._made(self.belief(self.blueprint, row)) for row in rows]
         else:
             doubt = {"epsilon": self.epsilon, "uncertainty": self.uncertainty}
@@ -178,7 +178,7 @@ class BeliefAgent(SearchAgent):
         if self.belief is None:  # one of its own may take the partners for others
             require_belief_over(self.blueprint, belief)
         require_to_move(belief)
-        with within(search_repr(self.search)):
+        with noting_source(search_repr(self.search)):
             found = self.search(rng, belief)
         result = require_result(self.search, found, belief.view.legal[0])
         words = result.words or words_of(self.game, belief.seat, result.actions)
@@ -231,13 +231,8 @@ def upgrade(
     searches itself, an epsilon or an uncertainty outside 0 to 1 or with a belief, or where a
     TeamSearch is given what it cannot use.
     """
-    if game is None:
-        raise ConfigError(
-            "game must be given, the one that is played, as in "
-            f"upgrade({'smartbot' if isinstance(policy, Game) else policy!r}, "
-            "HanabiGame(players=2)), got none"
-        )
-    require_game(game, policy, search, call="upgrade(policy, game, search)")
+    _require_game(game, policy, search)
+    assert game is not None
     blueprint = blueprint_of(policy, game)
     require_no_search(blueprint)
     require_combinations(blueprint)
@@ -249,6 +244,58 @@ def upgrade(
         belief = belief.loaded(game)
     if isinstance(search, str):
         search = load_search(search)
+    _require_belief_maker(belief)
+    load = partial(_load_unless_blueprints, policy, blueprint, game)
+    if isinstance(belief, NamesPolicies):
+        belief = belief.with_policies(partial(load, what="candidates"))
+    if isinstance(search, NamesPolicies):
+        search = search.with_policies(partial(load, what="continuation"))
+    if search is None:
+        from hanabi_search_plugin.algorithms.sparta import Sparta  # the core loads no algorithms
+
+        search = Sparta()
+    _require_search(search)
+    cuts = isinstance(search, CutsRollouts) and search.depth is not None
+    if cuts and not isinstance(belief, NamesPolicies):
+        require_values_of_some_seat(blueprint, game)
+    if isinstance(search, TeamSearch):
+        _require_nothing_beside_team(belief, uncertainty)
+        team = search.agent(game, blueprint, epsilon)
+        team.require_belief()
+        return team
+    require_search_call(search)
+    if belief is not None:
+        require_belief_call(belief)
+    for part in (belief, search):
+        if isinstance(part, FitsGames):
+            part.require_fit(game, blueprint)
+    agent = BeliefAgent(game, blueprint, search, epsilon, belief, uncertainty)
+    agent.require_belief()
+    return agent
+
+
+def _require_game(game: Game | None, policy: object, search: object) -> None:
+    """Raises as ``upgrade`` for what is no game, and for none."""
+    if game is None:
+        raise ConfigError(
+            "game must be given, the one that is played, as in "
+            f"upgrade({'smartbot' if isinstance(policy, Game) else policy!r}, "
+            "HanabiGame(players=2)), got none"
+        )
+    require_game(game, policy, search, call="upgrade(policy, game, search)")
+
+
+def _load_unless_blueprints(
+    policy: AnyBlueprint, blueprint: Blueprint, game: Game, name: str, what: str = "policy"
+) -> Policy:
+    """The policy of a name: the blueprint's own object where ``policy`` names the same."""
+    named = (policy,) * game.num_players if isinstance(policy, str | Policy) else policy
+    own = {part: each for part, each in zip(named, blueprint, strict=True) if isinstance(part, str)}
+    return own[name] if name in own else load_policy(name, game, what=what)
+
+
+def _require_belief_maker(belief: object) -> None:
+    """Raises ConfigError for a search, and for what is not called."""
     if isinstance(belief, TeamSearch) or parameter_names(belief) == ["rng", "belief"]:
         raise ConfigError(
             f"belief must make one, got the search {search_repr(belief)}: upgrade(policy, game, "
@@ -261,20 +308,9 @@ def upgrade(
             f"game's own, got {given}"
         )
 
-    def load(name: str, what: str = "policy") -> Policy:
-        """The blueprint's own policy where that is what is named."""
-        return own[name] if name in own else load_policy(name, game, what=what)
 
-    named = (policy,) * game.num_players if isinstance(policy, str | Policy) else policy
-    own = {part: each for part, each in zip(named, blueprint, strict=True) if isinstance(part, str)}
-    if isinstance(belief, NamesPolicies):
-        belief = belief.with_policies(partial(load, what="candidates"))
-    if isinstance(search, NamesPolicies):
-        search = search.with_policies(partial(load, what="continuation"))
-    if search is None:
-        from hanabi_search_plugin.algorithms.sparta import Sparta  # the core loads no algorithms
-
-        search = Sparta()
+def _require_search(search: object) -> None:
+    """Raises ConfigError for what is not called, and for what makes beliefs."""
     if isinstance(search, type) or not (callable(search) or isinstance(search, TeamSearch)):
         given = class_given(search) if isinstance(search, type) else repr(search)
         raise ConfigError(f"search must be a search, as Sparta() is, got {given}")
@@ -283,29 +319,16 @@ def upgrade(
             f"search must be a search, as Sparta() is, got {search_repr(search)}, which makes "
             f"beliefs: upgrade(policy, game, Sparta(), belief={search_repr(search)})"
         )
-    cuts = isinstance(search, CutsRollouts) and search.depth is not None
-    if cuts and not isinstance(belief, NamesPolicies):
-        require_values_of_some_seat(blueprint, game)
-    if isinstance(search, TeamSearch):
-        if belief is not None:
-            raise ConfigError("belief must be None where all seats search together")
-        if uncertainty != 0.0:
-            raise ConfigError(
-                f"uncertainty must be 0 where all seats search together, got {uncertainty}"
-            )
-        team = search.agent(game, blueprint, epsilon)
-        team.require_belief()
-        return team
-    require_search_call(search)
+
+
+def _require_nothing_beside_team(belief: object, uncertainty: float) -> None:
+    """Raises ConfigError for what a TeamSearch cannot use."""
     if belief is not None:
-        require_belief_call(belief)
-    if isinstance(belief, FitsGames):
-        belief.require_fit(game, blueprint)
-    if isinstance(search, FitsGames):
-        search.require_fit(game, blueprint)
-    agent = BeliefAgent(game, blueprint, search, epsilon, belief, uncertainty)
-    agent.require_belief()
-    return agent
+        raise ConfigError("belief must be None where all seats search together")
+    if uncertainty != 0.0:
+        raise ConfigError(
+            f"uncertainty must be 0 where all seats search together, got {uncertainty}"
+        )
 
 
 @named_arguments()

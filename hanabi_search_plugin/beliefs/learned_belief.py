@@ -17,8 +17,8 @@ from hanabi_search_plugin.beliefs.belief_model import BeliefModel, hidden_length
 from hanabi_search_plugin.beliefs.past_moves import PastMoves
 from hanabi_search_plugin.beliefs.tracked_worlds import one_view
 from hanabi_search_plugin.core.belief import Belief, require_update
-from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.capabilities import PrivateTokens, Replays
+from hanabi_search_plugin.core.error_places import asking
 from hanabi_search_plugin.core.errors import (
     ConfigError,
     ContractError,

@@ -19,7 +19,7 @@ from typer.core import TyperGroup
 from hanabi_search_plugin._version import __version__
 from hanabi_search_plugin.cli import every_command, help_pages
 from hanabi_search_plugin.cli.plain_text import number_expected, one_line, require_plain
-from hanabi_search_plugin.core.blame import with_notes
+from hanabi_search_plugin.core.error_places import with_notes
 from hanabi_search_plugin.core.errors import HanabiSearchError
 
 BAD_INPUT, FAILED, INTERRUPTED = 2, 1, 130  # exit codes

@@ -16,8 +16,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.core.blame import answers, shown
 from hanabi_search_plugin.core.capabilities import Enumerable
+from hanabi_search_plugin.core.error_places import ask_each, short_repr
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import (
     BoolArray,
@@ -123,8 +123,8 @@ class PlainGame(StateGame, Enumerable):
             raise ContractError(
                 f"{self.name}: legal_actions must list moves from 0 to {self.num_actions - 1}, "
                 f"each once, or give {counted(self.num_actions, 'bool')}, got "
-                f"{shown(moves if isinstance(given, Iterator) else given)} in the state "
-                f"{shown(state)}{advice}"
+                f"{short_repr(moves if isinstance(given, Iterator) else given)} in the state "
+                f"{short_repr(state)}{advice}"
             )
         mask = np.zeros(self.num_actions, dtype=np.bool_)
         mask[numbers] = True
@@ -199,7 +199,7 @@ class PlainView(StateView):
 
     def _all_seen(self) -> list[tuple[float, ...]]:
         """[B, K]"""
-        return answers(self.game, "observation", self._seen, self._states)
+        return ask_each(self.game, "observation", self._seen, self._states)
 
     def _seen(self, state: State) -> tuple[float, ...]:
         """[K]"""
@@ -245,7 +245,7 @@ def _initial_states(game: PlainGame) -> Outcomes:
 
 def _next_states(game: PlainGame, state: State, action: int) -> Outcomes:
     """Checked. Raises ContractError."""
-    (given,) = answers(game, "next_states", game.next_states, [state], [action])
+    (given,) = ask_each(game, "next_states", game.next_states, [state], [action])
     return _checked(game, "next_states", given)
 
 

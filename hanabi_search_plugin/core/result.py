@@ -205,10 +205,10 @@ def words_of(game: Game, seat: int, actions: IntArray) -> tuple[str, ...] | None
     """The ``words`` of a SearchResult whose ``actions`` are those of ``seat``; None where the game
     fails to say them, which is no reason to lose a decision."""
     try:
-        said = [str(game.action_to_string(seat, int(action))) for action in actions]
+        words = [str(game.action_to_string(seat, int(action))) for action in actions]
     except Exception:
         return None
-    return tuple(map(sys.intern, said))  # decisions that are kept share them
+    return tuple(map(sys.intern, words))  # decisions that are kept share them
 
 
 def require_result(search: object, given: object, legal: BoolArray) -> SearchResult:

@@ -16,8 +16,8 @@ from itertools import repeat
 
 import numpy as np
 
-from hanabi_search_plugin.core.blame import asking
 from hanabi_search_plugin.core.capabilities import CompilesRollouts
+from hanabi_search_plugin.core.error_places import asking
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import (
     SKIP,
@@ -296,8 +296,8 @@ def rollout(
                 return played
     if depth is None and isinstance(worlds, Walkable) and uniform(blueprint):
         none = np.zeros(0, dtype=np.int64)
-        minds = tuple(take(memory, none) for memory in memories)
-        return Rollout(_walked(worlds, rng), none, worlds.select(none), minds, rng.select(none))
+        left = tuple(take(memory, none) for memory in memories)
+        return Rollout(_walked(worlds, rng), none, worlds.select(none), left, rng.select(none))
     returns = returns_of(worlds).copy()
     alive = np.flatnonzero(~worlds.terminal)
     worlds, rng = worlds.select(alive), rng.select(alive)

@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.core.blame import answers
+from hanabi_search_plugin.core.error_places import ask_each
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import (
     NOBODY,
@@ -69,7 +69,7 @@ class StateList(list[State]):
     def movers(self) -> IntArray:
         """[B] whose turn it is, as the game says. Not to be changed."""
         if self._movers is None:
-            movers = answers(self._game, "current_player", self._game.current_player, self)
+            movers = ask_each(self._game, "current_player", self._game.current_player, self)
             try:
                 self._movers = np.fromiter(movers, dtype=np.int64, count=len(movers))
             except (TypeError, ValueError, OverflowError) as error:
@@ -86,7 +86,7 @@ class StateList(list[State]):
             self._legal = np.zeros((len(self), self._game.num_actions), dtype=np.bool_)
             moving = np.flatnonzero(self.movers >= 0)
             asked = [self[b] for b in moving.tolist()]
-            masks = answers(self._game, "legal_actions", self._game.legal_mask, asked)
+            masks = ask_each(self._game, "legal_actions", self._game.legal_mask, asked)
             # By way of bytes: twice as fast as an array of lists.
             flat = np.frombuffer(b"".join(map(bytes, masks)), dtype=np.bool_)
             self._legal[moving] = flat.reshape(len(moving), self._game.num_actions)
@@ -166,7 +166,7 @@ class StateWorlds(Worlds):
 
     @property
     def returns(self) -> FloatArray:
-        returns = answers(self.game, "returns", self.game.returns, self.states)
+        returns = ask_each(self.game, "returns", self.game.returns, self.states)
         size = (len(self), self.game.num_players)
         try:
             found = np.array(returns, dtype=np.float64)

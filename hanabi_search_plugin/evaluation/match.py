@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hanabi_search_plugin.core.agent import SearchAgent
-from hanabi_search_plugin.core.blame import around, tell_place, with_notes
+from hanabi_search_plugin.core.error_places import note_place, noting_place, with_notes
 from hanabi_search_plugin.core.errors import WorkerLostError
 from hanabi_search_plugin.core.game import PAD, Game, IntArray, Worlds
 from hanabi_search_plugin.core.html_tables import html_table
@@ -256,7 +256,7 @@ class Match:
             if isinstance(agent, SearchAgent):
                 agent.require_belief()
         worlds, _ = deal_game(self.game, self.seed, index)
-        with around(self.failed((index,), Exception()).where):
+        with noting_place(self.failed((index,), Exception()).where):
             for p in agents.values():
                 SeatedPolicy(self.policies[p]).start(worlds.view(p))
 
@@ -322,7 +322,7 @@ def _named(failed: FailedGame) -> BaseException:
     """The error, which says where it came from."""
     if failed.told:
         failed.error.__cause__ = RemoteTraceback(failed.told)
-    tell_place(failed.error, failed.where)
+    note_place(failed.error, failed.where)
     return failed.error
 
 

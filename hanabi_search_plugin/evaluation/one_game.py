@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.core.blame import around
+from hanabi_search_plugin.core.error_places import noting_place
 from hanabi_search_plugin.core.errors import IllegalActionError, UnsupportedError
 from hanabi_search_plugin.core.game import FloatArray, Game, View, Worlds, require_game
 from hanabi_search_plugin.core.require import require_integer
@@ -56,7 +56,7 @@ class OneGame:
         warn_of_independent_searches(self.policies)
         worlds, stream = deal_game(game, self.seed, self.number)
         seeds = (self.seed, SEARCHES, self.number)
-        with around(self._where):
+        with noting_place(self._where):
             self._running = RunningGame.begin(worlds, self.policies, stream, seeds)
         self._decided: Move | None = None
         self._moves: list[Move] = []
@@ -113,7 +113,7 @@ class OneGame:
         """
         self._require_running()
         if self._decided is None:
-            with around(self._where):
+            with noting_place(self._where):
                 turn = self._running.decide()
             text = self.game.action_to_string(turn.seat, turn.action)
             self._decided = Move(turn.number, turn.seat, turn.action, text, turn.result)
@@ -138,7 +138,7 @@ class OneGame:
                 )
             text = self.game.action_to_string(seat, action)
             move = Move(self._running.number, seat, action, text, None)
-        with around(self._where):
+        with noting_place(self._where):
             self._running.play(move.action)
         self._decided = None
         self._moves.append(move)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hanabi_search_plugin.core.blame import at
+from hanabi_search_plugin.core.error_places import naming_place
 from hanabi_search_plugin.core.errors import ContractError
 from hanabi_search_plugin.core.game import PAD, FloatArray, Game, IntArray, Worlds, returns_of
 from hanabi_search_plugin.core.policy import Blueprint, take
@@ -55,12 +55,12 @@ def self_play(worlds: Worlds, blueprint: Blueprint, rng: Streams) -> Played:
     moves: list[IntArray] = []
     alive = np.arange(games)
     worlds, rng = worlds.select(alive), rng.select(alive)
-    with at("turn", 0):
+    with naming_place("turn", 0):
         memories = start_memories(worlds, blueprint)
     while len(alive):
         _require_short(game, len(moves))
         actors = worlds.current_player
-        with at("turn", len(moves)):
+        with naming_place("turn", len(moves)):
             actions = choose(worlds, blueprint, memories, rng)
         moves.append(np.full(games, PAD))
         moves[-1][alive] = actions
@@ -68,7 +68,7 @@ def self_play(worlds: Worlds, blueprint: Blueprint, rng: Streams) -> Played:
         ended = worlds.terminal
         if ended.any():
             done = np.flatnonzero(ended)
-            with at("turn", len(moves)):
+            with naming_place("turn", len(moves)):
                 returns[alive[done]] = returns_of(worlds.select(done))
             for name, values in game.outcome(worlds).items():
                 outcome[name][alive[done]] = values[done]
@@ -76,7 +76,7 @@ def self_play(worlds: Worlds, blueprint: Blueprint, rng: Streams) -> Played:
             alive, worlds, rng = alive[on], worlds.select(on), rng.select(on)
             memories = tuple(take(memory, on) for memory in memories)
             actors, actions = actors[on], actions[on]
-        with at("turn", len(moves)):
+        with naming_place("turn", len(moves)):
             memories = observe_all(worlds, actors, actions, blueprint, memories)
     return Played(returns, np.stack(moves, axis=1), outcome)
 
@@ -145,7 +145,7 @@ class RunningGame:
             event = self.worlds.step(np.array([action]))
             self.number += 1
         if self.over:
-            with at("turn", self.number):
+            with naming_place("turn", self.number):
                 returns_of(self.worlds)
         else:
             for p, seat in enumerate(self.seats):

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from hanabi_search_plugin.core.agent import SearchAgent
-from hanabi_search_plugin.core.blame import at
+from hanabi_search_plugin.core.error_places import naming_place
 from hanabi_search_plugin.core.game import Event, History, View
 from hanabi_search_plugin.core.policy import Memory, Policy, moves_of, observed, started
 from hanabi_search_plugin.core.result import SearchResult
@@ -38,7 +38,7 @@ class SeatedPolicy:
 
     def start(self, view: View) -> None:
         """Begin a game at the seat's first view."""
-        with at("turn", 0):
+        with naming_place("turn", 0):
             self.memory = self.policy.start(view) if self.searches else started(self.policy, view)
         self.views_seen = 1
 
@@ -46,7 +46,7 @@ class SeatedPolicy:
         """Take in a move, and what the seat sees after it. Others' hidden actions are left out."""
         seen = event.seen_by(view.player, view.game)
         observe = self.policy.observe if self.searches else partial(observed, self.policy)
-        with at("turn", self.views_seen):
+        with naming_place("turn", self.views_seen):
             self.memory = observe(view, seen, self.memory)
         self.views_seen += 1
 
@@ -64,7 +64,7 @@ class SeatedPolicy:
         (one 64-bit draw). From a stream any other policy draws itself, and one draw seeds a search.
         """
         self.last_result = None
-        with at("turn", self.views_seen - 1), at("seat", view.player):
+        with naming_place("turn", self.views_seen - 1), naming_place("seat", view.player):
             if not isinstance(self.policy, SearchAgent):
                 stream = rng if isinstance(rng, Streams) else Streams.spawn(rng, 1)
                 return int(moves_of(self.policy, view, self.memory, stream)[0])

@@ -20,7 +20,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from hanabi_search_plugin.core.agent import SearchAgent
-from hanabi_search_plugin.core.blame import with_notes
+from hanabi_search_plugin.core.error_places import with_notes
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import History
 from hanabi_search_plugin.core.policy import Blueprint

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.blame import within
+from hanabi_search_plugin.core.error_places import noting_source
 from hanabi_search_plugin.core.errors import ContractError, IllegalActionError
 from hanabi_search_plugin.core.game import (
     BoolArray,
@@ -90,7 +90,7 @@ def observed(policy: Policy, view: View, event: Event, memory: Memory) -> Memory
 
 def acted(policy: Policy, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
     """Actions [B]. Raises ContractError for what are no legal ones."""
-    with within(f"act of {policy!r}, seat {view.player}"):
+    with noting_source(f"act of {policy!r}, seat {view.player}"):
         given = policy.act(view, legal, memory, rng)
     try:
         return require_moves(policy, given, legal)

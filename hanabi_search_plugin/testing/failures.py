@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import ParamSpec
 
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.blame import has_place, tell_place
+from hanabi_search_plugin.core.error_places import has_place, note_place
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, HanabiSearchError
 from hanabi_search_plugin.core.game import Game, View, Worlds
 from hanabi_search_plugin.core.policy import Policy
@@ -51,8 +51,8 @@ def naming_failures(check: Callable[P, None]) -> Callable[P, None]:
             raise
         except Exception as error:  # whatever another's code may raise
             if not has_place(error):
-                tell_place(error, _asked(error, (*given, *options.values())))
-            tell_place(error, check.__name__)
+                note_place(error, _asked(error, (*given, *options.values())))
+            note_place(error, check.__name__)
             raise
 
     return named

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from hanabi_search_plugin.beliefs.belief_model import Grounded
-from hanabi_search_plugin.core.blame import answers
 from hanabi_search_plugin.core.capabilities import Enumerable, PrivateTokens, Redeterminizes
+from hanabi_search_plugin.core.error_places import ask_each
 from hanabi_search_plugin.core.errors import (
     ContractError,
     IllegalActionError,
@@ -222,7 +222,7 @@ def _check_values(game: PlainGame, worlds: Worlds) -> None:
     for state, legal in zip(states, worlds.legal, strict=True):
         for action in np.flatnonzero(legal).tolist():
             first, second = (
-                answers(game, "next_states", game.next_states, [copy.deepcopy(state)], [action])
+                ask_each(game, "next_states", game.next_states, [copy.deepcopy(state)], [action])
                 for _ in range(2)
             )
             require(
@@ -233,7 +233,7 @@ def _check_values(game: PlainGame, worlds: Worlds) -> None:
             )
     for state, action in zip(states, worlds.legal.argmax(axis=1).tolist(), strict=True):
         before = copy.deepcopy(state)
-        answers(game, "next_states", game.next_states, [state], [action])
+        ask_each(game, "next_states", game.next_states, [state], [action])
         require(
             same_memory(state, before),
             f"{type(game).__name__}.next_states must give new states, and has changed the one that "

@@ -10,7 +10,7 @@ from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.beliefs.particles import ParticleBelief
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.blame import CALLS, require_call
+from hanabi_search_plugin.core.call_checks import METHOD_ARGUMENTS, require_call
 from hanabi_search_plugin.core.capabilities import DealsTokens, Enumerable, Redeterminizes
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.game import (
@@ -212,7 +212,7 @@ def _play_on(
 
 
 def _require_calls(policy: Policy) -> None:
-    for method in CALLS:
+    for method in METHOD_ARGUMENTS:
         require_call(policy, method, f"{name_of(policy)}.{method}")
 
 

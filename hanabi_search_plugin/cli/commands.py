@@ -132,8 +132,8 @@ def _show(
             file.writelines(result_files.trace_lines(who.game, shown.result))
     if save is not None:
         write_games(save, [result_files.record(who, shown.result, seed, shown.finished)])
-        told = f"saved in {save}: hanabi-search replay {save}"
-        console.print(told, markup=False, soft_wrap=True)
+        saved = f"saved in {save}: hanabi-search replay {save}"
+        console.print(saved, markup=False, soft_wrap=True)
     result_files.write_json(json_file, content | shown.to_dict(who, seed))
     if who.people and shown.result.actions and sys.stdin.isatty():
         _offer_replay(console, who, seed, shown)

@@ -49,9 +49,9 @@ def compare(
         for games, row in ((base, base.row), *((one.other, one.row) for one in found))
     ]
     console.print(FittedTable(HEADINGS, rows))
-    told = [f"{name} is {path}" for path, name in short.items() if name != path]
-    told += [line for _, found in compared for one in found for line in one.notes]
-    for line in dict.fromkeys(told):
+    notes = [f"{name} is {path}" for path, name in short.items() if name != path]
+    notes += [line for _, found in compared for one in found for line in one.notes]
+    for line in dict.fromkeys(notes):
         console.print(line, markup=False, soft_wrap=True)
     content = {
         "command": "compare",

@@ -38,21 +38,21 @@ class FittedTable:
         """Parts, each the widths of its columns by their numbers."""
         columns = range(len(self.headings))
         cells = [[row[c] for row in self.rows if c < len(row)] for c in columns]
-        whole = [max(map(len, (self.headings[c], *cells[c]))) for c in columns]
+        natural = [max(map(len, (self.headings[c], *cells[c]))) for c in columns]
         least = [max(_longest_word(self.headings[c]), *map(len, cells[c]), 1) for c in columns]
-        label, shortest = whole[0], max(map(_longest_word, (self.headings[0], *cells[0])))
+        label, shortest = natural[0], max(map(_longest_word, (self.headings[0], *cells[0])))
         others = [*columns][1:]
-        if _total(whole) <= width:
-            return [dict(enumerate(whole))]
-        room = width - _total(least[1:]) - GAP * (len(others) > 0)
-        if room >= shortest:
-            return [{0: min(label, room)} | {c: least[c] for c in others}]
+        if _total(natural) <= width:
+            return [dict(enumerate(natural))]
+        available = width - _total(least[1:]) - GAP * (len(others) > 0)
+        if available >= shortest:
+            return [{0: min(label, available)} | {c: least[c] for c in others}]
         label = min(label, max(shortest, width // 3), max(width // 2, 1))
-        room = max(width - label - GAP, 1)
+        available = max(width - label - GAP, 1)
         parts: list[dict[int, int]] = []
         for c in others:
-            wanted = min(least[c], room)
-            if not parts or _total([*parts[-1].values()][1:]) + GAP + wanted > room:
+            wanted = min(least[c], available)
+            if not parts or _total([*parts[-1].values()][1:]) + GAP + wanted > available:
                 parts.append({0: label})
             parts[-1][c] = wanted
         return parts

@@ -110,8 +110,8 @@ class Asked:
             elif line == "moves":
                 console.print("\n".join(moves), highlight=False, markup=False)
             elif line == "history":
-                told = [f"{n} {words}" for n, words in enumerate(_moves_of(history), start=1)]
-                console.print("\n".join(told) or "no moves yet", highlight=False, markup=False)
+                moves = [f"{n} {words}" for n, words in enumerate(_moves_of(history), start=1)]
+                console.print("\n".join(moves) or "no moves yet", highlight=False, markup=False)
             elif line in ("advice", "advise", "a"):
                 self._show_advice(view, history)
             else:

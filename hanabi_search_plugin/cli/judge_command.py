@@ -188,11 +188,11 @@ class _Totals:
         self.rewards += [line["reward"] for line in lines if line["reward"] is not None]
 
     def text(self) -> str:
-        told = f"{counted(self.positions, 'position')} judged"
+        summary = f"{counted(self.positions, 'position')} judged"
         if self.rewards:
             mean = sum(self.rewards) / len(self.rewards)
-            told += (
+            summary += (
                 f"; {counted(len(self.rewards), 'move')}: mean reward {mean:.3f}, "
                 f"{100 * self.best / len(self.rewards):.0f} % the best"
             )
-        return told
+        return summary

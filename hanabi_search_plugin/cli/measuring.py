@@ -101,8 +101,8 @@ def table_of(parts: Sequence[Part], threads: int) -> FittedTable:
         for part in order
     ]
     rows += [(part.label, "", "", "", part.needs) for part in parts if part.why_not is not None]
-    whole = sum(part.ahead.total or 0.0 for part in order)
-    title = f"{counted(len(order), 'measurement')}, about {duration(whole)} of CPU time in all"
+    total = sum(part.ahead.total or 0.0 for part in order)
+    title = f"{counted(len(order), 'measurement')}, about {duration(total)} of CPU time in all"
     if threads > 1:
         title += f", shared by {threads} threads"
     return FittedTable(("", "games", "CPU s a game", "CPU time", "needs"), rows, title=title)

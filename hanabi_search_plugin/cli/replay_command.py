@@ -91,8 +91,8 @@ def _print_replay(console: Console, report: Any) -> None:
         console.print(printable(str(problem)), markup=False, soft_wrap=True)
     first = report.first_disagreement
     if first is not None:
-        told = printable(f"first disagreement: {first.source}: {first}")
-        console.print(told, markup=False, soft_wrap=True)
+        message = printable(f"first disagreement: {first.source}: {first}")
+        console.print(message, markup=False, soft_wrap=True)
         config, row = first.worlds.game.config, first.worlds.rows[0]
         seats = ("",) * config.players
         console.print(colored_text.board(config, row, seats), end="")

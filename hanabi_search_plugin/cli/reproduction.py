@@ -101,11 +101,11 @@ def reproduce(
         return
     _require_something(plan, parts)
     effort.folder.mkdir(parents=True, exist_ok=True)
-    whole, partial = out / f"{plan.name}.json", out / f"{plan.name}.partial.json"
-    result_files.check_files(out=whole)
+    complete, partial = out / f"{plan.name}.json", out / f"{plan.name}.partial.json"
+    result_files.check_files(out=complete)
     terminal.show_warnings(console)
     drawn = isinstance(plan, Figure) and _can_draw()
-    before = _before(whole, effort) if only else {}
+    before = _before(complete, effort) if only else {}
     with cluster.executor(threads) as executor, terminal.compile_progress(console):
         effort = replace(effort, executor=executor)
         found = measure_parts(console, parts, effort)
@@ -128,7 +128,7 @@ def reproduce(
         where = ["--threads", str(threads)] if cluster.cluster is None else cluster.words()
         terminal.say(_command(plan, effort, only, out, where))
         raise typer.Exit(terminal.INTERRUPTED)
-    _write(whole, content)
+    _write(complete, content)
     remove(partial)
     if drawn:
         with atomic_write(out / f"{plan.name}.png") as file:
@@ -250,23 +250,23 @@ def _rows(
     before: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
     rows = {row.label: (row, unmeasured(row)) for row in table.rows}
-    for place, (label, (row, told)) in enumerate(rows.items()):
+    for place, (label, (row, record)) in enumerate(rows.items()):
         if (place, 0) in found.figures:
-            told["measured"] = found.figures[place, 0]
+            record["measured"] = found.figures[place, 0]
         elif label in obstacles:
-            told["obstacle"] = obstacles[label]
-        elif label in before and _same(before[label]["run"], told["run"]):
-            told["measured"] = before[label]["measured"]
-        if row.run is not None and told["measured"] is None:
-            told["run"] = row.run.name  # how it is set matters once it is measured
-    for row, told in rows.values():
+            record["obstacle"] = obstacles[label]
+        elif label in before and _same(before[label]["run"], record["run"]):
+            record["measured"] = before[label]["measured"]
+        if row.run is not None and record["measured"] is None:
+            record["run"] = row.run.name  # how it is set matters once it is measured
+    for row, record in rows.values():
         if row.than is None:
             continue
         other, its = rows[row.than]
-        if told["measured"] and its["measured"]:
+        if record["measured"] and its["measured"]:
             assert row.run is not None and other.run is not None
-            told["measured"]["paired"] = paired(row.run, other.run, effort)
-    return [told for _, told in rows.values()]
+            record["measured"]["paired"] = paired(row.run, other.run, effort)
+    return [record for _, record in rows.values()]
 
 
 def _same(before: Any, now: Any) -> bool:
@@ -281,14 +281,14 @@ def _curves(
     figure: Figure, found: Measured, wanted: set[str], before: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     for place, curve in enumerate(figure.curves):
-        told = {"label": curve.label, "runs": describe(curve.runs)}
+        record = {"label": curve.label, "runs": describe(curve.runs)}
         figures = [found.figures.get((place, one)) for one in range(len(curve.runs))]
         if any(figures):
-            yield told | _points(figure, curve, figures)
+            yield record | _points(figure, curve, figures)
         elif (
             curve.label in before
             and curve.label not in wanted
-            and _same(before[curve.label]["runs"], told["runs"])
+            and _same(before[curve.label]["runs"], record["runs"])
         ):
             yield before[curve.label]
 
@@ -329,9 +329,11 @@ def _print(console: Console, content: dict[str, Any]) -> None:
     title = f"{content['title']}; {games}"
     console.print(FittedTable(report.headings(content), report.rows(content), title=title))
     shown = report.headings(content)
-    told = [words for name, words in _OF_A_GAME.items() if "rows" in content and name in shown]
-    if told:
-        console.print(f"Of a game: {', '.join(told)}.", soft_wrap=not console.is_terminal)
+    definitions = [
+        words for name, words in _OF_A_GAME.items() if "rows" in content and name in shown
+    ]
+    if definitions:
+        console.print(f"Of a game: {', '.join(definitions)}.", soft_wrap=not console.is_terminal)
     if content["note"]:
         console.print(content["note"], markup=False)
 

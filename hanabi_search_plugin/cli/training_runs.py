@@ -86,17 +86,17 @@ def to_the_end(
     """
     from hanabi_search_plugin.cli.terminal import compile_progress, notes, progress_bar
 
-    told = notes(console)
+    notes_to = notes(console)
     start = time.perf_counter()
     longest = 0.0
     with ExitStack() as stack:
         stack.enter_context(compile_progress(console))
         run = begun()
         if run.finished:
-            told.print(f"all {run.done} rounds are done already", soft_wrap=True)
+            notes_to.print(f"all {run.done} rounds are done already", soft_wrap=True)
         elif run.done:
-            told.print(f"goes on after round {run.done}", soft_wrap=True)
-        log = _tensorboard(told, run.folder, run.done)
+            notes_to.print(f"goes on after round {run.done}", soft_wrap=True)
+        log = _tensorboard(notes_to, run.folder, run.done)
         bar = progress_bar(console, "rounds", rounds, done=run.done)
         show = stack.enter_context(bar)
         while not run.finished:
@@ -107,12 +107,12 @@ def to_the_end(
             try:
                 row = run.iterate()
             except KeyboardInterrupt:
-                told.print("stopped: the same command goes on after the last whole round")
+                notes_to.print("stopped: the same command goes on after the last whole round")
                 raise
             log(row)
             longest = max(longest, time.perf_counter() - began)
             text = line(row, time.perf_counter() - began)
-            told.print(f"{run.done:>5}  {text}", soft_wrap=True)
+            notes_to.print(f"{run.done:>5}  {text}", soft_wrap=True)
             show(run.done)
     return run
 
@@ -157,21 +157,21 @@ def show_use(
     play = f"hanabi-search evaluate {options.replace('MODEL', path)}"
     line = " ".join([*map(shlex.quote, play.split(" ")), *game_options(config)])
     code = python.replace("MODEL", path).replace("GAME", repr(HanabiGame(config)))
-    told = [f"the model is {path}", f"  play it: {line}", f"  in Python: {code}"]
+    lines = [f"the model is {path}", f"  play it: {line}", f"  in Python: {code}"]
     if more:
-        told.append(f"  train it further: --start {shlex.quote(path)}, with another --out")
-    for text in told:
+        lines.append(f"  train it further: --start {shlex.quote(path)}, with another --out")
+    for text in lines:
         notes(console).print(text, markup=False, soft_wrap=True)
 
 
-def _tensorboard(told: Console, folder: Path, done: int) -> Callable[[Row], None]:
+def _tensorboard(notes_to: Console, folder: Path, done: int) -> Callable[[Row], None]:
     """What was logged of rounds after the ``done`` first is hidden: they are done again."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         return lambda row: None
     command = f"tensorboard --logdir {shlex.quote(str(folder))}"
-    told.print(f"{command} shows the curves", markup=False, soft_wrap=True)
+    notes_to.print(f"{command} shows the curves", markup=False, soft_wrap=True)
     writer = SummaryWriter(str(folder), purge_step=done + 1)
 
     def log(row: Row) -> None:

@@ -19,9 +19,9 @@ def spelled(config: HanabiConfig, player: int, action: int) -> str:
     what = action_to_dict(config, action)
     if "slot" in what:
         return f"{what['type']} {what['slot']}"
-    told = COLOR_NAMES[what["color"]] if "color" in what else what["rank"] + 1
+    hinted = COLOR_NAMES[what["color"]] if "color" in what else what["rank"] + 1
     whom = f"P{(player + what['target']) % config.players} " if config.players > 2 else ""
-    return f"hint {whom}{told}"
+    return f"hint {whom}{hinted}"
 
 
 def parse_move(config: HanabiConfig, player: int, line: str) -> int:

@@ -101,5 +101,5 @@ def view(
         page = Path(tempfile.mkdtemp(prefix="hanabi-search-")) / f"game-{found.record.game}.html"
         write_page(page, document)
         opened = webbrowser.open(page.as_uri())
-        told = "opened in your browser" if opened else "no browser was found; open it in one"
-        console.print(f"{page}: {told}", markup=False, soft_wrap=True)
+        outcome = "opened in your browser" if opened else "no browser was found; open it in one"
+        console.print(f"{page}: {outcome}", markup=False, soft_wrap=True)

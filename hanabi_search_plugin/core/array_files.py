@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAGIC = b"\x93NUMPY"
-ROOM = 1 << 30  # bytes that the arrays of one NPZ file may take; a file is compressed
+MAX_BYTES = 1 << 30  # bytes that the arrays of one NPZ file may take; a file is compressed
 _READ_HEADER = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
@@ -36,9 +36,9 @@ def read_npy(content: bytes) -> NDArray[Any]:
     if kind.kind not in "biuf" or kind.subdtype is not None:
         raise ValueError(f"it must hold numbers, got {kind}")
     body = content[stream.tell() :]
-    said = math.prod(shape) * kind.itemsize
-    if said != len(body):
-        raise ValueError(f"its header says {said:,} bytes of {kind}, it has {len(body):,}")
+    size = math.prod(shape) * kind.itemsize
+    if size != len(body):
+        raise ValueError(f"its header says {size:,} bytes of {kind}, it has {len(body):,}")
     array = np.frombuffer(body, dtype=kind)
     return array.reshape(shape, order="F" if by_column else "C").copy()
 
@@ -47,9 +47,9 @@ def read_npz(content: bytes) -> dict[str, NDArray[Any]]:
     """The arrays of numbers in an NPZ file, by name. Raises ValueError for anything else."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            said = sum(one.file_size for one in archive.infolist())
-            if said > ROOM:
-                raise ValueError(f"its arrays must take at most {ROOM:,} bytes, got {said:,}")
+            size = sum(one.file_size for one in archive.infolist())
+            if size > MAX_BYTES:
+                raise ValueError(f"its arrays must take at most {MAX_BYTES:,} bytes, got {size:,}")
             parts = {one.filename: archive.read(one) for one in archive.infolist()}
     except ValueError:
         raise

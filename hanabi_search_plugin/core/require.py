@@ -22,8 +22,8 @@ def require_integer(name: str, value: Any, least: int, most: int = LARGEST) -> i
 
     Raises ConfigError unless it is an integer from ``least`` to ``most``.
     """
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    number = int(value) if whole else least - 1
+    is_integer = isinstance(value, Integral) and not isinstance(value, bool)
+    number = int(value) if is_integer else least - 1
     if number < least:
         raise ConfigError(f"{name} must be an integer of at least {least}, got {value!r}")
     if number > most:

@@ -75,33 +75,33 @@ class Bench:
 
     def compute(self, chunk: Any) -> bytes:
         """The value of a chunk, or the error it raised, and CPU seconds of compilation."""
-        value, error, told = None, None, ""
+        value, error, trace = None, None, ""
         try:
             work: Work | None = self._work
             assert work is not None
             with first_alone(self._kernels) if self._kernels else nullcontext():
                 value = work(chunk, Place(alone=True, stopped=lambda: False))
         except BaseException as raised:
-            error, told = raised, traceback.format_exc()
-        return self._reply(value, error, told)
+            error, trace = raised, traceback.format_exc()
+        return self._reply(value, error, trace)
 
     def refuse(self, error: BaseException) -> bytes:
         """The reply where a chunk cannot even be begun."""
         return self._reply(None, error, "".join(traceback.format_exception(error)))
 
-    def _reply(self, value: Any, error: BaseException | None, told: str) -> bytes:
+    def _reply(self, value: Any, error: BaseException | None, trace: str) -> bytes:
         before, self._compiled = self._compiled, compile_seconds()
         try:
-            return packed("a result", (value, portable(error), told, self._compiled - before))
+            return packed("a result", (value, portable(error), trace, self._compiled - before))
         except UnsupportedError as failed:
             return bytes(cloudpickle.dumps((None, failed, "", self._compiled - before)))
 
 
 def outcome_of(number: int, chunk: Any, reply: bytes) -> tuple[Outcome, float]:
     """What a worker's reply says, and the CPU seconds that it compiled."""
-    value, error, told, compiled = pickle.loads(reply)
-    if error is not None and told:
-        error.__cause__ = RemoteTraceback(told)
+    value, error, trace, compiled = pickle.loads(reply)
+    if error is not None and trace:
+        error.__cause__ = RemoteTraceback(trace)
     return Outcome(number, chunk, value, error), compiled
 
 
@@ -117,8 +117,8 @@ def portable(error: BaseException | None) -> BaseException | None:
     try:
         pickle.loads(cloudpickle.dumps(error))
     except Exception:
-        told = RuntimeError(f"{type(error).__name__}: {error}")
+        plain = RuntimeError(f"{type(error).__name__}: {error}")
         for note in getattr(error, "__notes__", ()):
-            told.add_note(note)
-        return told
+            plain.add_note(note)
+        return plain
     return error

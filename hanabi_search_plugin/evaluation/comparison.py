@@ -285,13 +285,13 @@ def _evaluated(path: str, results: dict[str, Any]) -> ResultGames:
     form = results.get("format", RESULTS)
     if form != RESULTS:
         raise ValueError(f"format is {form!r}, this version reads {RESULTS!r}")
-    whole = results["games"] == results["requested_games"]
+    complete = results["games"] == results["requested_games"]
     played = typed("games", results["games"], int)
     if len(results["scores"]) != played:
         raise ValueError(
             f"{counted(played, 'game')} must have as many scores, got {len(results['scores'])}"
         )
-    numbers = results.get("numbers", range(played) if whole else None)
+    numbers = results.get("numbers", range(played) if complete else None)
     scores = None if numbers is None else dict(zip(numbers, results["scores"], strict=True))
     return ResultGames(
         path=path,

@@ -42,26 +42,26 @@ _LOCKS = ("lock", "RLock")
 
 
 class Contents(NamedTuple):
-    """A ``digest``, None where nothing is a user's own, and types that do not tell theirs."""
+    """A ``digest``, None where nothing is a user's own, and types that cannot be read."""
 
     digest: str | None
-    untold: tuple[str, ...]
+    unreadable: tuple[str, ...]
 
 
-def told_contents(game: Game, sides: Mapping[Side, Blueprint]) -> dict[str, Any]:
+def recorded_contents(game: Game, sides: Mapping[Side, Blueprint]) -> dict[str, Any]:
     """What a checkpoint is to say of users' own: ``{"contents": ...}``, or nothing."""
     found = {"game": contents_of(game)}
     for side, policies in reversed(list(sides.items())):  # first those who are evaluated
         found |= {f"{side}[{i}]": contents_of(policy) for i, policy in enumerate(policies)}
-    for name, told in found.items():
-        if told.untold:
+    for name, contents in found.items():
+        if contents.unreadable:
             _logger.warning(
                 "resume: nothing tells whether %s of %s is what it was: make sure yourself that "
                 "it plays alike",
-                " and ".join(told.untold),
+                " and ".join(contents.unreadable),
                 name,
             )
-    digests = {name: told.digest for name, told in found.items() if told.digest is not None}
+    digests = {name: each.digest for name, each in found.items() if each.digest is not None}
     return {"contents": digests} if digests else {}
 
 
@@ -74,9 +74,9 @@ def contents_of(value: Any) -> Contents:
     try:
         reader.read(value, own=False)
     except RecursionError:
-        reader.untold.add("what refers to itself very deeply")
+        reader.unreadable.add("what refers to itself very deeply")
     digest = reader.hash.hexdigest()[:16] if reader.found else None
-    return Contents(digest, tuple(sorted(reader.untold)))
+    return Contents(digest, tuple(sorted(reader.unreadable)))
 
 
 @functools.cache
@@ -102,7 +102,7 @@ class _Reader:
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
         self.found = False
-        self.untold: set[str] = set()
+        self.unreadable: set[str] = set()
         self._seen: dict[int, tuple[int, Any]] = {}  # its number, and the value, to keep its id
 
     def _tell(self, *what: object) -> None:
@@ -255,15 +255,15 @@ class _Reader:
         if own:
             self._tell(kind.__module__, kind.__qualname__)
         try:
-            told = value.__reduce_ex__(4)
-        except Exception:  # whatever an object raises that cannot be told
+            reduced = value.__reduce_ex__(4)
+        except Exception:  # whatever an object raises that cannot be read
             if own and kind.__name__ not in _LOCKS:
-                self.untold.add(kind.__qualname__)
+                self.unreadable.add(kind.__qualname__)
             return
-        if isinstance(told, str):
-            self.read(told, own)
+        if isinstance(reduced, str):
+            self.read(reduced, own)
             return
-        made, given, *rest = told
+        made, given, *rest = reduced
         self._all((made, given, *rest[:1]), own)
         for items in rest[1:3]:
             self.read(None if items is None else list(items), own)

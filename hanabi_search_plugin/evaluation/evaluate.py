@@ -17,7 +17,7 @@ from hanabi_search_plugin.core.game import Game, require_game
 from hanabi_search_plugin.core.policy import Blueprint
 from hanabi_search_plugin.core.require import require_flag, require_integer
 from hanabi_search_plugin.core.settings import named_arguments
-from hanabi_search_plugin.evaluation.contents import told_contents
+from hanabi_search_plugin.evaluation.contents import recorded_contents
 from hanabi_search_plugin.evaluation.evaluation_result import Evaluation
 from hanabi_search_plugin.evaluation.executor import Executor, require_executor
 from hanabi_search_plugin.evaluation.game_table import GameTable
@@ -113,7 +113,7 @@ def evaluate(
             f"{resume!r}"
         )
     seed = require_integer("seed", seed, 0)
-    _require_hearers(on_game, progress)
+    _require_callbacks(on_game, progress)
     played = blueprint_of(seated_everywhere(policies, game), game)
     searching = searching_seats(played)
     warn_of_independent_searches(played)
@@ -140,7 +140,7 @@ def evaluate(
     }
     skipped: list[FailedGame] = []
     if resume is not None:
-        parameters |= told_contents(game, sides)
+        parameters |= recorded_contents(game, sides)
     with Checkpoint(resume, parameters) if resume is not None else nullcontext() as checkpoint:
         if checkpoint is not None:
             for result in _finished(checkpoint.lines, resume):
@@ -221,7 +221,7 @@ def _counting(
     return keep_and_show
 
 
-def _require_hearers(on_game: object, progress: object) -> None:
+def _require_callbacks(on_game: object, progress: object) -> None:
     """Raises ConfigError for what cannot hear of games, or of how far they are."""
     if on_game is not None and not callable(on_game):
         raise ConfigError(f"on_game must be a function of a GameResult, got {on_game!r}")

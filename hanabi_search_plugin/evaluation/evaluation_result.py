@@ -176,8 +176,8 @@ class Evaluation(EqualByValue):
         if self.baseline is not None:
             sides = {baseline_label(self.baseline_names): self.blueprint_scores} | sides
         every = np.concatenate(list(sides.values()))
-        whole = len(every) > 0 and bool((every == np.round(every)).all())
-        edges = np.arange(every.min() - 0.5, every.max() + 1) if whole else 20
+        integral = len(every) > 0 and bool((every == np.round(every)).all())
+        edges = np.arange(every.min() - 0.5, every.max() + 1) if integral else 20
         shares = [np.full(len(scores), 1 / max(len(scores), 1)) for scores in sides.values()]
         axes.hist(list(sides.values()), bins=edges, weights=shares, label=list(sides))
         axes.set_xlabel("score")

@@ -160,8 +160,8 @@ class ChunkRun(Closing):
                     self._executor.retried += 1
                     self._crew.submit(number, self._open[number])
                     continue
-                told = WorkerLostError(f"lost {counted(TRIES, 'worker')} in turn: {outcome.error}")
-                outcome = replace(outcome, error=told)
+                lost = WorkerLostError(f"lost {counted(TRIES, 'worker')} in turn: {outcome.error}")
+                outcome = replace(outcome, error=lost)
             self._tries.pop(number, None)
             del self._open[number]
             self._ended[number] = outcome

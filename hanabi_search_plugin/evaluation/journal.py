@@ -52,14 +52,14 @@ class Checkpoint(Closing):
         try:
             lock_file(self._file, path)
             content = path.read_bytes()
-            whole = content[: content.rfind(b"\n") + 1]
+            complete = content[: content.rfind(b"\n") + 1]
             _require_no_other(content, path)
-            if whole:
-                self.lines = _read(whole, path, header)
+            if complete:
+                self.lines = _read(complete, path, header)
             elif content and FORMAT.encode() not in content:
                 raise RecordError(f"{path}:1: expected a file of this program to resume from")
-            self._file.truncate(len(whole))
-            if not whole:
+            self._file.truncate(len(complete))
+            if not complete:
                 self.append(header)
         except BaseException:
             self._file.close()
@@ -77,15 +77,15 @@ class Checkpoint(Closing):
 
 def _require_no_other(content: bytes, path: Path) -> None:
     """Raises ConfigError for another file that an evaluation writes."""
-    told = ""
+    kind = ""
     if content.startswith(b"{\n") and RESULTS.encode() in content:
-        told = "that is a result of --json"
+        kind = "that is a result of --json"
     elif content.startswith(b'{"game":') and b'"words":' in content[:1000]:
-        told = "that is a trace (--trace)"
+        kind = "that is a trace (--trace)"
     elif b'"players":' in content[:1000] and b'"deck":' in content[:1000]:
-        told = "those are games of --save"
-    if told:
-        raise ConfigError(f"{path}: {told}; give --resume another file")
+        kind = "those are games of --save"
+    if kind:
+        raise ConfigError(f"{path}: {kind}; give --resume another file")
 
 
 def _read(content: bytes, path: Path, header: dict[str, Any]) -> list[dict[str, Any]]:

@@ -112,8 +112,8 @@ class LiveGame:
         KeyboardInterrupt keeps the move, but the game cannot go on then.
         """
         running, number, mover = self._running, self.number, self.mover
-        whole = np.array([0])
-        before = (mover, running.worlds.select(whole), running.rng.select(whole))
+        row = np.array([0])
+        before = (mover, running.worlds.select(row), running.rng.select(row))
         seats = tuple(copy.copy(seat) for seat in running.seats)
         try:
             running.play(action)

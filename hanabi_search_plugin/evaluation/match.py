@@ -180,15 +180,15 @@ class FailedGame:
         return f"{named} of seed {self.seed}" + (", baseline" if self.side == "baseline" else "")
 
     def __str__(self) -> str:
-        told = f"{self.where}: {type(self.error).__name__}: {self.error}"
-        return with_notes(told, self.error)
+        message = f"{self.where}: {type(self.error).__name__}: {self.error}"
+        return with_notes(message, self.error)
 
     def __repr__(self) -> str:
         return f"<{self}>"
 
     def __reduce__(self) -> Any:
-        told = self.told or "".join(traceback.format_exception(self.error))
-        return FailedGame, (self.side, self.games, self.seed, portable(self.error), told)
+        trace = self.told or "".join(traceback.format_exception(self.error))
+        return FailedGame, (self.side, self.games, self.seed, portable(self.error), trace)
 
 
 @dataclass(frozen=True)

@@ -86,6 +86,6 @@ def test_damaged_archives(monkeypatch: pytest.MonkeyPatch) -> None:
         archive.writestr("a.npy", shaped("(9,)"))
     with pytest.raises(ValueError, match=r"a\.npy: its header says 72 bytes"):
         read_npz(out.getvalue())
-    monkeypatch.setattr(array_files, "ROOM", 100)
+    monkeypatch.setattr(array_files, "MAX_BYTES", 100)
     with pytest.raises(ValueError, match="must take at most 100 bytes"):
         read_npz(whole)

@@ -178,27 +178,29 @@ def value_error(name: str, config: HanabiConfig, games: int, seed: int) -> dict[
     game = HanabiGame(replace(config, bomb="zero"))
     policy = load_policy(name, game)
     assert isinstance(policy, NetworkPolicy)
-    said, ahead, turn, mover = values_said(game, policy, games, np.random.default_rng(seed))
-    moves, kept = np.arange(game.num_players) == mover[:, None], ahead >= 0
+    values, return_to_go, turn, mover = seat_values_of(
+        game, policy, games, np.random.default_rng(seed)
+    )
+    moves, kept = np.arange(game.num_players) == mover[:, None], return_to_go >= 0
     errors = {
-        "constant": _off_the_mean(turn, ahead),
-        "mover": said[moves] - ahead,
-        "watchers": (said - ahead[:, None])[~moves],
-        "mean": said.mean(axis=1) - ahead,
-        "kept_constant": _off_the_mean(turn[kept], ahead[kept]),
-        "kept_mean": (said.mean(axis=1) - ahead)[kept],
+        "constant": _off_the_mean(turn, return_to_go),
+        "mover": values[moves] - return_to_go,
+        "watchers": (values - return_to_go[:, None])[~moves],
+        "mean": values.mean(axis=1) - return_to_go,
+        "kept_constant": _off_the_mean(turn[kept], return_to_go[kept]),
+        "kept_mean": (values.mean(axis=1) - return_to_go)[kept],
     }
     found = {key: round(float(np.sqrt((error**2).mean())), 4) for key, error in errors.items()}
     return found | {"games": games, "bias": round(float(errors["mean"].mean()), 4)}
 
 
-def _off_the_mean(turn: IntArray, ahead: FloatArray) -> FloatArray:
-    """By how much each of ``ahead`` misses the mean at its turn."""
-    means = np.bincount(turn, ahead) / np.maximum(np.bincount(turn), 1)
-    return np.asarray(means[turn] - ahead)
+def _off_the_mean(turn: IntArray, return_to_go: FloatArray) -> FloatArray:
+    """By how much each of ``return_to_go`` misses the mean at its turn."""
+    means = np.bincount(turn, return_to_go) / np.maximum(np.bincount(turn), 1)
+    return np.asarray(means[turn] - return_to_go)
 
 
-def values_said(
+def seat_values_of(
     game: HanabiGame, policy: NetworkPolicy, games: int, rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray, IntArray, IntArray]:
     """At each decision of games by ``policy``: every seat's value, what came after, turn, mover."""
@@ -208,10 +210,10 @@ def values_said(
     rows: list[tuple[Any, ...]] = []
     while len(alive):
         seats = range(game.num_players)
-        said = [policy.value(worlds.view(p), memories[p]) for p in seats]
+        values = [policy.value(worlds.view(p), memories[p]) for p in seats]
         score = points(worlds.rows)
         mover = worlds.current_player
-        rows.append((alive, np.stack(said, axis=1), score, np.full(len(alive), len(rows)), mover))
+        rows.append((alive, np.stack(values, axis=1), score, np.full(len(alive), len(rows)), mover))
         actions = choose(worlds, blueprint, memories, streams)
         worlds.step(actions)
         final[alive] = worlds.returns[:, 0]
@@ -219,8 +221,8 @@ def values_said(
         alive, worlds, streams = alive[on], worlds.select(on), streams.select(on)
         memories = tuple(take(memory, on) for memory in memories)
         memories = observe_all(worlds, mover[on], actions[on], blueprint, memories)
-    which, said, score, turn, mover = (np.concatenate(part) for part in zip(*rows, strict=True))
-    return said, final[which] - score, turn, mover
+    which, values, score, turn, mover = (np.concatenate(part) for part in zip(*rows, strict=True))
+    return values, final[which] - score, turn, mover
 
 
 @app.command()

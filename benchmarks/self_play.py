@@ -21,7 +21,7 @@ import typer
 from rich.console import Console
 
 from benchmarks.blueprints import mean_and_error
-from benchmarks.networks import values_said
+from benchmarks.networks import seat_values_of
 from benchmarks.pages import fill
 from hanabi_search_plugin import HanabiConfig, HanabiGame, evaluate, load_policy
 from hanabi_search_plugin.atomic_files import atomic_write
@@ -86,10 +86,10 @@ def keep(
 
 def _value_error(game: HanabiGame, policy: Any, seed: int) -> dict[str, float]:
     """Root mean square error of the seats' mean value, and of the mean at each turn."""
-    found = values_said(game, policy, VALUED, np.random.default_rng(seed))
-    said, ahead, turn, _ = found
-    means = np.bincount(turn, ahead) / np.maximum(np.bincount(turn), 1)
-    errors = {"said": said.mean(axis=1) - ahead, "turn": means[turn] - ahead}
+    found = seat_values_of(game, policy, VALUED, np.random.default_rng(seed))
+    values, return_to_go, turn, _ = found
+    means = np.bincount(turn, return_to_go) / np.maximum(np.bincount(turn), 1)
+    errors = {"said": values.mean(axis=1) - return_to_go, "turn": means[turn] - return_to_go}
     return {key: round(float(np.sqrt((error**2).mean())), 4) for key, error in errors.items()}
 
 

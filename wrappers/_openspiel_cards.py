@@ -69,8 +69,8 @@ class Holdings:
         self._shown, self._last = self._own_looks(state)
         self.played: dict[int, tuple[int, int]] = {}  # a hidden card, by whom, and when
         for t, (player, action) in enumerate(self.script):
-            told = player >= 0 and player != seat and t not in self.unseen.times
-            if told and action in self.pool and action not in self.played:
+            visible = player >= 0 and player != seat and t not in self.unseen.times
+            if visible and action in self.pool and action not in self.played:
                 self.played[action] = (player, t)
 
     def _own_looks(self, state: State) -> tuple[dict[int, Hashable], Hashable]:
@@ -116,20 +116,20 @@ class Holdings:
         return places
 
     def _sharing(self, barred: set[tuple[int, int]]) -> Sharing[Holder]:
-        room: dict[Holder, int] = {holder: len(there) for holder, there in self._places.items()}
-        room |= self.unseen.room
-        if left := len(self.pool) - sum(room.values()):
-            room[None] = left
+        capacity: dict[Holder, int] = {holder: len(there) for holder, there in self._places.items()}
+        capacity |= self.unseen.capacity
+        if left := len(self.pool) - sum(capacity.values()):
+            capacity[None] = left
         allowed = {}
         for card in self.pool:
-            could = self.unseen.allowed(card, list(room))
+            could = self.unseen.allowed(card, list(capacity))
             if card in self.played:
                 player, _ = self.played[card]
                 could = [h for h in could if h is not None and player in h]
             else:
                 could = [h for h in could if not any((card, p) in barred for p in h or ())]
             allowed[card] = tuple(could)
-        return Sharing(room, allowed)
+        return Sharing(capacity, allowed)
 
     def _deal(
         self, sharing: Sharing[Holder], rng: np.random.Generator

@@ -27,7 +27,7 @@ class HiddenMoves:
     fixed: dict[int, Holder] = {}  # noqa: RUF012  # cards whose holder the seat knows, in play
     own: frozenset[int] = frozenset()  # cards that others were dealt and the seat holds
     turned: tuple[int, ...] = ()  # cards that all saw dealt, and that now are hidden
-    room: dict[Holder, int] = {}  # noqa: RUF012  # cards that holders have in play, where it differs
+    capacity: dict[Holder, int] = {}  # noqa: RUF012  # cards that holders have in play, where it differs
 
     def allowed(self, card: int, holders: list[Holder]) -> list[Holder]:
         """Those of the holders that may have a card."""
@@ -51,7 +51,7 @@ class Passing(HiddenMoves):
         }
         self.times = frozenset(t for p, ts in self.turns.items() if p != seat for t in ts)
         self.done = len(moves) >= first + 4 * PASSED
-        self.fixed, self.room = {}, {}
+        self.fixed, self.capacity = {}, {}
         if self.done:
             self.given = [moves[t] for t in self.turns[seat]]
             self.taken = sorted(moves[t] for t in self.turns[(seat - direction) % 4])
@@ -83,7 +83,7 @@ class LaidAside(HiddenMoves):
     def __init__(self, time: int, dealer: int, upcard: int, hand: int) -> None:
         self.times, self.dealer, self.upcard = frozenset([time]), frozenset([dealer]), upcard
         self.turned = (upcard,)
-        self.room = {self.dealer: hand, ASIDE: 1}
+        self.capacity = {self.dealer: hand, ASIDE: 1}
         self.fixed = {}
 
     def allowed(self, card: int, holders: list[Holder]) -> list[Holder]:

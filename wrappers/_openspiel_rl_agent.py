@@ -107,21 +107,21 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
 
     def _history(self, time_step: TimeStep) -> History | None:
         """What the seat has seen up to its turn; None where another is to move."""
-        decider, seat, told = self._decider, self.player_id, time_step.observations
+        decider, seat, observations = self._decider, self.player_id, time_step.observations
         mine = time_step.current_player() == seat
-        legal = [int(a) for a in told["legal_actions"][seat]]
-        whole = self._whole_state(told)
-        if whole is not None:
+        legal = [int(a) for a in observations["legal_actions"][seat]]
+        state = self._whole_state(observations)
+        if state is not None:
             if not mine:
                 return None
-            if whole.current_player() != seat or whole.legal_actions() != legal:
+            if state.current_player() != seat or state.legal_actions() != legal:
                 raise UnsupportedError(
                     f"expected the time step of the attached environment, with the legal actions "
-                    f"{whole.legal_actions()}, got {legal}"
+                    f"{state.legal_actions()}, got {legal}"
                 )
-            return decider.history(whole, seat)
+            return decider.history(state, seat)
         if self._watcher is not None:
-            vector, mover = told["info_state"][seat], time_step.current_player()
+            vector, mover = observations["info_state"][seat], time_step.current_player()
             history = self._observed(self._watcher, vector, mover)
             may = np.flatnonzero(history.views[-1].legal[0]).tolist()
             if mine and may != legal:
@@ -131,18 +131,18 @@ class SpielRLAgent(rl_agent.AbstractAgent):  # type: ignore[misc]
             return history if mine else None
         if not mine:
             return None
-        seen = np.asarray(told["info_state"][seat], np.float32)
+        seen = np.asarray(observations["info_state"][seat], np.float32)
         return decider.history(self._found(seen.ravel(), legal), seat)
 
-    def _whole_state(self, told: Any) -> State | None:
+    def _whole_state(self, observations: Any) -> State | None:
         if self._environment is not None:
             return self._environment.get_state
-        if not told.get("serialized_state"):
+        if not observations.get("serialized_state"):
             return None
         game = self._decider.game
         if isinstance(game, HanabiGame) and game.config.random_start_player:
             return None  # a state that is read back has drawn anew who begins
-        spiel, state = pyspiel.deserialize_game_and_state(told["serialized_state"])
+        spiel, state = pyspiel.deserialize_game_and_state(observations["serialized_state"])
         self._decider.check_game(spiel)
         return state
 

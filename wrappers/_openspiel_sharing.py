@@ -15,17 +15,17 @@ Holder = TypeVar("Holder")
 
 
 class Sharing(Generic[Holder]):
-    """All ways to give cards to holders: ``room`` cards each, none that it may not have.
+    """All ways to give cards to holders: ``capacity`` cards each, none that it may not have.
 
     ``allowed`` says of each card who may have it. Cards that the same holders may have are counted
     together: how many of them each holder gets is drawn by the number of ways, and then which.
     """
 
     def __init__(
-        self, room: Mapping[Holder, int], allowed: Mapping[int, tuple[Holder, ...]]
+        self, capacity: Mapping[Holder, int], allowed: Mapping[int, tuple[Holder, ...]]
     ) -> None:
-        self.holders = list(room)
-        self.room = tuple(room.values())
+        self.holders = list(capacity)
+        self.capacity = tuple(capacity.values())
         groups: dict[tuple[int, ...], list[int]] = {}
         for card, could in allowed.items():
             groups.setdefault(tuple(map(self.holders.index, could)), []).append(card)
@@ -35,14 +35,14 @@ class Sharing(Generic[Holder]):
     @property
     def ways(self) -> float:
         """Ways to share the cards out, not counting the order of a holder's."""
-        return self._shares(0, self.room)[2]
+        return self._shares(0, self.capacity)[2]
 
     def draw(self, rng: np.random.Generator) -> dict[Holder, list[int]] | None:
         """The cards of each holder, in random order; None where there is no way."""
-        room = self.room
+        capacity = self.capacity
         hands: list[list[int]] = [[] for _ in self.holders]
         for i, (_, cards) in enumerate(self.groups):
-            splits, cumulative, total = self._shares(i, room)
+            splits, cumulative, total = self._shares(i, capacity)
             if total == 0:
                 return None
             split = splits[int(np.searchsorted(cumulative, rng.random() * total, side="right"))]
@@ -50,19 +50,19 @@ class Sharing(Generic[Holder]):
             for h, count in enumerate(split):
                 hands[h] += [cards[k] for k in order[first : first + count].tolist()]
                 first += count
-            room = tuple(a - b for a, b in zip(room, split, strict=True))
+            capacity = tuple(a - b for a, b in zip(capacity, split, strict=True))
         return dict(zip(self.holders, hands, strict=True))
 
     def _shares_of(
-        self, i: int, room: tuple[int, ...]
+        self, i: int, capacity: tuple[int, ...]
     ) -> tuple[list[tuple[int, ...]], FloatArray, float]:
         """How group i may be split, the cumulative ways of each, and all of them."""
         if i == len(self.groups):
             return [()], np.ones(1), 1.0
         could, cards = self.groups[i]
         splits, ways = [], []
-        for split in _splits(len(cards), could, room):
-            after = tuple(a - b for a, b in zip(room, split, strict=True))
+        for split in _splits(len(cards), could, capacity):
+            after = tuple(a - b for a, b in zip(capacity, split, strict=True))
             orders = math.factorial(len(cards)) // math.prod(map(math.factorial, split))
             if more := self._shares(i + 1, after)[2]:
                 splits.append(split)
@@ -71,14 +71,14 @@ class Sharing(Generic[Holder]):
         return splits, cumulative, float(cumulative[-1]) if ways else 0.0
 
 
-def _splits(n: int, could: tuple[int, ...], room: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+def _splits(n: int, could: tuple[int, ...], capacity: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     """Every way to give n like cards to the holders that may have them."""
     if not could:
         if n == 0:
-            yield (0,) * len(room)
+            yield (0,) * len(capacity)
         return
     first, rest = could[0], could[1:]
-    spare = sum(room[h] for h in rest)
-    for count in range(max(0, n - spare), min(n, room[first]) + 1):
-        for split in _splits(n - count, rest, room):
+    spare = sum(capacity[h] for h in rest)
+    for count in range(max(0, n - spare), min(n, capacity[first]) + 1):
+        for split in _splits(n - count, rest, capacity):
             yield (*split[:first], count, *split[first + 1 :])

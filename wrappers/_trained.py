@@ -62,8 +62,8 @@ class TrainedActor(nn.Module):  # type: ignore[misc]  # PyTorch is taken as unty
 
         ``state`` is that before the observation. By default the highest value of a legal action.
         """
-        said = self(obs, mask) if state is None else self(obs, mask, state)[0]
-        return said.masked_fill(~mask.bool(), -torch.inf).max(dim=1).values
+        output = self(obs, mask) if state is None else self(obs, mask, state)[0]
+        return output.masked_fill(~mask.bool(), -torch.inf).max(dim=1).values
 
     def policy(
         self, game: Game, *, encoding: str | None, greedy: bool, sees: Sees, combine: Combination

@@ -92,15 +92,15 @@ class Ray(Executor):
 
     @property
     def at_once(self) -> int:
-        """Chunks to begin: where there is room for more workers than wanted, no more than those."""
+        """Chunks to begin: with slots for more workers than wanted, no more than those."""
         workers = max(self.workers, 1)
         return workers if self._seen > workers else IN_LINE * workers
 
     def _room(self, resources: dict[str, float]) -> int:
-        room = resources.get("CPU", 0.0)
+        slots = resources.get("CPU", 0.0)
         if self.gpus_per_worker:
-            room = min(room, resources.get("GPU", 0.0) / self.gpus_per_worker)
-        return int(room + 1e-9)
+            slots = min(slots, resources.get("GPU", 0.0) / self.gpus_per_worker)
+        return int(slots + 1e-9)
 
     def crew(self, work: Work, *, timed: bool, kernels: str) -> Crew:
         content = packed("what is played", (work, kernels))
@@ -193,11 +193,12 @@ class _RayCrew(Crew):
         try:
             outcome, compiled = outcome_of(number, chunk, future.result())
         except _LOST as error:
-            told = str(error).strip().partition("\n")[0]
-            return Outcome(number, chunk, error=WorkerLostError(told))
+            message = str(error).strip().partition("\n")[0]
+            return Outcome(number, chunk, error=WorkerLostError(message))
         except exceptions.RayError as error:
-            told = str(error).strip().splitlines()[-1]
-            return Outcome(number, chunk, error=UnsupportedError(f"a worker cannot begin: {told}"))
+            message = str(error).strip().splitlines()[-1]
+            refused = UnsupportedError(f"a worker cannot begin: {message}")
+            return Outcome(number, chunk, error=refused)
         self._executor.compile_seconds += compiled
         return outcome
 

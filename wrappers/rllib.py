@@ -98,10 +98,10 @@ class RllibActor(TrainedActor):
             out = self.model.compute_q_values(batch)
         else:
             out = self.model.forward_inference(batch)
-        said = "qf_preds" if self.values else "action_dist_inputs"
-        if said not in out:
+        key = "qf_preds" if self.values else "action_dist_inputs"
+        if key not in out:
             raise UnsupportedError(
-                f"{self.name}.forward_inference must give {said}, got {', '.join(out)}"
+                f"{self.name}.forward_inference must give {key}, got {', '.join(out)}"
             )
-        logits = out[said]
+        logits = out[key]
         return logits if state is None else (logits.squeeze(1), out["state_out"])

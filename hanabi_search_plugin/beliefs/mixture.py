@@ -58,10 +58,15 @@ class Mixture(Policy):
     With probability ``epsilon`` a move is a uniformly random legal one instead, so that no move
     rules a candidate out for good.
 
-    The memory is a dict. ``weights`` float64 [B, K]: the posterior. ``drawn`` int64 [B]: the
-    candidate that plays the world whatever the weights (see ``draw``), or UNKNOWN. ``minds``: the
-    memory of each candidate. ``chances`` float64 [B, K, A]: the candidates' probabilities where the
-    seat is to move. A candidate that is ruled out in a world is not asked there again.
+    The memory is a dict:
+
+    * ``weights`` float64 [B, K]: the posterior
+    * ``drawn`` int64 [B]: the candidate that plays the world whatever the weights (see ``draw``),
+      or UNKNOWN
+    * ``memories``: the memory of each candidate
+    * ``chances`` float64 [B, K, A]: the candidates' probabilities where the seat is to move
+
+    A candidate that is ruled out in a world is not asked there again.
 
     Raises UnsupportedError for what is no policy, ConfigError for an empty list or a prior that
     does not fit it.
@@ -97,7 +102,7 @@ class Mixture(Policy):
         memory = {
             "weights": np.repeat(self.prior[None], n, axis=0),
             "drawn": np.full(n, UNKNOWN),
-            "minds": tuple(started(policy, view) for policy in self.candidates),
+            "memories": tuple(started(policy, view) for policy in self.candidates),
         }
         return self.with_chances(view, memory)
 
@@ -108,11 +113,11 @@ class Mixture(Policy):
             weights = weights.copy()
             weights[own], _ = posterior(weights[own], self._likelihoods(memory, own, event.action))
         alive = self._alive(weights, drawn)
-        minds = tuple(
-            _observed(policy, view, event, mind, alive[:, k])
-            for k, (policy, mind) in enumerate(zip(self.candidates, memory["minds"], strict=True))
+        memories = tuple(
+            _observed(policy, view, event, own, alive[:, k])
+            for k, (policy, own) in enumerate(zip(self.candidates, memory["memories"], strict=True))
         )
-        return self.with_chances(view, {"weights": weights, "drawn": drawn, "minds": minds})
+        return self.with_chances(view, {"weights": weights, "drawn": drawn, "memories": memories})
 
     def act(self, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
         """See ``Policy.act``. Takes what the drawn candidate takes; one draw if none is drawn."""
@@ -125,9 +130,9 @@ class Mixture(Policy):
                 chance = self.probabilities(view, legal, memory)[rows]
                 actions[rows] = sample_actions(chance, stream)
             else:
-                mind = take(memory["minds"][k], rows)
+                own = take(memory["memories"][k], rows)
                 seen = view.select(rows)
-                actions[rows] = moves_of(self.candidates[k], seen, mind, stream)
+                actions[rows] = moves_of(self.candidates[k], seen, own, stream)
             rng.state[rows] = stream.state
         return actions
 
@@ -138,8 +143,8 @@ class Mixture(Policy):
         drawn = memory["drawn"]
         for k in np.unique(drawn[drawn != UNKNOWN]).tolist():
             rows = np.flatnonzero(drawn == k)
-            mind = take(memory["minds"][k], rows)
-            chance[rows] = chances_of(self.candidates[k], view.select(rows), mind)
+            own = take(memory["memories"][k], rows)
+            chance[rows] = chances_of(self.candidates[k], view.select(rows), own)
         return np.asarray(chance, dtype=np.float64)
 
     # --------------------------------------------------------------------------- for beliefs
@@ -162,8 +167,8 @@ class Mixture(Policy):
             for k, policy in enumerate(self.candidates):
                 rows = np.flatnonzero(turn & (weights[:, k] > 0))
                 if len(rows):
-                    mind = take(memory["minds"][k], rows)
-                    chance = chances_of(policy, view.select(rows), mind)
+                    own = take(memory["memories"][k], rows)
+                    chance = chances_of(policy, view.select(rows), own)
                     chances[rows, k] = (1 - self.epsilon) * chance + self.epsilon * uniform[rows]
         return memory | {"chances": chances}
 
@@ -195,14 +200,14 @@ def posterior(weights: FloatArray, likelihoods: FloatArray) -> tuple[FloatArray,
     return np.where(total[:, None] > 0, after / scale, weights), total
 
 
-def _observed(policy: Policy, view: View, event: Event, mind: Memory, rows: BoolArray) -> Memory:
+def _observed(policy: Policy, view: View, event: Event, own: Memory, rows: BoolArray) -> Memory:
     """``policy.observe`` in the worlds of ``rows`` (bool [B]); elsewhere the memory may be old."""
-    if rows.all() or not isinstance(mind, np.ndarray | list):  # such as what all worlds share
-        return observed(policy, view, event, mind)
+    if rows.all() or not isinstance(own, np.ndarray | list):  # such as what all worlds share
+        return observed(policy, view, event, own)
     at = np.flatnonzero(rows)
     if len(at) == 0:
-        return mind
-    new = observed(policy, view.select(at), event.select(at), take(mind, at))
+        return own
+    new = observed(policy, view.select(at), event.select(at), take(own, at))
     order = len(at) + np.arange(len(rows))
     order[at] = np.arange(len(at))
-    return take(join([new, mind]), order)
+    return take(join([new, own]), order)

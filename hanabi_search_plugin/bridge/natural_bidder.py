@@ -38,7 +38,7 @@ class NaturalBidder(Policy):
         if not isinstance(view, BridgeView):
             raise UnsupportedError(f"expected a view of BridgeBidding, got {view!r}")
         wishes = [
-            _wish(Hand.of(held), Heard(view.auctions, b, view.player))
+            _wish(Hand.of(held), AuctionView(view.auctions, b, view.player))
             for b, held in enumerate(view.held)
         ]
         calls = np.array(wishes, dtype=np.int64)
@@ -72,7 +72,7 @@ class Hand:
         return sum({0: 5, 1: 3, 2: 1}.get(length, 0) for length in self.suits)
 
 
-class Heard:
+class AuctionView:
     """The bids of one auction, as one seat looks at them."""
 
     def __init__(self, auctions: Auctions, b: int, seat: int) -> None:
@@ -101,15 +101,15 @@ def _bids(by: IntArray, seat: int) -> list[int]:
     return found
 
 
-def _wish(hand: Hand, heard: Heard) -> int:
+def _wish(hand: Hand, auction: AuctionView) -> int:
     """The call, if it is legal."""
-    if heard.partners:
-        return _together(hand, heard)
-    if heard.mine:  # partner has passed
-        rebid = heard.lowest(hand.longest)
+    if auction.partners:
+        return _together(hand, auction)
+    if auction.mine:  # partner has passed
+        rebid = auction.lowest(hand.longest)
         strong = hand.points >= 16 and hand.suits[hand.longest] >= 6
-        return rebid if strong and len(heard.mine) == 1 and rebid < bid(4, CLUBS) else PASS
-    return _overcall(hand, heard) if heard.theirs else _opening(hand)
+        return rebid if strong and len(auction.mine) == 1 and rebid < bid(4, CLUBS) else PASS
+    return _overcall(hand, auction) if auction.theirs else _opening(hand)
 
 
 def _opening(hand: Hand) -> int:
@@ -130,9 +130,9 @@ def _opening(hand: Hand) -> int:
     return bid(2, suit) if points >= 6 and length == 6 and suit != CLUBS else PASS
 
 
-def _overcall(hand: Hand, heard: Heard) -> int:
-    suit, strain, level = hand.longest, heard.theirs[-1] % 5, heard.theirs[-1] // 5 + 1
-    call = heard.lowest(suit)
+def _overcall(hand: Hand, auction: AuctionView) -> int:
+    suit, strain, level = hand.longest, auction.theirs[-1] % 5, auction.theirs[-1] // 5 + 1
+    call = auction.lowest(suit)
     needed = {1: 8, 2: 11, 3: 14}.get(call // 5 + 1, 17)
     if hand.suits[suit] >= 5 and suit != strain and needed <= hand.points <= 17:
         return call
@@ -165,38 +165,40 @@ def shown(bids: list[int], others: list[int], first: int) -> tuple[int, list[int
     return points, length
 
 
-def _together(hand: Hand, heard: Heard) -> int:
+def _together(hand: Hand, auction: AuctionView) -> int:
     """As high as both hands carry, in the longest fit or no trump."""
-    least, length = shown(heard.partners, heard.mine, heard.first)
+    least, length = shown(auction.partners, auction.mine, auction.first)
     fits = [own + theirs if theirs else 0 for own, theirs in zip(hand.suits, length, strict=True)]
     trumps = max(range(4), key=lambda suit: (fits[suit], suit))
     if fits[trumps] >= 8:
         strain, both, ladder = trumps, least + hand.points + hand.distribution, IN_A_SUIT
     else:
-        new = _new_suit(hand, heard, length, least + hand.points)
+        new = _new_suit(hand, auction, length, least + hand.points)
         if new is not None:
             return new
         strain, both, ladder = NT, least + hand.points, IN_NO_TRUMP
     level = sum(both >= needed for needed in ladder[1:])
     level = min(level, GAME[strain]) if level < 6 else level
-    if heard.ours and (heard.last % 5 == strain or level < GAME[strain]):
-        playable = heard.last % 5 == NT or fits[heard.last % 5] >= 7 or heard.last in heard.mine
-        if heard.last // 5 + 1 >= level or (playable and level < GAME[strain]):
+    if auction.ours and (auction.last % 5 == strain or level < GAME[strain]):
+        last_level, last_strain = divmod(auction.last, 5)
+        fits_last = fits[last_strain] >= 7 or auction.last in auction.mine
+        playable = last_strain == NT or fits_last
+        if last_level + 1 >= level or (playable and level < GAME[strain]):
             return PASS
-    lowest = heard.lowest(strain)
+    lowest = auction.lowest(strain)
     if lowest >= BIDS or lowest // 5 + 1 > level:
         return PASS
     return bid(level, strain) if level >= GAME[strain] else lowest
 
 
-def _new_suit(hand: Hand, heard: Heard, length: list[int], both: int) -> int | None:
+def _new_suit(hand: Hand, auction: AuctionView, length: list[int], both: int) -> int | None:
     """A suit of one's own that is still cheap to tell of; None for none."""
-    told = {call % 5 for call in heard.mine}
+    bid_strains = {call % 5 for call in auction.mine}
     for suit in sorted(range(4), key=lambda suit: (-hand.suits[suit], suit)):
-        enough = hand.suits[suit] >= (4 if not heard.mine else 5 - (suit < HEARTS))
-        call = heard.lowest(suit)
-        if enough and suit not in told and not length[suit] and call < bid(3, CLUBS):
+        enough = hand.suits[suit] >= (4 if not auction.mine else 5 - (suit < HEARTS))
+        call = auction.lowest(suit)
+        if enough and suit not in bid_strains and not length[suit] and call < bid(3, CLUBS):
             needed = 18 if call < bid(2, CLUBS) else 22
-            if both >= needed and len(heard.mine) < 3:
+            if both >= needed and len(auction.mine) < 3:
                 return call
     return None

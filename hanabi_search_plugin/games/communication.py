@@ -53,8 +53,8 @@ class Communication(PlainGame):
         return [((number, ()), 1 / self.numbers) for number in range(self.numbers)]
 
     def current_player(self, state: State) -> int:
-        said = len(state[1])
-        return 0 if said < self.bits else 1 if said == self.bits else NOBODY
+        sent = len(state[1])
+        return 0 if sent < self.bits else 1 if sent == self.bits else NOBODY
 
     def legal_actions(self, state: State) -> Sequence[int]:
         return range(2) if len(state[1]) < self.bits else range(self.numbers)

@@ -73,9 +73,9 @@ def sign_in(url: str, username: str, password: str) -> str:
         with build_opener(HTTPCookieProcessor(jar)).open(request, timeout=TIMEOUT) as answer:
             answer.read(LONGEST_MESSAGE)
     except HTTPError as error:
-        said = error.read(200).decode(errors="replace").strip()
+        body = error.read(200).decode(errors="replace").strip()
         raise ConfigError(
-            f"{url} must let {username} in, got {error.code}: {said or error.reason}"
+            f"{url} must let {username} in, got {error.code}: {body or error.reason}"
         ) from None
     except (OSError, HTTPException) as error:
         why = error.reason if isinstance(error, URLError) else error

@@ -188,13 +188,13 @@ class FollowedGame:
         """Raises RecordError where the table counts otherwise than the game that was followed."""
         if self._pending is not None:
             return
-        told = {"turn": ("currentPlayerIndex",), "status": ("clues", "score")}[kind]
+        names = {"turn": ("currentPlayerIndex",), "status": ("clues", "score")}[kind]
         ours = {
             "currentPlayerIndex": int(self._row[TURN]),
             "clues": int(self._row[INFO]),
             "score": int(self._row[PLAYED]).bit_count(),
         }
-        for name in told:
+        for name in names:
             if integer(message, name) != ours[name]:
                 raise RecordError(f"{name} must be {ours[name]}, got {message[name]}")
 

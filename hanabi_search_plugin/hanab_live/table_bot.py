@@ -229,8 +229,8 @@ class TableBot:
     def _excuse(self, why: str) -> list[Message]:
         table, who = self._table, self._inviter
         self._stand_up()
-        told = [_reply(who, f"I cannot play on: {why}")] if who else []
-        return [*told, ("tableUnattend", {"tableID": table})]
+        replies = [_reply(who, f"I cannot play on: {why}")] if who else []
+        return [*replies, ("tableUnattend", {"tableID": table})]
 
 
 class _Fields:

@@ -129,21 +129,21 @@ def _fitting(config: HanabiConfig, row: Row, shown: ShownPosition) -> Iterator[t
     last = int(after[HANDS + (mover + 1) * h - 1])
     for action in range(config.num_actions):
         what = action_to_dict(config, action)
-        told: dict[str, int] = {}
+        revealed: dict[str, int] = {}
         if hint != ("target" in what):
             continue
         if hint:
             target = (mover + what["target"]) % config.players
-            told["touched"] = _touched(config, row, after, target, what, seat)
-            if not told["touched"]:
+            revealed["touched"] = _touched(config, row, after, target, what, seat)
+            if not revealed["touched"]:
                 continue
         elif gone.sum() == 1 and gone.max() == 1:
             card = int(row[HANDS + mover * h + what["slot"]])
-            told |= {"card": int(gone.argmax()), "drawn": last}
-            if card not in (HIDDEN_CARD, told["card"]):
+            revealed |= {"card": int(gone.argmax()), "drawn": last}
+            if card not in (HIDDEN_CARD, revealed["card"]):
                 continue
         try:
-            stepped = after_move(config, row, action, seat, **told)
+            stepped = after_move(config, row, action, seat, **revealed)
         except RecordError:
             continue
         if np.array_equal(*(_shown(config, each, shown.told) for each in (stepped, after))):

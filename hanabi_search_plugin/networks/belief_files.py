@@ -63,8 +63,8 @@ class NetworkBelief(BeliefModel):
         self.device = device
         self.training = dict(training or {})  # the record of how it was trained
         learned = self.training.get("policy")
-        told = learned.get("type") if isinstance(learned, dict) else learned
-        self.policy = told if isinstance(told, str) else ""
+        name = learned.get("type") if isinstance(learned, dict) else learned
+        self.policy = name if isinstance(name, str) else ""
         self.digest = digest_of(network)
         self.network = to_device(network, device).eval()
         self._last: tuple[NDArray[Any], BeliefInputs] | None = None
@@ -74,8 +74,8 @@ class NetworkBelief(BeliefModel):
         return self._remember(view, self.network.featurizer.start(view), blank)
 
     def observe(self, view: View, event: Event, state: Memory) -> Memory:
-        heard = self.network.featurizer.observe(view, event, state["heard"])
-        return self._remember(view, heard, state["network"])
+        features = self.network.featurizer.observe(view, event, state["features"])
+        return self._remember(view, features, state["network"])
 
     def sample(self, view: View, state: Memory, rng: np.random.Generator, n: int) -> IntArray:
         return self._draw(view, state, rng, n)[0]
@@ -123,18 +123,18 @@ class NetworkBelief(BeliefModel):
     def _given(self, view: View, state: Memory) -> tuple[Any, BeliefInputs]:
         """The decoder's inputs: contexts [B, H], and the expanded views."""
         context = self.network.context(as_tensor(state["network"], self.device))
-        return context, self._read(view, state["heard"])
+        return context, self._read(view, state["features"])
 
-    def _remember(self, view: View, heard: Memory, state: Any) -> Memory:
+    def _remember(self, view: View, features: Memory, state: Any) -> Memory:
         with torch.inference_mode():
-            seen = self._read(view, heard)
+            seen = self._read(view, features)
             after = self.network.remember(seen, as_tensor(state, self.device)).cpu().numpy()
-        return {"network": after, "heard": heard}
+        return {"network": after, "features": features}
 
-    def _read(self, view: View, heard: Memory) -> BeliefInputs:
+    def _read(self, view: View, features: Memory) -> BeliefInputs:
         """The expanded views; the last result is kept, since a search samples it repeatedly."""
         featurizer = self.network.featurizer
-        numbers, last = featurizer.numbers(view, heard), self._last
+        numbers, last = featurizer.numbers(view, features), self._last
         if last is None or not np.array_equal(numbers, last[0]):
             last = self._last = numbers, featurizer.expand(as_tensor(numbers, self.device))
         return last[1]

@@ -90,7 +90,7 @@ def load_network(
         made_for = HanabiConfig(**about["config"])
         numbers = {name: x.float() for name, x in tensors.items()}
         of_critic = [name for name in numbers if name.startswith(CRITIC)]
-        said = {name.removeprefix(CRITIC): numbers.pop(name) for name in of_critic}
+        critic_tensors = {name.removeprefix(CRITIC): numbers.pop(name) for name in of_critic}
         kind = ARCHITECTURES[about["architecture"]]
         network = with_tensors(lambda: kind(made_for, **about["options"]), numbers)
         if network.encoding.name != about["encoding"]:
@@ -102,7 +102,7 @@ def load_network(
         critic, critic_training = None, {}
         if "critic" in about:
             options = about["critic"]["options"]
-            critic = with_tensors(lambda: Critic(made_for, **options), said)
+            critic = with_tensors(lambda: Critic(made_for, **options), critic_tensors)
             critic_training = dict(about["critic"]["training"])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         if isinstance(error, CheckpointError):

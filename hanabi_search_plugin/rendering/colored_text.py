@@ -95,12 +95,12 @@ def move(config: HanabiConfig, row: Any, seat: int, action: int) -> Text:
     target = (seat + int(fields["target"])) % config.players
     if fields["type"] == "reveal_color":
         color = int(fields["color"])
-        told = Text(f"{COLOR_NAMES[color]}", _style(color))
+        hint = Text(f"{COLOR_NAMES[color]}", _style(color))
     else:
-        told = Text(f"rank {int(fields['rank']) + 1}")
+        hint = Text(f"rank {int(fields['rank']) + 1}")
     slots = ", ".join(map(str, touched(config, row, target, fields)))
     plural = "s" if "," in slots else ""
-    return Text.assemble("hints ", told, f" to P{target}: slot{plural} {slots}")
+    return Text.assemble("hints ", hint, f" to P{target}: slot{plural} {slots}")
 
 
 def touched(config: HanabiConfig, row: Any, target: int, fields: dict[str, Any]) -> list[int]:

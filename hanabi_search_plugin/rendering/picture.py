@@ -136,10 +136,10 @@ def _hand(draw: _Pen, config: HanabiConfig, row: Any, player: int, *, you: bool)
     draw.text(MARGIN, top + CARD_HEIGHT // 2 - 8, name)
     for slot in range(config.hand_size):
         at = HANDS + player * config.hand_size + slot
-        card, told = int(row[at]), int(row[at + config.players * config.hand_size])
+        card, knowledge = int(row[at]), int(row[at + config.players * config.hand_size])
         if card == NO_CARD:
             continue
         hidden = card == HIDDEN_CARD
         face = BACK if hidden else FACES[card // config.ranks]
         text = "?" if hidden else card_name(config, card)
-        draw.card(_column(slot), top, face, text, could_be(config, told))
+        draw.card(_column(slot), top, face, text, could_be(config, knowledge))

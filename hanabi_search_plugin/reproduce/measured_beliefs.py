@@ -86,8 +86,8 @@ def by_range(lines: list[dict[str, Any]], name: str) -> Iterator[dict[str, Any]]
             if values:
                 means.append(np.mean(values, axis=0))
         if means:
-            told, known = np.transpose(means)
-            yield {"turns": label, **average(told), "known": average(known)}
+            own, known = np.transpose(means)
+            yield {"turns": label, **average(own), "known": average(known)}
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def _turns(
             exact = exact.update(move, view)
         if turn.seat == seat:
             view, hand = worlds.view(seat), game.hidden_tokens(worlds, seat)
-            told = {
+            nats = {
                 "learned": -model.log_likelihood(view, state, hand).sum(),
                 "grounded": -grounded.log_likelihood(view, None, hand).sum(),
                 "exact": _surprise(exact, hand[0]),
@@ -131,7 +131,7 @@ def _turns(
                 {"turn": turn.number}
                 | {
                     name: None if value is None else float(value / cards)
-                    for name, value in told.items()
+                    for name, value in nats.items()
                 }
             )
         move = Event(np.array([turn.seat]), np.array([turn.action]))
@@ -141,10 +141,10 @@ def _turns(
 def _surprise(belief: Belief, hand: IntArray) -> float | None:
     """Minus the log probability of a hand; None where the belief is a sample of the hands."""
     assert isinstance(belief, HandBelief)
-    whole = belief.fully_enumerated()
-    if not whole.exact:
+    listed = belief.fully_enumerated()
+    if not listed.exact:
         return None
-    weights = whole.weights()
+    weights = listed.weights()
     packed = sum(int(card) << (5 * i) for i, card in enumerate(hand) if card != PAD)
-    chance = weights[whole.hands == packed].sum() / weights.sum()
+    chance = weights[listed.hands == packed].sum() / weights.sum()
     return float(-np.log(chance)) if chance > 0 else None

@@ -294,8 +294,8 @@ class LiveTable:
                         with suppress(Abandoned):
                             await self._play_policy()
         except Exception as error:  # whatever a policy may raise: the table cannot go on
-            told = with_notes(f"{type(error).__name__}: {error}", error)
-            _logger.warning("a table had to stop: %s", told)
+            message = with_notes(f"{type(error).__name__}: {error}", error)
+            _logger.warning("a table had to stop: %s", message)
             self.broken = "a policy of this table failed: the server's terminal says how"
             self._tell_state()
 
@@ -342,9 +342,9 @@ class LiveTable:
             await self._readying.result()
         except Abandoned:
             return
-        except Exception as error:  # it is told where it is met in the game itself
-            told = with_notes(f"{type(error).__name__}: {error}", error)
-            _logger.warning("a table may have to stop: %s", told)
+        except Exception as error:  # it is reported where it is met in the game itself
+            message = with_notes(f"{type(error).__name__}: {error}", error)
+            _logger.warning("a table may have to stop: %s", message)
         finally:
             self._readying = None
             self._tell_state()
@@ -367,8 +367,8 @@ class LiveTable:
             while not bringing.done():
                 await asyncio.wait([bringing], timeout=TICK)
                 if not bringing.done():
-                    told = {"kind": "advice_progress", "rollouts": job.watch.rollouts}
-                    self._tell(seat, told)
+                    message = {"kind": "advice_progress", "rollouts": job.watch.rollouts}
+                    self._tell(seat, message)
             result, seated = bringing.result()
         except Abandoned:
             return

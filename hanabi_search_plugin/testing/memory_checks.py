@@ -63,10 +63,10 @@ def naming_changes(policy: Policy) -> Iterator[None]:
         changed = _changed(before, contents(policy))
         if not changed:
             raise
-        told = f"{changed} changed meanwhile: {_advice(policy)}"
+        note = f"{changed} changed meanwhile: {_advice(policy)}"
         if isinstance(error, ContractError):
-            raise ContractError(f"{error} ({told})") from error
-        error.add_note(told)
+            raise ContractError(f"{error} ({note})") from error
+        error.add_note(note)
         raise
 
 

@@ -336,7 +336,7 @@ def test_values_tell_what_its_games_still_bring(learned: Path) -> None:
     """In score points, of either seat; better than what games bring on average from that turn."""
     benchmarks = pytest.importorskip("benchmarks.networks")
     policy = network_policy(load_network(learned / MODEL).network, temperature=1.0)
-    found = benchmarks.values_said(HanabiGame(TINY), policy, 600, np.random.default_rng(5))
+    found = benchmarks.seat_values_of(HanabiGame(TINY), policy, 600, np.random.default_rng(5))
     said, ahead, turn, mover = found
     constant = ahead - (np.bincount(turn, ahead) / np.bincount(turn))[turn]
     for seat in (mover, 1 - mover):

@@ -80,17 +80,17 @@ class HandBelief(HandRange, ExplicitBelief):
 
     def support(self) -> tuple[HanabiWorlds, FloatArray]:
         """See ``ExplicitBelief.support``; the hands are those of ``fully_enumerated``."""
-        whole = self.fully_enumerated()
-        weights = whole.weights()
+        listed = self.fully_enumerated()
+        weights = listed.weights()
         chance = Streams.spawn(np.random.default_rng(0), len(weights))
-        worlds, _ = whole._worlds(np.arange(len(weights)), chance)
+        worlds, _ = listed._worlds(np.arange(len(weights)), chance)
         return worlds, weights / weights.sum()
 
     def support_memories(self) -> tuple[Memory, ...]:
         """See ``ExplicitBelief.support_memories``."""
-        whole = self.fully_enumerated()
-        pick = np.arange(len(whole.hands))
-        return whole._worlds(pick, Streams.spawn(np.random.default_rng(0), len(pick)))[1]
+        listed = self.fully_enumerated()
+        pick = np.arange(len(listed.hands))
+        return listed._worlds(pick, Streams.spawn(np.random.default_rng(0), len(pick)))[1]
 
     def _worlds(self, pick: IntArray, chance: Streams) -> tuple[HanabiWorlds, tuple[Memory, ...]]:
         worlds = self.worlds_of(self.hands[pick], chance)

@@ -189,9 +189,9 @@ class HandRange:
             unseen=unseen,
             begun_after=int(view.rows[0, MOVES]),
         )
-        told = np.flatnonzero(belief.hinted[:present] != all_kinds(game))
-        if len(told):
-            belief = belief.enumerate(belief.hinted, upto=int(told[-1]) + 1)
+        hinted_slots = np.flatnonzero(belief.hinted[:present] != all_kinds(game))
+        if len(hinted_slots):
+            belief = belief.enumerate(belief.hinted, upto=int(hinted_slots[-1]) + 1)
         if belief.partners.see_new_cards:
             belief = belief.fully_enumerated()
         return replace(belief, partners=belief.partners.start(belief))
@@ -359,10 +359,10 @@ class HandRange:
             most, coarse, thin, extra = limit, 0, 0, 0
         cursor = np.array([0, -1, 0], dtype=np.int64)
         cards, counts = np.zeros(8, dtype=np.int64), np.zeros(32, dtype=np.int64)
-        room = int(min(bound, most + extra)) + 1  # what is never written takes no memory
-        hands = np.empty(room, dtype=self.hands.dtype)
-        likelihood = np.empty(room if stochastic else 0)
-        parents = np.empty(room if len(self.hands) > 1 else 0, dtype=np.int32)
+        capacity = int(min(bound, most + extra)) + 1  # what is never written takes no memory
+        hands = np.empty(capacity, dtype=self.hands.dtype)
+        likelihood = np.empty(capacity if stochastic else 0)
+        parents = np.empty(capacity if len(self.hands) > 1 else 0, dtype=np.int32)
         n = 0
         while cursor[PARENT] < len(self.hands) and (limit is None or n < limit):
             n += filter_hands(
@@ -377,7 +377,7 @@ class HandRange:
         if n == 0 and thin + coarse > 0 and nobody:
             return self.enumerate(allowed, upto=upto, relax=relax + 1)
         origin = parents[:n] if len(parents) else np.zeros(n, dtype=np.int32)
-        few = n < room // 4  # a copy lets the room go
+        few = n < capacity // 4  # a copy lets the capacity go
         return replace(
             self,
             hands=hands[:n].copy() if few else hands[:n],

@@ -50,8 +50,8 @@ class MixedPartners(Partners):
         return MAX_MIXED
 
     def condition(self, belief: R, actor: int, action: int, allowed: IntArray) -> R:
-        whole = belief.enumerate(allowed)
-        found = whole.partners
+        listed = belief.enumerate(allowed)
+        found = listed.partners
         assert isinstance(found, MixedPartners)
         weights = found.weights[actor]
         chance = np.zeros_like(weights)
@@ -59,14 +59,14 @@ class MixedPartners(Partners):
         for k in range(weights.shape[1]):
             rows = np.flatnonzero(weights[:, k] > 0)
             if len(rows):
-                chance[rows, k] = found.chance_of(whole, k, rows, actor, action, allowed)
+                chance[rows, k] = found.chance_of(listed, k, rows, actor, action, allowed)
                 asked += len(rows)
         weights, total = posterior(weights, chance)
         moved = total + self.uncertainty * (1.0 - total)
         counted = replace(
-            whole,
-            likelihood=moved * (whole.likelihood if len(whole.likelihood) else 1.0),
-            likelihoods=whole.likelihoods + asked,
+            listed,
+            likelihood=moved * (listed.likelihood if len(listed.likelihood) else 1.0),
+            likelihoods=listed.likelihoods + asked,
             partners=replace(
                 found, weights=(*found.weights[:actor], weights, *found.weights[actor + 1 :])
             ),
@@ -132,17 +132,17 @@ class MixedPartners(Partners):
 
     def memories(self, belief: HandRange, pick: IntArray) -> tuple[Memory, ...]:
         """See ``Partners.memories``; those of mixtures lack ``chances``."""
-        minds = [
+        by_candidate = [
             column.memories(self._column(belief, k), pick) for k, column in enumerate(self.columns)
         ]
         memories: list[Memory] = []
         for p, policy in enumerate(belief.blueprint):
-            memory = minds[0][p]
+            memory = by_candidate[0][p]
             if isinstance(policy, Mixture):
                 memory = {
                     "weights": self.weights[p][pick],
                     "drawn": np.full(len(pick), UNKNOWN),
-                    "minds": tuple(mind[p] for mind in minds[: len(policy.candidates)]),
+                    "memories": tuple(each[p] for each in by_candidate[: len(policy.candidates)]),
                     "chances": None,
                 }
             memories.append(memory)

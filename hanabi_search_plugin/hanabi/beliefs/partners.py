@@ -82,11 +82,11 @@ class CompiledPartners(Partners):
     def observe(self, belief: HandRange, event: Event) -> tuple[CompiledPartners, IntArray] | None:
         drew = event.player[0] == belief.seat and belief.view.rows[0, LAST_FLAGS] & DREW
         pending = belief.present - belief.known - bool(drew)  # besides a card drawn just now
-        room = 2 * len(self.table) + 2
+        capacity = 2 * len(self.table) + 2
         row = belief.view.rows[0].copy()
         groups = np.empty(len(belief.hands), dtype=np.int64)
         while True:
-            table = np.empty((room, *self.table.shape[1:]), dtype=np.int32)
+            table = np.empty((capacity, *self.table.shape[1:]), dtype=np.int32)
             n = regroup(
                 belief.game.dims, row, belief.seat, belief.hands, belief.known, belief.groups,
                 self.table, self.scripts, pending > 0, groups, table,
@@ -95,7 +95,7 @@ class CompiledPartners(Partners):
                 break
             if n == DEPENDS_ON_PENDING:
                 return None
-            room *= 4
+            capacity *= 4
         new = replace(self, table=table[:n].copy())
         return new, groups if n > 1 else np.empty(0, dtype=np.int64)
 
@@ -154,19 +154,19 @@ class PolicyPartners(Partners):
         )
 
     def condition(self, belief: R, actor: int, action: int, allowed: IntArray) -> R:
-        whole = belief.enumerate(allowed)
-        assert isinstance(whole.partners, PolicyPartners)
-        partners = whole.partners
-        chance = partners._likelihood(whole, actor, action)
+        listed = belief.enumerate(allowed)
+        assert isinstance(listed.partners, PolicyPartners)
+        partners = listed.partners
+        chance = partners._likelihood(listed, actor, action)
         if self.epsilon > 0.0:
-            for worlds, part in _batches(whole, len(chance)):
+            for worlds, part in _batches(listed, len(chance)):
                 uniform = 1.0 / worlds.legal.sum(axis=1)
                 chance[part] = (1.0 - self.epsilon) * chance[part] + self.epsilon * uniform
         chance += self.uncertainty * (1.0 - chance)
         counted = replace(
-            whole,
-            likelihood=chance * (whole.likelihood if len(whole.likelihood) else 1.0),
-            likelihoods=whole.likelihoods + len(chance),
+            listed,
+            likelihood=chance * (listed.likelihood if len(listed.likelihood) else 1.0),
+            likelihoods=listed.likelihoods + len(chance),
         )
         return counted.select(np.flatnonzero(chance > 0.0))
 

@@ -283,7 +283,7 @@ def table_of(
     A seat that plays a ``Mixture`` gets the candidate drawn in each world. None where a policy is
     not compiled, or no candidate is drawn.
     """
-    scripts, minds = [], []
+    scripts, script_memories = [], []
     for policy, memory in zip(blueprint, memories, strict=True):
         if isinstance(policy, Mixture):
             found = _drawn(policy, memory, game)
@@ -296,10 +296,10 @@ def table_of(
                 return None
             script = alone[None]
         scripts.append(script)
-        minds.append(memory)
+        script_memories.append(memory)
     worlds = max(len(script) for script in scripts)
     together = [np.broadcast_to(script, (worlds, SCRIPT)) for script in scripts]
-    return np.stack(together, axis=1), tuple(minds)
+    return np.stack(together, axis=1), tuple(script_memories)
 
 
 def _drawn(policy: Mixture, memory: Memory, game: HanabiRules) -> tuple[IntArray, Memory] | None:
@@ -309,11 +309,11 @@ def _drawn(policy: Mixture, memory: Memory, game: HanabiRules) -> tuple[IntArray
         return None
     packed = np.zeros((len(drawn), int(scripts[:, WORDS].max(initial=1))), dtype=np.int32)
     moves = np.zeros(len(drawn), dtype=np.int32)
-    for k, mind in enumerate(memory["minds"]):
+    for k, own in enumerate(memory["memories"]):
         rows = np.flatnonzero(drawn == k)
-        if mind is not None and len(rows):
-            packed[rows, : mind.shape[1] - 1] = mind[rows, :-1]
-            moves[rows] = mind[rows, -1]
+        if own is not None and len(rows):
+            packed[rows, : own.shape[1] - 1] = own[rows, :-1]
+            moves[rows] = own[rows, -1]
     return scripts[drawn], with_moves(packed, moves)
 
 

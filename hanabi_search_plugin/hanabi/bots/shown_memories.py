@@ -28,8 +28,8 @@ def memory_shown(policy: Policy, view: View) -> Memory:
         return shown_masks(view)
     memory = started(policy, view)
     if isinstance(policy, Mixture):
-        minds = tuple(memory_shown(candidate, view) for candidate in policy.candidates)
-        return policy.with_chances(view, memory | {"minds": minds})
+        memories = tuple(memory_shown(candidate, view) for candidate in policy.candidates)
+        return policy.with_chances(view, memory | {"memories": memories})
     return memory
 
 

@@ -90,9 +90,9 @@ def _whole(path: str | Path, name: str, values: NDArray[Any]) -> NDArray[np.int6
     """The values as whole numbers, which they must be."""
     if values.dtype.kind in "iuf":
         with np.errstate(invalid="ignore"):
-            whole = values.astype(np.int64)
-        if np.array_equal(whole, values):
-            return whole
+            integers = values.astype(np.int64)
+        if np.array_equal(integers, values):
+            return integers
     raise RecordError(f"{path}: {name} must be whole numbers, got others ({values.dtype})")
 
 

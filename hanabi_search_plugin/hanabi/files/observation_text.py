@@ -269,8 +269,8 @@ def _read_described(
         if hand[2]:
             reader = len(cards)
         cards.append(hand[1].split())
-        told = lines.take(r"(?:--|[RYGWB*]+/[\d*]+)(?: (?:--|[RYGWB*]+/[\d*]+))*", "its hints")
-        texts.append(told.group().split())
+        hints = lines.take(r"(?:--|[RYGWB*]+/[\d*]+)(?: (?:--|[RYGWB*]+/[\d*]+))*", "its hints")
+        texts.append(hints.group().split())
     gone = lines.take(rf"discards({_CARDS}| none)", "'discards R1', say")[1].split()
     if lines.line.startswith("last move: "):
         lines.take("last move: .+", "")
@@ -371,10 +371,10 @@ def _row(
     row[LIVES], row[INFO], row[TURN] = lives, info, mover
     row[DECK_NEXT] = config.deck_size - deck
     unseen = left.copy()
-    for player, (hand, told) in enumerate(zip(hands, words, strict=True)):
+    for player, (hand, hints) in enumerate(zip(hands, words, strict=True)):
         if len(hand) > h or (deck > 0 and len(hand) < h):
             raise RecordError(f"a hand must hold {h} cards, got {len(hand)}")
-        for slot, (name, word) in enumerate(zip(hand, told, strict=True)):
+        for slot, (name, word) in enumerate(zip(hand, hints, strict=True)):
             card = HIDDEN_CARD if name == "XX" else _identity(config, name)
             if (card == HIDDEN_CARD) != (player == seat):
                 raise RecordError("all cards but the reader's own must be shown, got a hidden one")

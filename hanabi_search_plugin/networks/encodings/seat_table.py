@@ -86,8 +86,8 @@ def _own_slots(
     seen = torch.where((size == 1) | (rest.sum(-1, keepdim=True) == 0), own, rest)
     parts = []
     for held in (own, seen):
-        told = status.summary(held, planes)
-        parts += [told, status.margins(told[:, None, :, 2 : 2 + STATUSES])[:, 0]]
+        summary = status.summary(held, planes)
+        parts += [summary, status.margins(summary[:, None, :, 2 : 2 + STATUSES])[:, 0]]
     parts.append(status.ranks_of(config, seen))
     newest = _newest(cards)  # [B, T, V]
     parts.append(own @ newest.transpose(1, 2) / size.clamp(min=1))
@@ -105,12 +105,12 @@ def _newest(cards: Tensor) -> Tensor:
 def _other_slots(config: HanabiConfig, planes: Tensor, others: Tensor, cards: Tensor) -> Tensor:
     """[B, T, H, other_size] the others' cards: what they are and what all know of them."""
     shape = (*others.shape[:3], -1)
-    told = status.summary(others.flatten(1, 2), planes).reshape(shape)
-    shares = told[..., 2 : 2 + STATUSES]
+    summary = status.summary(others.flatten(1, 2), planes).reshape(shape)
+    shares = summary[..., 2 : 2 + STATUSES]
     true = cards.flatten(1, 2) @ planes.transpose(1, 2)
     return torch.cat(
         [
-            told,
+            summary,
             status.margins(shares),
             status.ranks_of(config, others),
             true.reshape(shape),

@@ -63,12 +63,12 @@ class Status(Encoding):
         planes = status.statuses(config, seen.left, seen.played)
         open_ = status.without_located(seen.hinted.flatten(1, 2), seen.left)
         masks = status.turned(open_.reshape(seen.hinted.shape), mover)
-        told = status.summary(masks.flatten(1, 2), planes)
-        shares = told[..., 2 : 2 + STATUSES].reshape(*masks.shape[:3], STATUSES)
+        summary = status.summary(masks.flatten(1, 2), planes)
+        shares = summary[..., 2 : 2 + STATUSES].reshape(*masks.shape[:3], STATUSES)
         hit = status.turned(status.touched(config, seen), self._since(seen, mover))
         cards = torch.cat(
             [
-                told,
+                summary,
                 status.margins(shares).flatten(1, 2),
                 status.ranks_of(config, masks).flatten(1, 2),
                 hit.flatten(1).unsqueeze(-1),

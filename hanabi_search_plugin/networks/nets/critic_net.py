@@ -85,8 +85,8 @@ class Critic(nn.Module):
 
     def forward(self, positions: Positions) -> tuple[Tensor, Tensor]:
         """Points to come if the game is not lost, and the logit of losing it, [B] each."""
-        said = self.heads(self.layers(self.features(positions)))
-        return said[:, 0] * self.config.max_score, said[:, 1]
+        output = self.heads(self.layers(self.features(positions)))
+        return output[:, 0] * self.config.max_score, output[:, 1]
 
     def features(self, positions: Positions) -> Tensor:
         """[B, ...] the board, then what each seat sees, from the seat to move on."""

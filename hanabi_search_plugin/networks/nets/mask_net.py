@@ -68,9 +68,9 @@ class MaskMemory(nn.Module):
         hit = status.touched(config, seen)
         parts = []
         for held in (masks, open_):
-            told = status.summary(held.flatten(1, 2), before)
-            shares = told[..., 2 : 2 + STATUSES].reshape(-1, players, size, STATUSES)
-            parts += [told, status.margins(shares).flatten(1, 2)]
+            summary = status.summary(held.flatten(1, 2), before)
+            shares = summary[..., 2 : 2 + STATUSES].reshape(-1, players, size, STATUSES)
+            parts += [summary, status.margins(shares).flatten(1, 2)]
         present = status.turned(seen.present, first)
         parts += [hit.flatten(1).unsqueeze(-1), present.flatten(1).unsqueeze(-1)]
         slots = torch.cat(parts, -1)  # [B, K, slot_size]

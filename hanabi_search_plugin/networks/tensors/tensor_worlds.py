@@ -265,9 +265,9 @@ class TensorWorlds:
     ) -> tuple[Tensor, Tensor]:
         """Hint knowledge [P, H, B] after the hints among the moves, and what they touched [B]."""
         target = (turn + move.offset) % self.game.num_players
-        told = (constants.players == target) & (move.hint == 1)  # [P, B]
-        hit = (torch.where(told, move.plane, 0).unsqueeze(1) >> self.hands) & 1  # [P, H, B]
-        missed = torch.where(told, move.missed, -1).unsqueeze(1)
+        hinted = (constants.players == target) & (move.hint == 1)  # [P, B]
+        hit = (torch.where(hinted, move.plane, 0).unsqueeze(1) >> self.hands) & 1  # [P, H, B]
+        missed = torch.where(hinted, move.missed, -1).unsqueeze(1)
         known = (self.knowledge & torch.where(hit == 1, move.kept, missed)) | (hit * move.told)
         return known, (hit << constants.slots).sum((0, 1), dtype=torch.int32)
 

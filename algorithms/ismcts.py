@@ -57,7 +57,7 @@ from hanabi_search_plugin.core.settings import NamedOptions, described, setting
 from hanabi_search_plugin.core.streams import Stream, Streams
 from hanabi_search_plugin.core.tree import GrownTree, GrowsTrees, MoveStats, TreeSettings
 from hanabi_search_plugin.core.walk import Walk, walks
-from hanabi_search_plugin.core.watching import tell
+from hanabi_search_plugin.core.watching import report_rollouts
 
 Final = Literal["visits", "value"]
 Leaves = Literal["rollouts", "estimates"]
@@ -267,7 +267,7 @@ class TreeSearch(FitsGames, WrapsBelief, _GuideOptions):
                     self._iterations(
                         tree, belief, worlds.select(rows), some, guide_memory, streams.select(rows)
                     )
-                tell(len(rows))
+                report_rollouts(len(rows))
                 yield tree
 
     def _grown_by_game(self, belief: Belief) -> GrownTree | None:

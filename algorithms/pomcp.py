@@ -47,7 +47,7 @@ from hanabi_search_plugin.core.rollout import action_values, choose, observe_all
 from hanabi_search_plugin.core.settings import described, setting
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.tree import MoveStats
-from hanabi_search_plugin.core.watching import tell
+from hanabi_search_plugin.core.watching import report_rollouts
 
 DRAWS_AT_ONCE = 2  # numbers of an iteration that are drawn with those of others
 NOTHING_TO_SEARCH = ("single_move", "budget_too_small", "belief_too_small")  # as reasons of SPARTA
@@ -277,7 +277,7 @@ class _OwnMovesTree:
                     returns = play_out(leaving.worlds, blueprint, leaving.memories, chance)
                     values[leaving.rows] = self._utility(returns)
                     self.rollouts += len(leaving.rows)
-                    tell(len(leaving.rows))
+                    report_rollouts(len(leaving.rows))
                 active, actions = active.select(np.flatnonzero(~ends)), actions[~ends]
         return values.reshape(len(self.actions), size)
 

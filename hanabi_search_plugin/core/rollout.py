@@ -47,7 +47,7 @@ from hanabi_search_plugin.core.policy import (
 )
 from hanabi_search_plugin.core.streams import Stream, Streams
 from hanabi_search_plugin.core.walk import Walk, Walkable
-from hanabi_search_plugin.core.watching import tell
+from hanabi_search_plugin.core.watching import report_rollouts
 
 MOVES_AHEAD = 32  # moves of a walk whose chance is drawn with that of others, in a long game
 LOCKSTEP = 1_000  # worlds stepped together; more where the worlds of one action are more
@@ -82,7 +82,7 @@ def action_values(
         )
     if values is None:
         values = plain_action_values(worlds, actions, blueprint, memories, seat, rng, depth=depth)
-    tell(int(np.isfinite(values).sum()))
+    report_rollouts(int(np.isfinite(values).sum()))
     return values
 
 
@@ -110,7 +110,7 @@ def likelihood(
 
     ``memory`` [B] is the policy's. Raises UnsupportedError where it gives no probabilities.
     """
-    tell(0)
+    report_rollouts(0)
     chance = chances_of(policy, worlds.view(seat), memory)
     return np.asarray(chance[np.arange(len(worlds)), actions], dtype=np.float64)
 
@@ -304,7 +304,7 @@ def rollout(
     memories = tuple(take(memory, alive) for memory in memories)
     moves = 0
     while len(alive) and (depth is None or moves < depth):
-        tell(0)
+        report_rollouts(0)
         actors = worlds.current_player
         actions = choose(worlds, blueprint, memories, rng)
         worlds.step(actions)
@@ -327,7 +327,7 @@ def _walked(worlds: Walkable, rng: Streams, actions: IntArray | None = None) -> 
     tried = repeat(None, len(worlds)) if actions is None else actions.tolist()
     streams = rng.singles(min(MOVES_AHEAD, worlds.game.max_length))
     for walk, action, stream in zip(worlds.walks(), tried, streams, strict=True):
-        tell(0)
+        report_rollouts(0)
         if action is not None:
             walk.step(action)
         returns.append(walk.play_uniformly(stream))

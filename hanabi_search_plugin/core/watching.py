@@ -1,7 +1,7 @@
-"""Work that somebody watches: it tells how far it has come, and ends where nobody waits for it.
+"""Progress of a search in another thread: how many rollouts it has played, and a way to stop it.
 
-Searches and rollouts call ``tell`` as they go on. Whoever runs them in a thread of its own does so
-within ``watched``; for all others ``tell`` does nothing.
+Searches and rollouts call ``report_rollouts`` as they go on. It counts for work that runs within
+``watched``, and does nothing elsewhere.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from contextvars import ContextVar
 
 
 class Abandoned(BaseException):
-    """Nobody waits for this work any more; no error, so nothing on the way keeps it."""
+    """The work was stopped. Not an Exception, so that no handler on the way swallows it."""
 
 
 class Watch:
-    """What one piece of work has told; any thread may read it, and stop the work."""
+    """The progress of one piece of work; any thread may read it, and stop the work."""
 
     def __init__(self) -> None:
         self.rollouts = 0  # that it has played, or iterations of a tree
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """Let the work end with Abandoned where it tells something next."""
+        """Let the work end with Abandoned at its next ``report_rollouts``."""
         self._stopped.set()
 
     @property
@@ -42,7 +42,7 @@ _watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
 
 @contextmanager
 def watched(watch: Watch) -> Iterator[None]:
-    """What is told within, by this thread, is told to ``watch``."""
+    """Rollouts that this thread reports within are counted by ``watch``."""
     token = _watch.set(watch)
     try:
         yield
@@ -50,8 +50,8 @@ def watched(watch: Watch) -> Iterator[None]:
         _watch.reset(token)
 
 
-def tell(rollouts: int) -> None:
-    """Say that so many more rollouts are played. Raises Abandoned where nobody waits for more."""
+def report_rollouts(rollouts: int) -> None:
+    """Report so many more rollouts. Raises Abandoned where the work was stopped."""
     watch = _watch.get()
     if watch is not None:
         watch.rollouts += rollouts

@@ -120,11 +120,9 @@ def evaluate(
     for policy in played:
         if isinstance(policy, SearchAgent):
             policy.warn_again()
-    reference: Blueprint | None
+    reference = without_search(played) if searching else None
     if baseline is not None:
         reference = blueprint_of(seated_everywhere(baseline, game), game, what="baseline")
-    else:
-        reference = without_search(played) if searching else None
     seat = searching[0] if searching else 0
     parameters = {
         "game": describe(game),
@@ -143,15 +141,7 @@ def evaluate(
         parameters |= recorded_contents(game, sides)
     with Checkpoint(resume, parameters) if resume is not None else nullcontext() as checkpoint:
         if checkpoint is not None:
-            for result in _finished(checkpoint.lines, resume):
-                if result.side in tables and result.game < games:
-                    try:
-                        tables[result.side].put(result)
-                    except OverflowError:
-                        raise RecordError(
-                            f"{resume}: expected numbers of a finished game, got larger ones in "
-                            f"game {result.game}"
-                        ) from None
+            _restore(tables, checkpoint.lines, games, resume)
 
         def keep(result: GameResult) -> None:
             tables[result.side].put(result)
@@ -227,6 +217,24 @@ def _require_callbacks(on_game: object, progress: object) -> None:
         raise ConfigError(f"on_game must be a function of a GameResult, got {on_game!r}")
     if not (isinstance(progress, bool) or hasattr(progress, "print")):
         raise ConfigError(f"progress must be True, False or a console of rich, got {progress!r}")
+
+
+def _restore(
+    tables: Mapping[Side, GameTable], lines: list[dict[str, Any]], games: int, path: Any
+) -> None:
+    """Put the finished games of a checkpoint into ``tables``; those from ``games`` on are left.
+
+    Raises RecordError for what is no finished game.
+    """
+    for result in _finished(lines, path):
+        if result.side in tables and result.game < games:
+            try:
+                tables[result.side].put(result)
+            except OverflowError:
+                raise RecordError(
+                    f"{path}: expected numbers of a finished game, got larger ones in game "
+                    f"{result.game}"
+                ) from None
 
 
 def _finished(lines: list[dict[str, Any]], path: Any) -> Iterator[GameResult]:

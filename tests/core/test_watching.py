@@ -12,7 +12,7 @@ from hanabi_search_plugin.algorithms import MoIsmcts
 from hanabi_search_plugin.core.agent import SearchAgent
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.rollout import likelihood
-from hanabi_search_plugin.core.watching import Abandoned, Watch, tell, watched
+from hanabi_search_plugin.core.watching import Abandoned, Watch, report_rollouts, watched
 
 GAME = HanabiGame(players=2, colors=2, ranks=2, hand_size=2)
 SEARCHES = (Sparta(rollouts=400, min_rollouts=10), MoIsmcts(iterations=300))
@@ -52,11 +52,11 @@ def test_a_search_that_nobody_waits_for_ends_at_its_first_round(search: object) 
 def test_a_watch_is_of_one_thread() -> None:
     watch = Watch()
     with watched(watch):
-        thread = threading.Thread(target=tell, args=(5,))
+        thread = threading.Thread(target=report_rollouts, args=(5,))
         thread.start()
         thread.join()
-        tell(2)
-    tell(3)
+        report_rollouts(2)
+    report_rollouts(3)
     assert watch.rollouts == 2
 
 

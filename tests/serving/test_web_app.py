@@ -26,7 +26,7 @@ from hanabi_search_plugin.core.game import BoolArray, IntArray, View
 from hanabi_search_plugin.core.policy import Memory, Policy
 from hanabi_search_plugin.core.result import SearchResult
 from hanabi_search_plugin.core.streams import Streams
-from hanabi_search_plugin.core.watching import tell
+from hanabi_search_plugin.core.watching import report_rollouts
 from hanabi_search_plugin.hanabi.files.any_games import read_any_games
 from hanabi_search_plugin.serving import web_app
 from hanabi_search_plugin.serving.web_app import own_names
@@ -368,7 +368,7 @@ class Endless:
         try:
             while True:
                 time.sleep(0.002)
-                tell(1)
+                report_rollouts(1)
         finally:
             self.ended += 1
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.errors import ContractError
 from hanabi_search_plugin.core.game import BoolArray, IntArray
-from hanabi_search_plugin.core.watching import tell
+from hanabi_search_plugin.core.watching import report_rollouts
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.layout import dims_of
 from hanabi_search_plugin.networks.encodings import status
@@ -215,7 +215,7 @@ def play_on(
     config = network.config
     moves, layers = -1 if depth is None else depth, layers_of(network)
     for start in range(0, len(rows), BATCH):
-        tell(0)
+        report_rollouts(0)
         part = slice(start, start + BATCH)
         given = layers, rows[part], memory[part]
         if not play_rows(dims_of(config), _sizes(config), *given, moves):
@@ -237,7 +237,7 @@ def chooses(
     seats_looking(dims, public, private, movers)
     found = np.empty(len(hands), dtype=np.bool_)
     for start in range(0, len(hands), HANDS):
-        tell(0)
+        report_rollouts(0)
         part = hands[start : start + HANDS]
         codes = np.empty(len(part), dtype=np.uint64)
         cards = np.empty((len(part), private.shape[1]), dtype=np.int32)

@@ -70,7 +70,7 @@ def action_values(
     ``actions`` are [M], or [M, B] where they differ by world; SKIP is not tried, its value nan.
     ``memories[p]`` are those of seat p before the action. All actions meet the same chance and the
     same policy randomness (``rng``, one stream per world, left unchanged): common random numbers.
-    ``threads`` never changes the numbers. Who watches (``core.watching``) is told of the rollouts.
+    ``threads`` never changes the numbers. Rollouts are reported to ``core.watching``.
 
     With a ``depth``, rollouts end after that many moves, the action among them, and the blueprint's
     values estimate the rest. Raises UnsupportedError where its policies have none (``Value``).

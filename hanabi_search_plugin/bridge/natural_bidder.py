@@ -180,10 +180,9 @@ def _together(hand: Hand, auction: AuctionView) -> int:
     level = sum(both >= needed for needed in ladder[1:])
     level = min(level, GAME[strain]) if level < 6 else level
     if auction.ours and (auction.last % 5 == strain or level < GAME[strain]):
-        last_level, last_strain = divmod(auction.last, 5)
-        fits_last = fits[last_strain] >= 7 or auction.last in auction.mine
-        playable = last_strain == NT or fits_last
-        if last_level + 1 >= level or (playable and level < GAME[strain]):
+        last = auction.last
+        playable = last % 5 == NT or fits[last % 5] >= 7 or last in auction.mine
+        if last // 5 + 1 >= level or (playable and level < GAME[strain]):
             return PASS
     lowest = auction.lowest(strain)
     if lowest >= BIDS or lowest // 5 + 1 > level:

@@ -67,7 +67,7 @@ def moments(record: RecordedGame, game: HanabiGame, model: BeliefModel) -> Any:
 def likelihoods(model: Any, view: View, state: Any, hands: IntArray) -> Any:
     """[N] of whole hands [N, K]."""
     rows = np.zeros(len(hands), dtype=np.int64)
-    states = {"network": state["network"][rows], "heard": None}
+    states = {"network": state["network"][rows], "features": None}
     return np.exp(model.log_likelihood(view.select(rows), states, hands).sum(axis=1))
 
 

@@ -140,7 +140,7 @@ def test_likelihood_is_the_product_of_what_draws_are_made_by(encoding: str, mask
         if (truth < 0).any():
             continue
         many = view.select(np.zeros(len(hands), dtype=np.int64))
-        rows = {"network": np.repeat(state["network"], len(hands), axis=0), "heard": None}
+        rows = {"network": np.repeat(state["network"], len(hands), axis=0), "features": None}
         told = model.log_likelihood(many, rows, hands)  # [36, 2]
         if mask:
             assert np.exp(told.sum(axis=1)).sum() == pytest.approx(1.0, abs=1e-5)

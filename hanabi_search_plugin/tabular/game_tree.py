@@ -89,6 +89,13 @@ class Layer:
         chosen = table[self.own[self.parent], self.action]
         return summed(self.parent, chosen * gains, len(self.mover))
 
+    def onward(self, reach: FloatArray, chosen: FloatArray) -> FloatArray:
+        """The probabilities of the next layer's nodes, by those of these [N] and of moves [E]."""
+        weight = reach[self.parent] * chosen * self.chance
+        inside = self.child != OVER
+        size = int(self.child.max(initial=OVER)) + 1
+        return summed(self.child[inside], weight[inside], size)
+
 
 class GameTree:
     """All that can happen in a game, or all that a table leaves possible."""
@@ -181,10 +188,7 @@ class GameTree:
             chosen = table[layer.own[layer.parent], layer.action]
             if apart is not None:
                 chosen = np.where(layer.mover[layer.parent] == apart, 1.0, chosen)
-            weight = reach[layer.parent] * chosen * layer.chance
-            inside = layer.child != OVER
-            size = int(layer.child.max(initial=OVER)) + 1
-            reach = summed(layer.child[inside], weight[inside], size)
+            reach = layer.onward(reach, chosen)
         return found
 
 

@@ -94,12 +94,18 @@ class GrowingTree:
         return sum(len(level.mover) for level in self._levels)
 
     def part(
-        self, table: FloatArray, free: int | None = None, *, max_edges: int = MAX_EDGES
+        self,
+        table: FloatArray,
+        free: int | None = None,
+        *,
+        beyond: bool = False,
+        max_edges: int = MAX_EDGES,
     ) -> GameTree:
         """The tree of all moves that ``table`` [I, A] may play, and all of the seat ``free``.
 
-        Raises UnsupportedError where it has more than ``max_edges`` moves. Where over MOST_NODES
-        decisions are kept, it forgets them and begins anew.
+        With ``beyond`` also all moves where the table has no row. Raises UnsupportedError where it
+        has more than ``max_edges`` moves. Where over MOST_NODES decisions are kept, it forgets them
+        and begins anew.
         """
         if self.nodes > MOST_NODES:
             del self._levels[1:]
@@ -111,7 +117,7 @@ class GrowingTree:
             mover, seen = level.mover[kept], level.seen[kept]
             own = seen[np.arange(len(kept)), mover]
             allowed = self.states.legal[own]
-            bound = np.flatnonzero(mover != free)
+            bound = np.flatnonzero((mover != free) & ((own < len(table)) | (not beyond)))
             allowed[bound] &= self.states.rows(table, own[bound]) > 0
             row, action = np.nonzero(allowed)
             moves += len(row)

@@ -53,6 +53,43 @@ def _reply(tree: GameTree, table: FloatArray, seat: int) -> tuple[FloatArray, fl
     return found, float(worth @ tree.start)
 
 
+def best_in_hindsight(tree: GameTree, table: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """The table [I, A] whose every move in ``tree`` is best if all was seen from then on.
+
+    A move is worth the mean, over what its seat cannot tell apart, of the best play of a team that
+    sees everything: the Q_MDP of Littman, Cassandra and Kaelbling (ICML 1995). Moves that the tree
+    lacks are not considered; information states that it lacks keep their rows. Of moves that are
+    equally good one is drawn from ``rng``, a number for each move of each information state.
+    """
+    actions = tree.game.num_actions
+    worth: FloatArray = np.zeros(0)
+    worths = []  # of each layer's moves, from the last on: the places of moves [M], and their worth
+    for layer in reversed(tree.layers):
+        gains = layer.gains(worth)
+        cell = layer.parent * actions + layer.action
+        moves, place = np.unique(cell, return_inverse=True)
+        q = summed(place, gains, len(moves))
+        worths.append((moves // actions, moves % actions, q))
+        worth = np.full(len(layer.mover), -np.inf)
+        np.maximum.at(worth, moves // actions, q)
+    found, reach = table.copy(), tree.start
+    for layer, (node, action, q) in zip(tree.layers, reversed(worths), strict=True):
+        led = reach > 0  # by the moves chosen before
+        states = np.unique(layer.own[led])
+        of_led = led[node]
+        node, action, q = node[of_led], action[of_led], q[of_led]
+        cell = np.searchsorted(states, layer.own[node]) * actions + action
+        mean = np.full(len(states) * actions, -np.inf)
+        mean[np.unique(cell)] = 0.0
+        mean += summed(cell, reach[node] * q, len(mean))
+        weight = summed(np.searchsorted(states, layer.own[led]), reach[led], len(states))
+        worths_of = mean.reshape(-1, actions) / weight[:, None]
+        worths_of += TIE * rng.random(worths_of.shape)
+        found[states] = np.eye(actions)[worths_of.argmax(axis=1)]
+        reach = layer.onward(reach, found[layer.own[layer.parent], layer.action])
+    return found
+
+
 @dataclass
 class Replies:
     """Best replies in a game: in its complete tree, or in one that grows by what each reply needs.
@@ -86,6 +123,34 @@ class Replies:
         """The information states in which a table's own play has somebody move."""
         return np.concatenate([layer.states for layer in self._part(table).layers])
 
+    def chances(self, table: FloatArray) -> FloatArray:
+        """[I] how likely a table's own play has somebody move in each information state."""
+        tree = self._part(table)
+        table = self.states.filled(table)
+        found = np.zeros(len(table))
+        for layer, reach in zip(tree.layers, tree.reaches(table), strict=True):
+            found += summed(layer.own, reach, len(table))
+        return found
+
+    def understood(
+        self, table: FloatArray, state: int, action: int, rng: np.random.Generator
+    ) -> FloatArray:
+        """The table with another action in one information state, and everybody ready for it.
+
+        Where play leads by ``state`` alone, all seats move as is best in hindsight
+        (``best_in_hindsight``). Elsewhere rows stay, and so does what play earns there. Raises
+        UnsupportedError where too many moves may follow, as ``GameTree.of``.
+        """
+        without = self.states.filled(table).copy()
+        without[state] = 0.0
+        kept = self.reached(without)
+        table = self.states.filled(table)
+        followed = self.states.legal.astype(np.float64)
+        followed[kept] = table[kept] > 0
+        followed[state] = np.arange(table.shape[1]) == action
+        tree = self._part(followed, beyond=True)
+        return best_in_hindsight(tree, self.states.filled(table), rng)
+
     def best(self, table: FloatArray, seat: int) -> tuple[FloatArray, float]:
         """See ``best_reply``."""
         tree = self._part(table, seat)
@@ -106,9 +171,14 @@ class Replies:
                 return table, value
         raise AssertionError("the seats reply in turn")
 
-    def _part(self, table: FloatArray, free: int | None = None) -> GameTree:
-        """The tree of the moves that ``table`` may play, and all of the seat ``free``."""
+    def _part(
+        self, table: FloatArray, free: int | None = None, *, beyond: bool = False
+    ) -> GameTree:
+        """The tree of the moves that ``table`` may play, and all of the seat ``free``.
+
+        With ``beyond`` also of all moves where the table has no row.
+        """
         if self.tree is not None:
             return self.tree.pruned(self.states.filled(table), free)
         assert self._growing is not None
-        return self._growing.part(table, free)
+        return self._growing.part(table, free, beyond=beyond)

@@ -31,9 +31,24 @@ from hanabi_search_plugin.tabular import (
     joint_policy_search,
     tabulate,
 )
+from hanabi_search_plugin.tabular.replies import best_in_hindsight
 from hanabi_search_plugin.testing import check_belief, check_game, check_policy
 from hanabi_search_plugin.wrappers.dpomdp import DecPomdpGame, load_dpomdp
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
+
+
+class Seen(Communication):
+    """Comm in which the number is no secret."""
+
+    def observation(self, state: Any, player: int) -> Any:
+        return super().observation(state, 0)
+
+
+def trade(items: int) -> OpenSpielGame:
+    game = OpenSpielGame(f"trade_comm(num_items={items})")
+    game.rewards = "identical"
+    return game
+
 
 TIGER = Path(__file__).parents[2] / "examples" / "dec_tiger.dpomdp"
 
@@ -155,6 +170,49 @@ def test_joint_policy_search_finds_the_best(game: Any, trials: int, best: float)
     assert value == pytest.approx(best) == pytest.approx(replies.value(table))
     again = joint_policy_search(replies, uniform, np.random.default_rng(0), trials=trials)
     assert again[1] == value and (again[0] == table).all()
+
+
+@pytest.mark.parametrize("complete", [10**6, 0], ids=["complete", "growing"])
+def test_a_change_that_everybody_understands_finds_the_best(complete: int) -> None:
+    replies = Replies.of(trade(3), complete=complete)
+    rng = np.random.default_rng(0)
+    table, value = joint_policy_search(
+        replies, replies.states.empty(), rng, trials=200, kinds=["understood"]
+    )
+    assert value == pytest.approx(1.0) == pytest.approx(replies.value(table))
+
+
+@pytest.mark.parametrize("game", [Communication(2), SimpleBidding(4), MiniBridge(2)], ids=str)
+def test_an_understood_change_leaves_all_other_play(game: Any) -> None:
+    replies = Replies.of(game)
+    states, rng = replies.states, np.random.default_rng(1)
+    table, _ = replies.in_turn(random_table(states, 1))
+    for state in rng.permutation(replies.reached(table))[:8].tolist():
+        without = table.copy()
+        without[state] = 0.0
+        kept = replies.reached(without)
+        action = int(rng.choice(np.flatnonzero(states.legal[state])))
+        changed = replies.understood(table, state, action, rng)
+        assert changed[state, action] == 1
+        others = kept[kept != state]
+        assert (changed[others] == table[others]).all()
+        assert (changed[replies.reached(changed)].sum(axis=1) == 1).all()
+
+
+def test_with_all_seen_the_best_in_hindsight_is_the_best() -> None:
+    """Where both players see everything, hindsight is sight: no table is better."""
+    tree = GameTree.of(Seen(3))
+    table = best_in_hindsight(tree, tree.states.uniform(), np.random.default_rng(0))
+    assert tree.value(table) == pytest.approx(1.0)
+
+
+def test_kinds_of_trials_are_checked() -> None:
+    replies = Replies.of(Communication(1))
+    for kinds in (["other"], []):
+        with pytest.raises(ConfigError, match=r"kinds must be one of new plan, .*, understood"):
+            joint_policy_search(
+                replies, replies.states.uniform(), np.random.default_rng(0), trials=1, kinds=kinds
+            )
 
 
 def test_it_goes_on_where_every_search_of_one_seat_is_stuck() -> None:

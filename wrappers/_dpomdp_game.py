@@ -36,6 +36,7 @@ from hanabi_search_plugin.core.game import (
     require_said,
     require_seat,
 )
+from hanabi_search_plugin.core.ranges import entries_of
 from hanabi_search_plugin.core.require import require_integer, require_share
 from hanabi_search_plugin.core.state_list import rows_at
 from hanabi_search_plugin.core.streams import Streams
@@ -151,8 +152,7 @@ class DecPomdpGame(SharesFutures):
         row = np.where(drawing, joint * len(self.problem.states) + before.state, 0)
         first, last = self.follows.first[row], self.follows.first[row + 1]
         number = np.where(drawing, last - first, 1)
-        parent = np.repeat(np.arange(len(before)), number)
-        outcome = np.repeat(first - np.cumsum(number) + number, number) + np.arange(len(parent))
+        parent, outcome = entries_of(first, number)
         outcome = np.where(drawing[parent], outcome, 0)
         chance = np.where(drawing[parent], self.follows.chance[outcome], 1.0)
         after = before.select(parent)

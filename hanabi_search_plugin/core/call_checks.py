@@ -22,54 +22,57 @@ METHOD_ARGUMENTS = {  # of the methods of policies
 def require_call(policy: object, method: str, name: str) -> None:
     """Raises ContractError, which begins with ``name``, if a method takes other arguments."""
     given = METHOD_ARGUMENTS.get(method, ())
-    try:
-        signature = inspect.signature(getattr(policy, method))
-    except (AttributeError, TypeError, ValueError):
-        return  # there is none, or it does not say
-    try:
-        signature.bind(*given)
-    except TypeError:
+    signature = _signature(getattr(policy, method, None))
+    if signature is not None and not _takes(signature, given):
         raise ContractError(
             f"{name} is called as {method}({', '.join(given)}), got {method}{signature}"
-        ) from None
+        )
 
 
 def parameter_names(function: object) -> list[str]:
     """What a function, or an object that is called, names its parameters; [] if it does not say."""
-    try:
-        return list(inspect.signature(function).parameters)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return []
+    signature = _signature(function)
+    return [] if signature is None else list(signature.parameters)
 
 
 def require_belief_call(make: object) -> None:
     """Raises ContractError for what is not called as ``belief(blueprint, view)``."""
-    try:
-        signature = inspect.signature(make)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return  # it does not say
-    try:
-        signature.bind("blueprint", "view")
-    except TypeError:
-        kind = getattr(make, "__name__", type(make).__name__)
+    signature = _signature(make)
+    if signature is not None and not _takes(signature, ("blueprint", "view")):
         raise ContractError(
-            f"{kind}, which is given as belief, is called as belief(blueprint, view), got "
+            f"{_called(make)}, which is given as belief, is called as belief(blueprint, view), got "
             f"{signature}"
-        ) from None
+        )
 
 
 def require_search_call(search: object) -> None:
     """Raises ContractError for a search that is not called as ``search(rng, belief)``."""
-    try:
-        signature = inspect.signature(search)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return  # it does not say
+    signature = _signature(search)
+    if signature is None:
+        return
     names = list(signature.parameters)
-    fits = True
+    swapped = names[:1] == ["belief"] or names[1:2] == ["rng"]
+    if swapped or not _takes(signature, ("rng", "belief")):
+        raise ContractError(f"{_called(search)} is called as search(rng, belief), got {signature}")
+
+
+def _signature(function: object) -> inspect.Signature | None:
+    """None where it does not say, and of what is not called."""
     try:
-        signature.bind("rng", "belief")
+        return inspect.signature(function)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+
+
+def _takes(signature: inspect.Signature, arguments: tuple[str, ...]) -> bool:
+    """True if it can be called with so many arguments, by position."""
+    try:
+        signature.bind(*arguments)
     except TypeError:
-        fits = False
-    if not fits or names[:1] == ["belief"] or names[1:2] == ["rng"]:
-        kind = getattr(search, "__name__", type(search).__name__)
-        raise ContractError(f"{kind} is called as search(rng, belief), got {signature}")
+        return False
+    return True
+
+
+def _called(function: object) -> str:
+    """Its name, or its class's."""
+    return str(getattr(function, "__name__", type(function).__name__))

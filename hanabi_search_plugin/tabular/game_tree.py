@@ -24,6 +24,7 @@ from hanabi_search_plugin.core.game import (
     Worlds,
     returns_of,
 )
+from hanabi_search_plugin.core.ranges import entries_of
 from hanabi_search_plugin.tabular.information_states import InformationStates
 
 MAX_EDGES = 20_000_000  # some 60 bytes each
@@ -153,17 +154,14 @@ class GameTree:
         for layer in self.layers:
             first = layer.first[kept]
             number = layer.first[kept + 1] - first
-            parent = np.repeat(np.arange(len(kept)), number)
-            edge = np.repeat(first - np.cumsum(number) + number, number) + np.arange(len(parent))
+            parent, edge = entries_of(first, number)
             own = layer.own[kept]
             played = (table[own[parent], layer.action[edge]] > 0) | (
                 layer.mover[kept][parent] == free
             )
             parent, edge = parent[played], edge[played]
-            inside = layer.child[edge] != OVER
-            child = np.full(len(edge), OVER)
-            after, child[inside] = np.unique(layer.child[edge[inside]], return_inverse=True)
-            ends += int((~inside).sum())
+            after, child = renumbered(layer.child[edge])
+            ends += int((child == OVER).sum())
             layers.append(
                 Layer(
                     layer.mover[kept], layer.seen[kept], parent, layer.action[edge], child,
@@ -190,6 +188,14 @@ class GameTree:
                 chosen = np.where(layer.mover[layer.parent] == apart, 1.0, chosen)
             reach = layer.onward(reach, chosen)
         return found
+
+
+def renumbered(child: IntArray) -> tuple[IntArray, IntArray]:
+    """The nodes that edges lead to, ascending, and each edge's place among them or OVER [E]."""
+    place = np.full(len(child), OVER)
+    inside = child != OVER
+    nodes, place[inside] = np.unique(child[inside], return_inverse=True)
+    return nodes, place
 
 
 def check_edges(game: Game, edges: int, max_edges: int) -> None:

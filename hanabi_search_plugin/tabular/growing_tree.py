@@ -10,6 +10,7 @@ import numpy as np
 
 from hanabi_search_plugin.core.capabilities import Enumerable, SharesFutures
 from hanabi_search_plugin.core.game import FloatArray, IntArray
+from hanabi_search_plugin.core.ranges import entries_of
 from hanabi_search_plugin.tabular.game_tree import (
     MAX_EDGES,
     OVER,
@@ -19,6 +20,7 @@ from hanabi_search_plugin.tabular.game_tree import (
     check_edges,
     expanded,
     first_frontier,
+    renumbered,
 )
 from hanabi_search_plugin.tabular.information_states import InformationStates
 
@@ -108,9 +110,8 @@ class GrowingTree:
         and begins anew.
         """
         if self.nodes > MOST_NODES:
-            del self._levels[1:]
             first = self._levels[0]
-            self._levels[0] = _Level(self.game, first.frontier(np.arange(len(first.mover))))
+            self._levels = [_Level(self.game, first.frontier(np.arange(len(first.mover))))]
         kept, layers, depth, moves, ends = np.flatnonzero(self._start), [], 0, 0, 0
         while len(kept):
             level = self._levels[depth]
@@ -125,20 +126,15 @@ class GrowingTree:
             cell = kept[row] * self.game.num_actions + action
             self._play(depth, np.setdiff1d(cell, level.cell, assume_unique=True))
             place = np.searchsorted(level.cell, cell)
-            number = level.number[place]
-            parent = np.repeat(row, number)
-            edge = np.repeat(level.first[place] - np.cumsum(number) + number, number)
-            edge += np.arange(len(parent))
-            child = np.full(len(edge), OVER)
-            inside = level.child[edge] != OVER
-            after, child[inside] = np.unique(level.child[edge[inside]], return_inverse=True)
+            move, edge = entries_of(level.first[place], level.number[place])
+            after, child = renumbered(level.child[edge])
             layers.append(
                 Layer(
-                    mover, seen, parent, np.repeat(action, number), child, level.chance[edge],
+                    mover, seen, row[move], action[move], child, level.chance[edge],
                     level.reward[edge],
                 )
             )  # fmt: skip
-            ends += int((~inside).sum())
+            ends += int((child == OVER).sum())
             kept, depth = after, depth + 1
         return GameTree(self.states, layers, self._start[self._start > 0], ends)
 

@@ -29,12 +29,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from hanabi_search_plugin.core.game import FloatArray, IntArray
-from hanabi_search_plugin.core.require import require_choice, require_integer
+from hanabi_search_plugin.core.require import require_choice, require_integer, unknown
 from hanabi_search_plugin.tabular.information_states import InformationStates
 from hanabi_search_plugin.tabular.replies import GAIN, Replies
 
 REDRAWN = ("new plan", "new meaning", "another action")
 UNDERSTOOD = "understood"
+KINDS = (*REDRAWN, UNDERSTOOD)
 
 
 def joint_policy_search(
@@ -54,8 +55,10 @@ def joint_policy_search(
     moves may follow a change.
     """
     require_integer("trials", trials, 0)
-    for kind in kinds or ("none",):
-        require_choice("kinds", kind, (*REDRAWN, UNDERSTOOD))
+    for kind in kinds:
+        require_choice("kinds", kind, KINDS)
+    if not kinds:
+        raise unknown("kinds", kinds, KINDS)
     states, players = replies.states, replies.states.game.num_players
     table, value = replies.in_turn(table)
     reached = replies.reached(table)

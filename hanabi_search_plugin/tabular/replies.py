@@ -41,7 +41,7 @@ def _reply(tree: GameTree, table: FloatArray, seat: int) -> tuple[FloatArray, fl
         gains = layer.gains(worth)
         mine = np.flatnonzero(layer.mover == seat)  # nodes
         states, place = np.unique(layer.own[mine], return_inverse=True)  # [K]
-        weight = np.bincount(place, weights=reach[mine], minlength=len(states))
+        weight = summed(place, reach[mine], len(states))
         free = np.flatnonzero(layer.mover[layer.parent] == seat)  # edges
         parent = layer.parent[free]
         cell = np.searchsorted(states, layer.own[parent]) * actions + layer.action[free]
@@ -75,14 +75,14 @@ def best_in_hindsight(tree: GameTree, table: FloatArray, rng: np.random.Generato
     found, reach = table.copy(), tree.start
     for layer, (node, action, q) in zip(tree.layers, reversed(worths), strict=True):
         led = reach > 0  # by the moves chosen before
-        states = np.unique(layer.own[led])
+        states, place = np.unique(layer.own[led], return_inverse=True)
         of_led = led[node]
         node, action, q = node[of_led], action[of_led], q[of_led]
         cell = np.searchsorted(states, layer.own[node]) * actions + action
         mean = np.full(len(states) * actions, -np.inf)
-        mean[np.unique(cell)] = 0.0
+        mean[cell] = 0.0
         mean += summed(cell, reach[node] * q, len(mean))
-        weight = summed(np.searchsorted(states, layer.own[led]), reach[led], len(states))
+        weight = summed(place, reach[led], len(states))
         worths_of = mean.reshape(-1, actions) / weight[:, None]
         worths_of += TIE * rng.random(worths_of.shape)
         found[states] = np.eye(actions)[worths_of.argmax(axis=1)]

@@ -28,6 +28,7 @@ from hanabi_search_plugin.core.game import (
     require_legal,
     require_seat,
 )
+from hanabi_search_plugin.core.ranges import entries_of
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.tabular.game_tree import OVER, GameTree
 from hanabi_search_plugin.tabular.information_states import InformationStates
@@ -95,9 +96,7 @@ class TreeGame(Enumerable):
         before = _ours(worlds)
         cell = before.cells(actions)
         first, last = self.first[cell], self.first[cell + 1]
-        number = last - first
-        parent = np.repeat(np.arange(len(before)), number)
-        edge = np.repeat(first - np.cumsum(number) + number, number) + np.arange(len(parent))
+        parent, edge = entries_of(first, last - first)
         total = before.total[parent] + self.reward[edge]
         after = TreeWorlds(self, self.child[edge], total, Streams.still(len(edge)))
         return after, parent, self.chance[edge]

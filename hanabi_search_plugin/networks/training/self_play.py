@@ -131,11 +131,12 @@ class SelfPlayRun(TrainingRun):
         returns = lambda_returns(segment, reward, settings.trace, central=critic is not None)
         logged: dict[str, list[Tensor]] = {}
         weights = self._weights(share)
+        alone = critic if self.done < (settings.warm_up or 0) else None  # it learns alone
         self.network.train()
         for epoch in range(settings.epochs):
             for rows in batches(self.network, segment, settings.batch, generator):
-                if critic is not None and self.done < (settings.warm_up or 0):
-                    loss = critic_loss(self.network, segment, returns, rows, critic)
+                if alone is not None:
+                    loss = critic_loss(self.network, segment, returns, rows, alone)
                     figures = {"critic_loss": loss}
                 else:
                     loss, figures = losses(

@@ -39,6 +39,7 @@ from hanabi_search_plugin.tabular import (
     joint_policy_search,
     tabulate,
 )
+from hanabi_search_plugin.tabular.policy_search import REDRAWN, UNDERSTOOD
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -71,6 +72,7 @@ class Setting:
     seeds: int = 3
     searched: bool = True  # False: one table for a search of every kind is too long
     listed: bool = True  # False: its tree is too large
+    kinds: tuple[str, ...] = REDRAWN  # of trials
 
 
 def trade(items: int) -> Game:
@@ -126,7 +128,7 @@ SETTINGS = {
     ),
     "trade_comm": Setting(
         partial(trade, 10), partial(Mumbling, 5),
-        (None, None, None, None, 1.0), 3_000, searched=False, listed=False,
+        (None, None, None, None, 1.0), 400, searched=False, listed=False, kinds=(UNDERSTOOD,),
     ),
 }  # fmt: skip
 
@@ -243,7 +245,9 @@ def joint(
                 first = replies.states.empty()
             begun = time.process_time()
             rng = np.random.default_rng(seed)
-            _, value = joint_policy_search(replies, first, rng, trials=setting.trials)
+            _, value = joint_policy_search(
+                replies, first, rng, trials=setting.trials, kinds=setting.kinds
+            )
             row["values"][str(seed)] = value
             row["seconds"][str(seed)] = round(time.process_time() - begun, 2)
             row |= {"trials": setting.trials, "versions": versions()}

@@ -11,8 +11,8 @@ from itertools import cycle
 import numpy as np
 
 from hanabi_search_plugin.core.errors import UnsupportedError
-from hanabi_search_plugin.core.game import FloatArray, Game, IntArray
-from hanabi_search_plugin.tabular.game_tree import GameTree, first_frontier, summed
+from hanabi_search_plugin.core.game import BoolArray, FloatArray, Game, IntArray
+from hanabi_search_plugin.tabular.game_tree import OVER, GameTree, Layer, first_frontier, summed
 from hanabi_search_plugin.tabular.growing_tree import GrowingTree
 from hanabi_search_plugin.tabular.information_states import InformationStates
 
@@ -57,9 +57,11 @@ def best_in_hindsight(tree: GameTree, table: FloatArray, rng: np.random.Generato
     """The table [I, A] whose every move in ``tree`` is best if all was seen from then on.
 
     A move is worth the mean, over what its seat cannot tell apart, of the best play of a team that
-    sees everything: the Q_MDP of Littman, Cassandra and Kaelbling (ICML 1995). Moves that the tree
-    lacks are not considered; information states that it lacks keep their rows. Of moves that are
-    equally good one is drawn from ``rng``, a number for each move of each information state.
+    sees everything: the Q_MDP of Littman, Cassandra and Kaelbling (ICML 1995). Such a team has
+    nothing to tell, so of moves that are equally good the one is chosen that tells most: after
+    which the next mover is least likely to take it for what else is played. Moves that the tree
+    lacks are not considered; information states that it lacks keep their rows. ``rng`` draws the
+    order in which information states choose, and between moves that tell as much.
     """
     actions = tree.game.num_actions
     worth: FloatArray = np.zeros(0)
@@ -73,7 +75,8 @@ def best_in_hindsight(tree: GameTree, table: FloatArray, rng: np.random.Generato
         worth = np.full(len(layer.mover), -np.inf)
         np.maximum.at(worth, moves // actions, q)
     found, reach = table.copy(), tree.start
-    for layer, (node, action, q) in zip(tree.layers, reversed(worths), strict=True):
+    after = [layer.own for layer in tree.layers[1:]] + [np.zeros(0, dtype=np.int64)]
+    for layer, own, (node, action, q) in zip(tree.layers, after, reversed(worths), strict=True):
         led = reach > 0  # by the moves chosen before
         states, place = np.unique(layer.own[led], return_inverse=True)
         of_led = led[node]
@@ -84,10 +87,45 @@ def best_in_hindsight(tree: GameTree, table: FloatArray, rng: np.random.Generato
         mean += summed(cell, reach[node] * q, len(mean))
         weight = summed(place, reach[led], len(states))
         worths_of = mean.reshape(-1, actions) / weight[:, None]
-        worths_of += TIE * rng.random(worths_of.shape)
-        found[states] = np.eye(actions)[worths_of.argmax(axis=1)]
+        best = worths_of >= worths_of.max(axis=1, keepdims=True) - TIE
+        found[states] = np.eye(actions)[_most_told(layer, own, reach, states, best, rng)]
         reach = layer.onward(reach, found[layer.own[layer.parent], layer.action])
     return found
+
+
+def _most_told(
+    layer: Layer,
+    after: IntArray,
+    reach: FloatArray,
+    states: IntArray,
+    best: BoolArray,
+    rng: np.random.Generator,
+) -> IntArray:
+    """[K] of each information state's ``best`` moves [K, A] the one that is confused least.
+
+    One state after another chooses, and counts how likely the next mover, whose information states
+    ``after`` has for the next layer's nodes [N'], comes by the moves chosen before to where each
+    move leads.
+    """
+    actions = best.shape[1]
+    used = np.flatnonzero((reach[layer.parent] > 0) & (layer.child != OVER))  # edges
+    cell = np.searchsorted(states, layer.own[layer.parent[used]]) * actions + layer.action[used]
+    order = np.argsort(cell, kind="stable")
+    used, cell = used[order], cell[order]
+    heard, place = np.unique(after[layer.child[used]], return_inverse=True)
+    chance = reach[layer.parent[used]] * layer.chance[used]
+    first = np.searchsorted(cell, np.arange(best.size + 1))
+    taken = np.zeros(len(heard))
+    chosen = np.zeros(len(states), dtype=np.int64)
+    alike = best.sum(axis=1) > 1
+    for state in (*np.flatnonzero(~alike), *rng.permutation(np.flatnonzero(alike))):
+        moves = np.flatnonzero(best[state])
+        edges = [slice(*first[[cell, cell + 1]]) for cell in state * actions + moves]
+        confused = np.array([chance[e] @ taken[place[e]] for e in edges])
+        least = rng.choice(np.flatnonzero(confused <= confused.min() + TIE))
+        chosen[state] = moves[least]
+        np.add.at(taken, place[edges[least]], chance[edges[least]])
+    return chosen
 
 
 @dataclass

@@ -199,6 +199,19 @@ def test_an_understood_change_leaves_all_other_play(game: Any) -> None:
         assert (changed[replies.reached(changed)].sum(axis=1) == 1).all()
 
 
+def test_moves_that_are_equally_good_in_hindsight_tell_all_they_can() -> None:
+    """A trader who alone says something is told each of the four items in a way of its own."""
+    replies = Replies.of(trade(4))
+    states, rng = replies.states, np.random.default_rng(0)
+    lowest = np.eye(states.legal.shape[1])[states.legal.argmax(axis=1)]  # says nothing
+    first, unsaid = replies.reached(lowest)[0], 1
+    changed = replies.understood(lowest, first, unsaid, rng)
+    heard = np.setdiff1d(replies.reached(changed), replies.reached(lowest))
+    answers = heard[states.owner[heard] == 1][:4]
+    assert len(np.unique(changed[answers].argmax(axis=1))) == 4
+    assert replies.value(changed) == pytest.approx(4 / 16)  # all that it holds that item
+
+
 def test_with_all_seen_the_best_in_hindsight_is_the_best() -> None:
     """Where both players see everything, hindsight is sight: no table is better."""
     tree = GameTree.of(Seen(3))

@@ -31,8 +31,15 @@ from hanabi_search_plugin.core.game import (
     Worlds,
     returns_of,
 )
-from hanabi_search_plugin.core.objective import Objective, worth
-from hanabi_search_plugin.core.policy import Blueprint, Memory, chances_of, join, observed, take
+from hanabi_search_plugin.core.objective import Objective, utility
+from hanabi_search_plugin.core.policy import (
+    Blueprint,
+    Memory,
+    join,
+    observed,
+    probabilities_of,
+    take,
+)
 from hanabi_search_plugin.core.solving import Solution, SolvesEndgames
 
 ESTIMATE_SLACK = 16  # a game's estimate may be so many times the budget: pruning leaves much out
@@ -221,7 +228,7 @@ class _Solver:
         weights = frontier.weights[parent] * chance
         over = worlds.terminal
         done = np.flatnonzero(over)
-        returns = worth(self.objective, returns_of(worlds.select(done))[:, seat], game)
+        returns = utility(self.objective, returns_of(worlds.select(done))[:, seat], game)
         np.add.at(ended, frontier.choice[parent[done]], weights[done] * returns)
         on = np.flatnonzero(~over)
         worlds, parent = worlds.select(on), parent[on]
@@ -251,7 +258,7 @@ class _Solver:
         for p in np.unique(current).tolist():
             part = np.flatnonzero(current == p)
             view = frontier.worlds.view(p).select(part)
-            given = chances_of(self.blueprint[p], view, take(frontier.memories[p], part))
+            given = probabilities_of(self.blueprint[p], view, take(frontier.memories[p], part))
             given = np.where(view.legal, given, 0.0)  # what rounding gave to illegal moves goes
             chance = given / given.sum(axis=1, keepdims=True)
             row, move = np.nonzero(chance)

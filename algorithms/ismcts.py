@@ -32,7 +32,7 @@ from hanabi_search_plugin.core.capabilities import Redeterminizes
 from hanabi_search_plugin.core.error_places import asking
 from hanabi_search_plugin.core.errors import ConfigError, ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import NOBODY, Event, Game, View, Worlds
-from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective, worth
+from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective, utility
 from hanabi_search_plugin.core.policy import (
     Blueprint,
     EstimatingGuide,
@@ -354,7 +354,7 @@ class TreeSearch(FitsGames, WrapsBelief, _GuideOptions):
         if rolls_out or walk.player == NOBODY:
             returns = play_on(walk, blueprint, memories, rng)
             if self.objective != "score":
-                returns = worth(self.objective, np.array(returns), game).tolist()
+                returns = utility(self.objective, np.array(returns), game).tolist()
         else:
             returns = [path[-1][0].mean] * game.num_players
         for move, player in path:

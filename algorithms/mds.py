@@ -30,8 +30,8 @@ from hanabi_search_plugin.core.agent import CutsRollouts, SmallSteps, require_as
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError
 from hanabi_search_plugin.core.game import FloatArray, IntArray
-from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective, worth
-from hanabi_search_plugin.core.policy import Policy, chances_of
+from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective, utility
+from hanabi_search_plugin.core.policy import Policy, probabilities_of
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import (
     require_flag,
@@ -121,7 +121,7 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
         legal = belief.view.legal
         actions = np.flatnonzero(legal[0])
         policy = belief.blueprint[belief.seat]
-        chance = chances_of(policy, belief.view, belief.memory)[0, actions]
+        chance = probabilities_of(policy, belief.view, belief.memory)[0, actions]
         chance = chance / chance.sum()
         soft = self.softening_of(policy)
         prior = (1.0 - soft) * chance + soft / len(actions)
@@ -171,7 +171,7 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
             values = action_values(worlds, actions, belief.blueprint, memories, belief.seat,
                 Streams.spawn(rng, n), depth=self.depth, threads=self.threads,
             )  # fmt: skip
-            tally.add(np.arange(len(actions)), worth(self.objective, values, belief.game))
+            tally.add(np.arange(len(actions)), utility(self.objective, values, belief.game))
             left -= n
 
     def step(self, prior: FloatArray, values: FloatArray) -> FloatArray:

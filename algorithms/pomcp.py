@@ -35,7 +35,7 @@ from hanabi_search_plugin.core.game import (
     Worlds,
     returns_of,
 )
-from hanabi_search_plugin.core.objective import worth
+from hanabi_search_plugin.core.objective import utility
 from hanabi_search_plugin.core.policy import Memory, take
 from hanabi_search_plugin.core.require import (
     require_choice,
@@ -200,7 +200,7 @@ class _OwnMovesTree:
             worlds, self.actions, self.belief.blueprint, memories, self.belief.seat, streams,
             threads=self.search.threads,
         )  # fmt: skip
-        by_blueprint = worth(self.search.objective, by_blueprint, self.belief.game)
+        by_blueprint = utility(self.search.objective, by_blueprint, self.belief.game)
         self.rollouts += by_blueprint.size
         by_tree = np.where(np.isnan(by_tree), by_blueprint, by_tree)
         returns.add(np.arange(2 * moves), np.concatenate([by_blueprint, by_tree]))
@@ -314,7 +314,7 @@ class _OwnMovesTree:
 
     def _utility(self, returns: FloatArray) -> FloatArray:
         """[B] what the seat's returns of [B, P] are worth."""
-        return worth(self.search.objective, returns[:, self.belief.seat], self.belief.game)
+        return utility(self.search.objective, returns[:, self.belief.seat], self.belief.game)
 
     def _considered(self, node: Node, own: int, legal: BoolArray) -> list[int]:
         """The moves to select from at a node where the blueprint plays ``own``."""

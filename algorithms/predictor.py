@@ -16,7 +16,7 @@ from hanabi_search_plugin.algorithms.ismcts import TreeSearch, span
 from hanabi_search_plugin.algorithms.search_tree import Tree
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.game import NOBODY, Event, Game
-from hanabi_search_plugin.core.objective import worth
+from hanabi_search_plugin.core.objective import utility
 from hanabi_search_plugin.core.policy import Memory, observes
 from hanabi_search_plugin.core.rollout import move_of, observe_all, play_on
 from hanabi_search_plugin.core.settings import described, setting
@@ -83,7 +83,7 @@ class Predictor(TreeSearch):
                 guide_memory = guide.observe(walk.worlds().view(seat), event, guide_memory)
         if self._rolls_out or walk.player == NOBODY:
             played = np.array(play_on(walk, belief.blueprint, memories, rng))
-            value = float(worth(self.objective, played, game)[seat])
+            value = float(utility(self.objective, played, game)[seat])
         else:
             value = path[-1].mean
         for each in path:

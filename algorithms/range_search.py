@@ -23,7 +23,7 @@ from hanabi_search_plugin.algorithms import sums
 from hanabi_search_plugin.algorithms.pruning import gains_too_little
 from hanabi_search_plugin.algorithms.tally import regularised_error
 from hanabi_search_plugin.core.game import SKIP, BoolArray, FloatArray, IntArray
-from hanabi_search_plugin.core.objective import Objective, worth
+from hanabi_search_plugin.core.objective import Objective, utility
 from hanabi_search_plugin.core.policy import moves_of
 from hanabi_search_plugin.core.public_belief import PublicBelief
 from hanabi_search_plugin.core.rollout import action_values
@@ -216,7 +216,7 @@ class RangeSearch:
             worlds, np.repeat(actions, n, axis=0).T, public.blueprint, memories, player,
             Streams(np.tile(part.policies.state[:n], len(rows))), threads=self.threads,
         )  # fmt: skip
-        values = worth(self.objective, values, public.game).reshape(len(moves), len(rows), n)
+        values = utility(self.objective, values, public.game).reshape(len(moves), len(rows), n)
         at_base = np.searchsorted(moves, base[~known])
         state.returns[rows[~known], worlds_at] = values[at_base, each[~known]]
         row, move = np.nonzero(needed[:, moves])

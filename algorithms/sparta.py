@@ -34,7 +34,7 @@ from hanabi_search_plugin.core.agent import CutsRollouts, NamesPolicies, WrapsBe
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError
 from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
-from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective, worth
+from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective, utility
 from hanabi_search_plugin.core.policy import Policy, moves_of, preferences_of
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import (
@@ -248,7 +248,7 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
                 worlds, actions, arms, memories, Streams.spawn(rng, n), depth=self.depth,
                 threads=self.threads,
             )  # fmt: skip
-            returns.add(arms, worth(self.objective, values, belief.game))
+            returns.add(arms, utility(self.objective, values, belief.game))
             behind, settled = self._behind(returns.tally, alive, base, moves, share)
             alive &= ~behind
             if settled or len(np.unique(np.flatnonzero(alive) % moves)) == 1:
@@ -290,7 +290,7 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
             worlds, actions, both, memories, Streams.spawn(rng, self.confirm), depth=self.depth,
             threads=self.threads,
         )  # fmt: skip
-        fresh.add(np.arange(2), worth(self.objective, values, belief.game))
+        fresh.add(np.arange(2), utility(self.objective, values, belief.game))
         gain, stderr = (float(numbers[0]) for numbers in fresh.difference(1))
         notes.append(f"gain {gain:+.3f} ± {stderr:.3f} in {self.confirm} fresh worlds")
         played = best if gain > self._required(fresh, 1, 0, 2) else base

@@ -1,6 +1,6 @@
 """Our searches against OpenSpiel's own bots in card games (docs/games/card_games.md).
 
-python -m benchmarks.card_games measure --dry-run            # what every row costs
+python -m benchmarks.card_games measure --dry-run            # what is left, and what it costs
 python -m benchmarks.card_games measure --only euchre        # rows by name, resumable
 python -m benchmarks.card_games tables                       # docs/games/card_games.md
 python -m benchmarks.card_games told oh_hell                 # what OpenSpiel's resampling tells
@@ -38,6 +38,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "card-games.json"
 PAGE = ROOT / "docs" / "games" / "card_games.md"
 WORLDS = 10  # deals that determinised MCTS searches, an equal share of its simulations each
+DEALS = 200  # that make a row
 RANDOM_GAMES = 200  # by which the exploration is set
 CALIBRATED = 4  # decisions by which equal time is found
 EXACT = ("leduc_poker",)  # games whose beliefs list all worlds
@@ -275,10 +276,12 @@ def _action(agent: SearchAgent, belief: Any, rng: np.random.Generator) -> int:
 
 @app.command()
 def measure(
-    deals: Annotated[int, typer.Option(help="Deals of a row, each from every seat.")] = 200,
+    deals: Annotated[int, typer.Option(help="Deals of a row, each from every seat.")] = DEALS,
     iterations: Annotated[int, typer.Option(help="Of a decision of ours.")] = 50,
     only: Annotated[str, typer.Option(help="Rows whose name contains all of these words.")] = "",
-    dry_run: Annotated[bool, typer.Option(help="One deal a row, and what all would cost.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option(help="What is left, and its cost; a row without a deal plays one.")
+    ] = False,
 ) -> None:
     """Play the rows, and go on where they were stopped."""
     for row in ROWS:
@@ -289,27 +292,38 @@ def measure(
             kept = {"iterations": iterations, "scores": [], "seconds": [0.0, 0.0, 0.0]}
             kept |= {"decisions": [0, 0], "simulations": simulations_of(row, iterations)}
         agent = our_agent(row, iterations)
-        todo = 1 if dry_run else deals - len(kept["scores"])
-        before = time.process_time()
-        for _ in range(todo):
-            ours, theirs = Spent(), Spent()
-            deal, started = len(kept["scores"]), time.process_time()
-            scores = [
-                play(row, agent, kept["simulations"], side, deal, ours, theirs)
-                for side in SIDES[row.game]
-            ]
-            spent = (ours.seconds, theirs.seconds, time.process_time() - started)
-            kept["scores"].append(float(np.mean(scores)))
-            kept["seconds"] = [a + b for a, b in zip(kept["seconds"], spent, strict=True)]
-            kept["decisions"][0] += ours.decisions
-            kept["decisions"][1] += theirs.decisions
-            if not dry_run:
-                write_results(RESULTS, read_results(RESULTS) | {row.key: kept})
-        if dry_run:
-            cost = (time.process_time() - before) * deals
-            console.print(f"{row.key}: {duration(cost)} of CPU for {deals} deals", markup=False)
-        else:
+        while len(kept["scores"]) < (1 if dry_run else deals):
+            play_deal(row, agent, kept)
+            write_results(RESULTS, read_results(RESULTS) | {row.key: kept})
+        if not dry_run:
             console.print(f"{row.key}: {_line(row, kept)}", markup=False, soft_wrap=True)
+        elif len(kept["scores"]) < deals:
+            console.print(
+                f"{row.key}: {len(kept['scores'])} of {deals} deals, "
+                f"{duration(_cost(kept, deals))} of CPU for the rest",
+                markup=False,
+                soft_wrap=True,
+            )
+
+
+def play_deal(row: Row, agent: SearchAgent, kept: dict[str, Any]) -> None:
+    """Add the next deal of a row to what is kept of it: its score, seconds and decisions."""
+    ours, theirs = Spent(), Spent()
+    deal, started = len(kept["scores"]), time.process_time()
+    scores = [
+        play(row, agent, kept["simulations"], side, deal, ours, theirs) for side in SIDES[row.game]
+    ]
+    spent = (ours.seconds, theirs.seconds, time.process_time() - started)
+    kept["scores"].append(float(np.mean(scores)))
+    kept["seconds"] = [a + b for a, b in zip(kept["seconds"], spent, strict=True)]
+    kept["decisions"][0] += ours.decisions
+    kept["decisions"][1] += theirs.decisions
+
+
+def _cost(kept: dict[str, Any], deals: int) -> float:
+    """CPU seconds of the deals that a row has yet to play, as its deals so far took."""
+    played = len(kept["scores"])
+    return float(kept["seconds"][2]) / played * max(0, deals - played)
 
 
 @app.command()
@@ -320,22 +334,38 @@ def tables() -> None:
 
 
 def page(text: str) -> str:
-    """docs/games/card_games.md with its table of matches made anew."""
-    return fill(text, {"matches": matches(read_results(RESULTS))})
+    """docs/games/card_games.md with its tables of matches made anew."""
+    measured = read_results(RESULTS)
+    return fill(text, {"matches": matches(measured), "matches left": left(measured)})
 
 
 def matches(measured: dict[str, Any]) -> Iterable[str]:
-    """Markdown: every match so far."""
+    """Markdown: every match that was played to its end."""
     yield (
         "| game | ours | OpenSpiel's | equal | deals | ours less theirs, points | iterations, "
         "ours and theirs | CPU s a decision, ours and theirs |"
     )
     yield "|---|---|---|---|---|---|---|---|"
     for row in ROWS:
-        if row.key in measured and len(measured[row.key]["scores"]) > 1:
-            yield f"| `{row.game}` | {row.ours} | {row.theirs} | {row.equal} | " + _line(
-                row, measured[row.key]
-            )
+        if row.key in measured and len(measured[row.key]["scores"]) >= DEALS:
+            yield f"| {_named(row)} | " + _line(row, measured[row.key])
+
+
+def left(measured: dict[str, Any]) -> Iterable[str]:
+    """Markdown: every other match, and what it costs."""
+    yield "| game | ours | OpenSpiel's | equal | deals played | CPU minutes for the rest |"
+    yield "|---|---|---|---|---|---|"
+    for row in ROWS:
+        kept = measured.get(row.key)
+        if kept is None:
+            yield f"| {_named(row)} | 0 | not tried |"
+        elif len(kept["scores"]) < DEALS:
+            cost = _cost(kept, DEALS) / 60
+            yield f"| {_named(row)} | {len(kept['scores'])} | {cost:.0f} |"
+
+
+def _named(row: Row) -> str:
+    return f"`{row.game}` | {row.ours} | {row.theirs} | {row.equal}"
 
 
 def _line(row: Row, kept: dict[str, Any]) -> str:

@@ -58,6 +58,7 @@ SEARCHES = {
     "joint": "JointSparta",
     "in turn": "one seat, in turn",
     "joint in turn": "JointSparta, in turn",
+    "tables": "joint policy search",
 }
 
 
@@ -187,6 +188,12 @@ class Table:
 
     def value(self, kind: str, blueprint: str) -> float:
         table = self.blueprints[blueprint]
+        if kind == "tables":
+            rng, setting = np.random.default_rng(SEED), self.setting
+            _, value = joint_policy_search(
+                self.replies, table, rng, trials=setting.trials, kinds=setting.kinds
+            )
+            return value
         if not kind.endswith("in turn"):
             return self.searched(kind, table)[1]
         kinds = ("joint",) if kind.startswith("joint") else ("one", "other")
@@ -206,7 +213,7 @@ class Table:
 def searches(
     only: Annotated[str, typer.Option(help="Rows whose name contains this; default: all.")] = "",
 ) -> None:
-    """Searches over three blueprints: what each plays is tabulated and valued exactly."""
+    """Searches from three blueprints: what each plays is tabulated and valued exactly."""
     for name, setting in SETTINGS.items():
         if only not in name or not setting.searched:
             continue

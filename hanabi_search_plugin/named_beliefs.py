@@ -7,16 +7,19 @@ from typing import Any
 
 from hanabi_search_plugin import plugins
 from hanabi_search_plugin.beliefs.learned_belief import Learned
-from hanabi_search_plugin.beliefs.particles import Particles
 from hanabi_search_plugin.core.agent import MakeBelief
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Game
 from hanabi_search_plugin.core.lazy import resolve
 
-EXACT, GROUNDED, PARTICLES, REDEALT = "exact", "grounded", "particles", "redealt"
-NAMED = (EXACT, GROUNDED, PARTICLES, REDEALT)  # beliefs that are no file's
+EXACT, GROUNDED = "exact", "grounded"
+DRAWN = {  # beliefs that draw worlds where there are too many to list
+    "particles": "hanabi_search_plugin.beliefs.particles:Particles",
+    "seatwise": "hanabi_search_plugin.beliefs.seatwise:Seatwise",
+    "redealt": "hanabi_search_plugin.wrappers.openspiel:Redealt",
+}
+NAMED = (EXACT, GROUNDED, *DRAWN)  # beliefs that are no file's
 
-_REDEALT = "hanabi_search_plugin.wrappers.openspiel:Redealt"
 _MODEL = "hanabi_search_plugin.networks.catalogue:load_belief_model"
 
 
@@ -30,33 +33,27 @@ def load_belief(
 ) -> MakeBelief | None:
     """What makes the belief of that name; None for "exact", the game's own.
 
-    "particles" is ``Particles``, which takes ``epsilon`` and whose options may follow:
-    "particles:particles=5000"; "redealt" is ``wrappers.openspiel.Redealt``. Any other name is that
-    of a model, "grounded" or as ``load_belief_model`` knows it: ``Learned(model, explain)``, which
-    takes ``uncertainty``. Raises as these do, and ConfigError without ``explain`` where there is no
-    model.
+    "particles" is ``Particles``, which takes ``epsilon``, "seatwise" ``Seatwise`` and "redealt"
+    ``wrappers.openspiel.Redealt``; options may follow: "particles:particles=5000". Any other name
+    is that of a model, "grounded" or as ``load_belief_model`` knows it: ``Learned(model,
+    explain)``, which takes ``uncertainty``. Raises as these do, and ConfigError without ``explain``
+    where there is no model.
     """
     head, *words = name.split(":")
-    if head == PARTICLES:
-        _require_explain(explain, "particles")
-        return Particles(**_options(Particles, head, words), epsilon=epsilon)
-    if head == REDEALT:
-        _require_explain(explain, "redealt")
-        kind = resolve(_REDEALT)
-        redealt: MakeBelief = kind(**_options(kind, head, words))
-        return redealt
+    if head in DRAWN:
+        _require_explain(explain, head)
+        kind = resolve(DRAWN[head])
+        known = [one.name for one in fields(kind) if one.name not in ("epsilon", "explained_by")]
+        options: dict[str, Any] = plugins.read_options(f"belief {head}", words, known)
+        if head == "particles":
+            options["epsilon"] = epsilon
+        drawn: MakeBelief = kind(**options)
+        return drawn
     if name == EXACT:
         _require_explain(explain, "an exact one")
         return None
     learned = Learned(resolve(_MODEL)(name, game, words=NAMED), explain=explain)
     return learned.doubting(uncertainty)
-
-
-def _options(kind: Any, name: str, words: list[str]) -> dict[str, Any]:
-    """What the words after a belief's name set; epsilon is an option of its own."""
-    known = [one.name for one in fields(kind) if one.name != "epsilon"]
-    chosen: dict[str, Any] = plugins.read_options(f"belief {name}", words, known)
-    return chosen
 
 
 def _require_explain(explain: bool, got: str) -> None:

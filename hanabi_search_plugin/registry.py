@@ -151,9 +151,9 @@ def load_policy(
     entry, head = found, found.name
     options = plugins.read_options(f"policy {head}", words, entry.options)
     if not (entry.any_game or isinstance(game, resolve(_HANABI_GAME))):
-        raise ConfigError(
-            f"policy {head} plays native Hanabi, got {game!r}: policy uniform plays any game"
-        )
+        bids = isinstance(game, resolve(_BRIDGE))
+        others = "policy natural bids there" if bids else "policy uniform plays any game"
+        raise ConfigError(f"policy {head} plays native Hanabi, got {game!r}: {others}")
     policy = entry.load(game, **options)
     require_policy(policy, f"a Policy of {head!r}")
     return policy
@@ -281,6 +281,7 @@ def load_policies(
 # ------------------------------------------------------------------------- those of this package
 
 _HANABI_GAME = "hanabi_search_plugin.hanabi.hanabi_game:HanabiGame"
+_BRIDGE = "hanabi_search_plugin.bridge:BridgeBidding"
 _OPENSPIEL_BOT = "hanabi_search_plugin.wrappers.openspiel:registered_bot"
 
 
@@ -396,7 +397,7 @@ def _bidder(reference: str) -> Callable[..., Policy]:
     load = _built_in(reference)
 
     def of_bridge(game: Game, **options: Any) -> Policy:
-        if not isinstance(game, resolve("hanabi_search_plugin.bridge:BridgeBidding")):
+        if not isinstance(game, resolve(_BRIDGE)):
             raise ConfigError(f"a bidder plays the game bridge, got {game!r}")
         return load(game, **options)
 

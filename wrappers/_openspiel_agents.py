@@ -36,14 +36,14 @@ def as_bot(policy: AnyPolicy, game: Any, player_id: int, *, seed: int = 0) -> Sp
     return SpielBot(policy, game, player_id, seed)
 
 
-def as_spiel_policy(policy: AnyPolicy, game: Any, *, seed: int = 0) -> SpielPolicyOf:
+def as_spiel_policy(policy: AnyPolicy, game: Any, *, seed: int = 0) -> SpielPolicy:
     """Make an ``open_spiel.python.policy.Policy`` that plays every seat by ``policy``.
 
     On small games with perfect recall, its ``to_tabular()`` exports it and
     ``expected_game_score.policy_value`` computes its exact value. Arguments, errors and
     ``last_result`` are those of ``as_bot``.
     """
-    return SpielPolicyOf(policy, game, seed)
+    return SpielPolicy(policy, game, seed)
 
 
 def as_rl_agent(policy: AnyPolicy, game: Any, player_id: int, *, seed: int = 0) -> SpielRLAgent:
@@ -124,7 +124,7 @@ class SpielBot(pyspiel.Bot):  # type: ignore[misc]
         return twin
 
 
-class SpielPolicyOf(spiel_policy.Policy):  # type: ignore[misc]
+class SpielPolicy(spiel_policy.Policy):  # type: ignore[misc]
     """A policy of ours at every seat, by its probabilities; those of a searching one are 0 or 1."""
 
     def __init__(self, policy: AnyPolicy, game: Any, seed: int = 0) -> None:
@@ -137,7 +137,7 @@ class SpielPolicyOf(spiel_policy.Policy):  # type: ignore[misc]
         return f"<policy of every seat: {self._decider!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return SpielPolicyOf, (self._decider.policy, self._decider.game, self._decider.seed)
+        return SpielPolicy, (self._decider.policy, self._decider.game, self._decider.seed)
 
     @property
     def last_result(self) -> SearchResult | None:

@@ -92,7 +92,7 @@ def as_policy(
         return thing
     if isinstance(thing, spiel_policy.Policy | pyspiel.Policy):
         only = isinstance(thing, _INFORMATION_STATE_ONLY)
-        return SpielPolicy(thing, game, reads or ("information_state" if only else "state"))
+        return OpenSpielPolicy(thing, game, reads or ("information_state" if only else "state"))
     if isinstance(thing, pyspiel.Bot):
         return BotPolicy(thing, None, game, reads or "state", memoryless, seed)
     if isinstance(thing, rl_agent.AbstractAgent) or _has_step(thing):
@@ -172,7 +172,7 @@ def registered_bot(name: str, game: Game) -> Policy:
     return policy
 
 
-class SpielPolicy(ReadsStates):
+class OpenSpielPolicy(ReadsStates):
     """A policy of OpenSpiel, which plays by its probabilities; see ``as_policy``."""
 
     def __init__(self, thing: Any, game: HanabiGame | OpenSpielGame, reads: Reads) -> None:

@@ -14,7 +14,8 @@ Policies:
 * ``as_policy`` makes a policy of ours from OpenSpiel's policies, bots and learning agents;
   ``registered_bot`` from one that OpenSpiel has by name
 * ``as_bot``, ``as_spiel_policy`` and ``as_rl_agent`` make OpenSpiel's from a policy of ours, a
-  searching one for instance; each has ``last_result``, the SearchResult of its latest decision
+  searching one for instance: a ``SpielBot``, a ``SpielPolicy`` and a ``SpielRLAgent``. Each has
+  ``last_result``, the SearchResult of its latest decision
 
 Hanabi in both engines, whose cards, actions and deals are the same:
 
@@ -27,7 +28,13 @@ Hanabi in both engines, whose cards, actions and deals are the same:
 from hanabi_search_plugin.core.extras import needing
 
 with needing("", "wrappers.openspiel", "OpenSpiel"):
-    from hanabi_search_plugin.wrappers._openspiel_agents import as_bot, as_rl_agent, as_spiel_policy
+    from hanabi_search_plugin.wrappers._openspiel_agents import (
+        SpielBot,
+        SpielPolicy,
+        as_bot,
+        as_rl_agent,
+        as_spiel_policy,
+    )
     from hanabi_search_plugin.wrappers._openspiel_dealt import OpenSpielDealtGame
     from hanabi_search_plugin.wrappers._openspiel_game import OpenSpielGame
     from hanabi_search_plugin.wrappers._openspiel_hanabi import (
@@ -43,11 +50,15 @@ with needing("", "wrappers.openspiel", "OpenSpiel"):
     )
     from hanabi_search_plugin.wrappers._openspiel_policies import as_policy, registered_bot
     from hanabi_search_plugin.wrappers._openspiel_redealt import Redealt, other_deals
+    from hanabi_search_plugin.wrappers._openspiel_rl_agent import SpielRLAgent
 
 __all__ = [
     "OpenSpielDealtGame",
     "OpenSpielGame",
     "Redealt",
+    "SpielBot",
+    "SpielPolicy",
+    "SpielRLAgent",
     "as_bot",
     "as_policy",
     "as_rl_agent",

@@ -19,10 +19,10 @@ from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArra
 from hanabi_search_plugin.core.policy import (
     Memory,
     Policy,
-    chances_of,
     join,
     moves_of,
     observed,
+    probabilities_of,
     require_policy,
     sample_actions,
     started,
@@ -144,7 +144,7 @@ class Mixture(Policy):
         for k in np.unique(drawn[drawn != UNKNOWN]).tolist():
             rows = np.flatnonzero(drawn == k)
             own = take(memory["memories"][k], rows)
-            chance[rows] = chances_of(self.candidates[k], view.select(rows), own)
+            chance[rows] = probabilities_of(self.candidates[k], view.select(rows), own)
         return np.asarray(chance, dtype=np.float64)
 
     # --------------------------------------------------------------------------- for beliefs
@@ -168,7 +168,7 @@ class Mixture(Policy):
                 rows = np.flatnonzero(turn & (weights[:, k] > 0))
                 if len(rows):
                     own = take(memory["memories"][k], rows)
-                    chance = chances_of(policy, view.select(rows), own)
+                    chance = probabilities_of(policy, view.select(rows), own)
                     chances[rows, k] = (1 - self.epsilon) * chance + self.epsilon * uniform[rows]
         return memory | {"chances": chances}
 

@@ -38,8 +38,8 @@ from hanabi_search_plugin.core.game import (
 from hanabi_search_plugin.core.policy import (
     Blueprint,
     Memory,
-    chances_of,
     observed,
+    probabilities_of,
     sample_actions,
     started,
     take,
@@ -215,7 +215,7 @@ class ParticleBelief(TrackedBelief):
             chance = uniform
             if evidence:
                 policy, at = self.blueprint[actor], part.worlds.view(actor)
-                chance = chances_of(policy, at, part.memories[actor])
+                chance = probabilities_of(policy, at, part.memories[actor])
                 chance, likelihoods = self._mixed(chance, uniform), len(part)
             actions = sample_actions(chance, Streams.spawn(rng, len(part)))
         elif evidence:

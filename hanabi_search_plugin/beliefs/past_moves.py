@@ -27,11 +27,11 @@ from hanabi_search_plugin.core.game import (
 from hanabi_search_plugin.core.policy import (
     Blueprint,
     Memory,
-    chances_of,
     join,
     lacks_probabilities,
     memory_from,
     observed,
+    probabilities_of,
     started,
     take,
 )
@@ -168,7 +168,7 @@ class PastMoves:
         each = np.tile(tokens, (len(moves), 1))
         view = self.game.views_at(self.history, player, each, turns[move])
         memory = take(join([self.mover_memories[t] for t in turns]), move)
-        chance = chances_of(self.blueprint[player], view, memory)
+        chance = probabilities_of(self.blueprint[player], view, memory)
         made = chance[np.arange(len(move)), actions[move]]
         return np.asarray(made.reshape(-1, n), dtype=np.float64)
 
@@ -179,7 +179,7 @@ class PastMoves:
         for t, event in enumerate(history.events):
             view = history.views[t]
             if t in moves:
-                made.append(chances_of(policy, view, memory)[:, moves[t]])
+                made.append(probabilities_of(policy, view, memory)[:, moves[t]])
             memory = observed(policy, history.views[t + 1], event, memory)
         return np.array(made)
 

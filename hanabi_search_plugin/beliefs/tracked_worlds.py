@@ -27,7 +27,7 @@ from hanabi_search_plugin.core.game import (
     View,
     Worlds,
 )
-from hanabi_search_plugin.core.policy import Blueprint, Memory, chances_of, take
+from hanabi_search_plugin.core.policy import Blueprint, Memory, probabilities_of, take
 from hanabi_search_plugin.core.rollout import likelihood, observe_all, start_memories
 
 MAX_WORLDS = 50_000  # the most worlds followed at a time; some 3 kB each for OpenSpiel's states
@@ -259,7 +259,7 @@ def _likelihood(
     if len(rows) == len(row):  # one candidate move per world: games may compile this
         chance = likelihood(movers.worlds, policy, actor, memory, action)
     else:
-        chance = chances_of(policy, movers.worlds.view(actor), memory)[where, action]
+        chance = probabilities_of(policy, movers.worlds.view(actor), memory)[where, action]
     if epsilon > 0:
         choices = movers.worlds.legal.sum(axis=1)[where]
         chance = (1 - epsilon) * chance + epsilon / choices

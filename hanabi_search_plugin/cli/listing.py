@@ -24,7 +24,7 @@ from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.require import unknown
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.bots.scores import self_play_scores
-from hanabi_search_plugin.named_beliefs import EXACT, GROUNDED, PARTICLES, REDEALT
+from hanabi_search_plugin.named_beliefs import EXACT, GROUNDED
 from hanabi_search_plugin.named_searches import NONE
 from hanabi_search_plugin.networks.catalogue import belief_models, network_models
 from hanabi_search_plugin.registry import Entry, bidders, networks, policies
@@ -92,10 +92,17 @@ def listed() -> Iterator[Listed]:
     yield from _plugins("search", [*SEARCHES, NONE])
     yield Listed("belief", EXACT, "every world, by Bayes' rule", HERE)
     drawn = {"particles": "default 1000: how many", "seed": "default 0: decides on all chance"}
-    yield Listed("belief", PARTICLES, "worlds drawn, where they are too many to list", HERE, drawn)
+    yield Listed(
+        "belief", "particles", "worlds drawn, where they are too many to list", HERE, drawn
+    )
+    hands = {"proposals": "default 2048: hands of the seat that is drawn first"}
+    hands |= {"around": "default 1024: deals of the other hands, around those kept"}
+    hands |= {"exchanges": "default 24: of two tokens, where worlds are alike"}
+    hands |= {"uncertainty": "default 0.001: weight of worlds that do not explain a move"}
+    yield Listed("belief", "seatwise", "hidden hands, one seat after another", HERE, hands)
     dealt = {"proposals": "default 256: deals that the others' moves are weighed on"}
     dealt |= {"uncertainty": "default 0.001: weight of deals that do not explain a move"}
-    yield Listed("belief", REDEALT, "other deals of a card game", "OpenSpiel", dealt)
+    yield Listed("belief", "redealt", "other deals of a card game", "OpenSpiel", dealt)
     yield Listed("belief", GROUNDED, "what hints and visible cards allow, by copies left", HERE)
     for name, about in belief_models().items():
         figures = [_belief_figure(model) for model in about["models"]]

@@ -38,7 +38,7 @@ def require_objective(objective: object, *, cut: bool = False) -> None:
         )
 
 
-def worth(objective: Objective, returns: FloatArray, game: Game) -> FloatArray:
+def utility(objective: Objective, returns: FloatArray, game: Game) -> FloatArray:
     """What final returns are worth, in an array of their shape; nan stays nan.
 
     Raises ContractError where a function gives another shape, or what is not finite.

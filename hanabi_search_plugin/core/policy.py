@@ -292,7 +292,7 @@ def moves_of(policy: Policy, view: View, memory: Memory, rng: Streams) -> IntArr
         return require_moves(policy, policy.act(view, legal, memory, rng), legal)
 
 
-def chances_of(policy: Policy, view: View, memory: Memory) -> FloatArray:
+def probabilities_of(policy: Policy, view: View, memory: Memory) -> FloatArray:
     """[B, A] the probabilities of ``policy``, which is to move.
 
     Raises ContractError unless they are numbers of at least 0 that sum to 1, none of them of an

@@ -36,10 +36,10 @@ from hanabi_search_plugin.core.policy import (
     Policy,
     UniformPolicy,
     Value,
-    chances_of,
     moves_of,
     observed,
     observes,
+    probabilities_of,
     require_values,
     started,
     take,
@@ -111,7 +111,7 @@ def likelihood(
     ``memory`` [B] is the policy's. Raises UnsupportedError where it gives no probabilities.
     """
     report_rollouts(0)
-    chance = chances_of(policy, worlds.view(seat), memory)
+    chance = probabilities_of(policy, worlds.view(seat), memory)
     return np.asarray(chance[np.arange(len(worlds)), actions], dtype=np.float64)
 
 

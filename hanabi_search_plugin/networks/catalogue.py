@@ -17,7 +17,7 @@ from hanabi_search_plugin.core.extras import require_extra
 from hanabi_search_plugin.core.game import Game, require_game
 from hanabi_search_plugin.core.require import is_no_file, unknown
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
-from hanabi_search_plugin.named_beliefs import EXACT, GROUNDED, PARTICLES
+from hanabi_search_plugin.named_beliefs import EXACT, GROUNDED
 from hanabi_search_plugin.registry import policies
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ HINTS = "hints"
 SHOWN = (EXACT, HINTS, GROUNDED)  # beliefs that a page can show and that are no file's
 _NO_MODELS = {
     EXACT: 'what upgrade has without a belief, or with belief="exact"',
-    PARTICLES: 'what upgrade has with belief=Particles() or "particles"',
+    "particles": 'what upgrade has with belief=Particles() or "particles"',
 }
 
 

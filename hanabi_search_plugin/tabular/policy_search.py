@@ -16,8 +16,9 @@ is exact. Three kinds of trials draw new actions for one seat, then all seats re
 
 Where a seat has many moves such draws hardly ever meet what another seat needs. The fourth kind,
 "understood", has everybody ready: another action in one information state, and whatever play comes
-to by it alone is played as is best in hindsight (``Replies.understood``). It is valued as it is;
-replies follow only a gain. So it lists little of a game whose tree is too large to be listed.
+to by it alone is played as is best in hindsight, of equals by the move that tells most
+(``Replies.understood``). It is valued as it is; replies follow only a gain. So it lists little of a
+game whose tree is too large to be listed.
 
 Letters: I information states, A actions.
 """

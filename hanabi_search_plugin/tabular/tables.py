@@ -13,8 +13,8 @@ from hanabi_search_plugin.core.policy import (
     Blueprint,
     Memory,
     Policy,
-    chances_of,
     observed,
+    probabilities_of,
     sample_actions,
     started,
     take,
@@ -125,7 +125,7 @@ def tabulate(
 def _chances(policy: Policy, view: View, memory: Memory, own: IntArray, seed: int) -> FloatArray:
     """[K, A] what ``policy`` plays in information states of the seat to move."""
     if not isinstance(policy, SearchAgent):
-        return chances_of(policy, view, memory)
+        return probabilities_of(policy, view, memory)
     chance = np.zeros(view.legal.shape)
     for k, (state, entry) in enumerate(zip(own.tolist(), memory, strict=True)):
         result = policy.decide(entry, np.random.default_rng((seed, state)))

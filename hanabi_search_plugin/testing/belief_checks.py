@@ -11,7 +11,7 @@ from hanabi_search_plugin.beliefs.exact import private_belief
 from hanabi_search_plugin.core.belief import Belief, ExplicitBelief
 from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.game import Event, FloatArray, Game, View, Worlds, require_game
-from hanabi_search_plugin.core.policy import Blueprint, Memory, chances_of, moves_of, take
+from hanabi_search_plugin.core.policy import Blueprint, Memory, moves_of, probabilities_of, take
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.registry import AnyBlueprint, blueprint_of
@@ -139,7 +139,7 @@ def _check_memories(
         rows = np.flatnonzero(movers == mover)
         view = worlds.view(mover).select(rows)
         policy, held = belief.blueprint[mover], take(memories[mover], rows)
-        for row, chance in zip(rows, chances_of(policy, view, held), strict=True):
+        for row, chance in zip(rows, probabilities_of(policy, view, held), strict=True):
             require(
                 any(np.allclose(chance, right) for right in bayes.next_moves(mover, keys[row])),
                 f"a belief samples wrong memories for seat {mover}",
@@ -210,12 +210,12 @@ class Bayes:
             if joint(world)[0] == key:
                 view = world.view(mover)
                 policy = self.blueprint[mover]
-                out.append(chances_of(policy, view, memories[mover])[0])
+                out.append(probabilities_of(policy, view, memories[mover])[0])
         return out
 
     def _chance(self, world: Worlds, memories: list[Memory], actor: int) -> FloatArray:
         view = world.view(actor)
-        chance = chances_of(self.blueprint[actor], view, memories[actor])[0]
+        chance = probabilities_of(self.blueprint[actor], view, memories[actor])[0]
         uniform = view.legal[0] / view.legal[0].sum()
         mixed = (1 - self.epsilon) * chance + self.epsilon * uniform
         return np.asarray(mixed + self.uncertainty * (1 - mixed), dtype=np.float64)

@@ -19,7 +19,7 @@ from hanabi_search_plugin.core.capabilities import Enumerable
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.game import NOBODY, Event, FloatArray, Game, Worlds, require_game
 from hanabi_search_plugin.core.plain_game import PlainGame
-from hanabi_search_plugin.core.policy import Memory, UniformPolicy, chances_of, moves_of
+from hanabi_search_plugin.core.policy import Memory, UniformPolicy, moves_of, probabilities_of
 from hanabi_search_plugin.core.reprs import search_repr
 from hanabi_search_plugin.core.result import SearchResult, require_result
 from hanabi_search_plugin.core.streams import Streams
@@ -282,7 +282,7 @@ class _Walk:
             ]
             mover = int(child.current_player[0])
             view = child.view(mover)
-            odds = chances_of(blueprint[mover], view, grown[mover])[0]
+            odds = probabilities_of(blueprint[mover], view, grown[mover])[0]
             for move in np.flatnonzero(odds):
                 out += chance[c] * odds[move] * self._after(child, grown, int(move))
         return out

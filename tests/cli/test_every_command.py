@@ -315,6 +315,14 @@ def test_games_of_openspiel_by_name() -> None:
     assert native["bombs"] >= 0  # the native engine, with its default policy
 
 
+def test_hidden_hands_by_name() -> None:
+    pytest.importorskip("endplay", reason="endplay, which solves deals, is not installed")
+    bridge = ["--game", "bridge", "--policy", "natural", "--belief", "seatwise:around=200"]
+    search = ["--search", "sparta", "--rollouts", 40, "--min-rollouts", 1, "--games", 1]
+    belief = evaluated(*bridge, *search)["policies"][1]["belief"]
+    assert (belief["around"], belief["proposals"]) == (200, 2048)
+
+
 def test_an_evaluation_notes_where_its_gain_tells_nothing() -> None:
     leduc = ("evaluate", "--game", "openspiel:leduc_poker", "--policy", "uniform", "--games", 1)
     search = ("--search", "sparta", "--rollouts", 4, "--min-rollouts", 2)
@@ -342,6 +350,9 @@ def test_bots_of_openspiel_by_name() -> None:
         ("--game openspiel/leduc_poker", "did you mean openspiel:leduc_poker"),
         ("--game openspiel:kuhn_poker", "policy smartbot plays native Hanabi, got OpenSpielGame("),
         ("--game openspiel:kuhn_poker", "policy uniform plays any game"),
+        ("--game bridge", "policy natural bids there"),
+        ("--search sparta --belief seatwise", "needs a game that deals out private tokens"),
+        ("--search sparta --belief seatwise:arund=9", "did you mean around?"),
         ("--game openspiel:kuhn_poker --policy openspiel:unifrm_random", "did you mean uniform_r"),
         (
             "--game openspiel:euchre --policy uniform --search sparta",

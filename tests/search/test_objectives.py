@@ -31,7 +31,7 @@ from hanabi_search_plugin.algorithms import Pomcp
 from hanabi_search_plugin.algorithms.endgame import solve
 from hanabi_search_plugin.core.errors import ContractError
 from hanabi_search_plugin.core.game import FloatArray
-from hanabi_search_plugin.core.objective import BONUS, worth
+from hanabi_search_plugin.core.objective import BONUS, utility
 from hanabi_search_plugin.core.rollout import start_memories
 from hanabi_search_plugin.hanabi.engine.layout import DECK_NEXT, DECK_SIZE
 
@@ -103,11 +103,11 @@ def test_each_search_takes_the_move_that_is_best_for_its_objective(name: str) ->
 def test_worth_of_returns() -> None:
     game = Gamble()
     returns = np.array([[6.0, 10.0], [np.nan, 0.0]])
-    assert worth("score", returns, game) is returns
+    assert utility("score", returns, game) is returns
     assert np.array_equal(
-        worth("perfect", returns, game), [[6, 10 + 10 * BONUS], [np.nan, 0]], equal_nan=True
+        utility("perfect", returns, game), [[6, 10 + 10 * BONUS], [np.nan, 0]], equal_nan=True
     )
-    risk = worth(np.sqrt, returns, game)
+    risk = utility(np.sqrt, returns, game)
     assert np.array_equal(risk, np.sqrt(returns), equal_nan=True)
 
 

@@ -21,7 +21,14 @@ import numpy as np
 from hanabi_search_plugin.core.belief import require_update
 from hanabi_search_plugin.core.errors import ContractError, UnsupportedError
 from hanabi_search_plugin.core.game import BoolArray, Event, FloatArray, IntArray, View
-from hanabi_search_plugin.core.policy import Blueprint, Memory, chances_of, join, observed, started
+from hanabi_search_plugin.core.policy import (
+    Blueprint,
+    Memory,
+    join,
+    observed,
+    probabilities_of,
+    started,
+)
 from hanabi_search_plugin.core.public_belief import (
     PublicBelief,
     normalised,
@@ -290,7 +297,7 @@ class JointHands(PublicBelief):
             event = step.event.select(np.zeros(len(ids), dtype=np.int64))
             if step.event.player[0] == player and step.by_blueprint:
                 legal = view.legal
-                played = chances_of(policy, view, memory)[:, step.event.action[0]]
+                played = probabilities_of(policy, view, memory)[:, step.event.action[0]]
                 chance *= (1.0 - self.epsilon) * played + self.epsilon / legal.sum(axis=1)
             view = history.view(i, player, path[i])
             memory = observed(policy, view, event, memory)

@@ -26,7 +26,7 @@ import numpy as np
 
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.game import FloatArray, IntArray
-from hanabi_search_plugin.core.objective import Objective, require_objective, worth
+from hanabi_search_plugin.core.objective import Objective, require_objective, utility
 from hanabi_search_plugin.core.policy import Blueprint, moves_of
 from hanabi_search_plugin.core.require import require_integer
 from hanabi_search_plugin.core.rollout import action_values
@@ -267,7 +267,7 @@ def analyse_game(
             beliefs.append(describe_beliefs(position.beliefs))
         if position.score is not None:
             score = np.array([position.score], dtype=np.float64)
-            end, finished = float(worth(objective, score, position.beliefs[0].game)[0]), True
+            end, finished = float(utility(objective, score, position.beliefs[0].game)[0]), True
             break
         belief = position.belief
         rng = np.random.default_rng([seed, position.turn])
@@ -330,7 +330,7 @@ def move_values(
             worlds, actions[alive], belief.blueprint, memories, seat,
             Streams.spawn(rng, n), threads=threads,
         )  # fmt: skip
-        values[alive, done : done + n] = worth(objective, returns, belief.game)
+        values[alive, done : done + n] = utility(objective, returns, belief.game)
         done += n
         if done < rollouts:
             tried = values[:, :done]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from hanabi_search_plugin.core.game import FloatArray, Game
-from hanabi_search_plugin.core.objective import Objective, worth
+from hanabi_search_plugin.core.objective import Objective, utility
 from hanabi_search_plugin.core.policy import Blueprint, Memory
 from hanabi_search_plugin.core.solving import Solution
 from hanabi_search_plugin.hanabi.bots.compiled import pack_memories, script_of
@@ -137,7 +137,7 @@ def worths_of(objective: Objective, game: Game) -> FloatArray:
     """[-LOWEST + N + 1] what final returns are worth, from LOWEST on to the highest, N."""
     low, high = (int(end) for end in game.return_range)
     worths = np.full(high - LOWEST + 1, -np.inf)
-    worths[low - LOWEST :] = worth(objective, np.arange(low, high + 1.0), game)
+    worths[low - LOWEST :] = utility(objective, np.arange(low, high + 1.0), game)
     return worths
 
 

@@ -37,7 +37,8 @@ class MixedPartners(Partners):
     """
 
     columns: tuple[CompiledPartners, ...]  # [K]
-    groups: tuple[IntArray, ...]  # [K] of [N]: the row of each hand in the column's memories
+    groups: tuple[IntArray, ...]  # [K] of [N]: the row of each hand in the column's memories; 0
+    # under hands that rule the candidate out, since nobody asks it there
     weights: tuple[FloatArray, ...]  # [P] of [N, K]: P(candidate | hand, the seat's own moves)
     prior: tuple[FloatArray, ...]  # [P] of [1, K]
     epsilon: tuple[float, ...]  # [P] the mixtures' own
@@ -103,13 +104,24 @@ class MixedPartners(Partners):
         columns: list[CompiledPartners] = []
         groups: list[IntArray] = []
         for k, column in enumerate(self.columns):
-            found = column.observe(self._column(belief, k), event)
+            rows = self._rows_of(k)
+            found = column.observe(self._column(belief, k, rows), event)
             if found is None:
                 return None
             new, part = found
+            if len(part) and len(rows) < len(belief.hands):
+                whole = np.zeros(len(belief.hands), dtype=np.int64)
+                whole[rows] = part
+                part = whole
             columns.append(new)
             groups.append(part)
         return replace(self, columns=tuple(columns), groups=tuple(groups)), NO_GROUPS
+
+    def _rows_of(self, k: int) -> IntArray:
+        """The hands under which some seat may be its k-th candidate; one if there are none."""
+        columns = [part[:, k] for part in self.weights if k < part.shape[1]]
+        possible = np.flatnonzero(np.any([column > 0.0 for column in columns], axis=0))
+        return possible if len(possible) else np.zeros(1, dtype=np.int64)
 
     def select(self, keep: NDArray[np.integer | np.bool_]) -> Partners:
         groups = tuple(part[keep] if len(part) else part for part in self.groups)
@@ -121,7 +133,8 @@ class MixedPartners(Partners):
         Either the belief had left a hand out, and the posterior stands, or the posterior is wrong.
         """
         columns = tuple(
-            column.recover(self._column(before, k), hand) for k, column in enumerate(self.columns)
+            column.recover(replace(before, groups=self.groups[k]), hand)
+            for k, column in enumerate(self.columns)
         )
         chance = before.weights() / before.weights().sum()
         weights = tuple(
@@ -133,7 +146,8 @@ class MixedPartners(Partners):
     def memories(self, belief: HandRange, pick: IntArray) -> tuple[Memory, ...]:
         """See ``Partners.memories``; those of mixtures lack ``chances``."""
         by_candidate = [
-            column.memories(self._column(belief, k), pick) for k, column in enumerate(self.columns)
+            column.memories(replace(belief, groups=self.groups[k]), pick)
+            for k, column in enumerate(self.columns)
         ]
         memories: list[Memory] = []
         for p, policy in enumerate(belief.blueprint):
@@ -148,8 +162,11 @@ class MixedPartners(Partners):
             memories.append(memory)
         return tuple(memories)
 
-    def _column(self, belief: R, k: int) -> R:
-        return replace(belief, groups=self.groups[k])
+    def _column(self, belief: R, k: int, rows: IntArray) -> R:
+        """The hands at ``rows``, with the groups of their memories of the k-th candidates."""
+        groups = self.groups[k]
+        part = groups[rows] if len(groups) else groups
+        return replace(belief, hands=belief.hands[rows], groups=part)
 
 
 def mixes_compiled(policy: Policy) -> bool:

@@ -38,6 +38,7 @@ PICTURE = "cross_play_{players}.png"
 COMPILED = tuple(entry.name for entry in policies())
 OWN = "smartbot"  # what the searching seat follows after its move
 SEARCHING = "sparta, partner unknown"
+FEWEST = 10  # games of the searching seat that are shown
 
 app = typer.Typer(add_completion=False, help=__doc__)
 console = Console(highlight=False)
@@ -255,13 +256,20 @@ def adapting() -> Iterable[str]:
         found = _cells(players)
         for name in names_of(players, False):
             row = found.get(f"{SEARCHING}|{name}")
-            if row is not None:
+            if row is not None and row["games"] >= FEWEST:
                 yield (
                     f"| {players} | `{name}` | {row['games']} | {row['without']:.2f} "
                     f"| {row['mean']:.2f} ± {row['sem']:.2f} "
                     f"| {row['gain']:+.2f} ± {row['gain_sem']:.2f} "
                     f"| {row['cpu_seconds'] / row['games']:.1f} |"
                 )
+
+
+def _mean(found: dict[str, Any], one: str, others: str) -> float:
+    """The mean score of a cell; nan where it is not shown."""
+    measured = found.get(f"{one}|{others}", {"games": 0})
+    fewest = FEWEST if one == SEARCHING else 1
+    return float(measured["mean"]) if measured["games"] >= fewest else math.nan
 
 
 def picture(players: int) -> None:
@@ -272,10 +280,10 @@ def picture(players: int) -> None:
     found, names = _cells(players), _ordered(players)
     if len(names) < 2:
         return
-    rows = [*names, *([SEARCHING] if f"{SEARCHING}|{names[0]}" in found else [])]
-    values = np.array(
-        [[found.get(f"{a}|{b}", {"mean": np.nan})["mean"] for b in names] for a in rows]
-    )
+    rows = [*names, SEARCHING]
+    values = np.array([[_mean(found, a, b) for b in names] for a in rows])
+    if np.isnan(values[-1]).all():
+        rows, values = names, values[:-1]
     figure = Figure(figsize=(2.5 + 0.42 * len(names), 1.8 + 0.36 * len(rows)), layout="constrained")
     axes = figure.add_subplot()
     image = axes.imshow(values, cmap="viridis", vmin=0, vmax=25, aspect="auto")

@@ -291,9 +291,8 @@ def measure(
         if kept.get("iterations") != iterations:
             kept = {"iterations": iterations, "scores": [], "seconds": [0.0, 0.0, 0.0]}
             kept |= {"decisions": [0, 0], "simulations": simulations_of(row, iterations)}
-        agent = our_agent(row, iterations)
         while len(kept["scores"]) < (1 if dry_run else deals):
-            play_deal(row, agent, kept)
+            play_deal(row, our_agent(row, iterations), kept)
             write_results(RESULTS, read_results(RESULTS) | {row.key: kept})
         if not dry_run:
             console.print(f"{row.key}: {_line(row, kept)}", markup=False, soft_wrap=True)

@@ -14,7 +14,7 @@ from hanabi_search_plugin.beliefs.particles import Particles
 from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners, favouring
 from hanabi_search_plugin.cli.games import game_options
 from hanabi_search_plugin.cli.searches import OPTIONS, ChosenSearch, require_no_search
-from hanabi_search_plugin.cli.table_options import BeliefChoice, Seating
+from hanabi_search_plugin.cli.table_options import EXACT, BeliefChoice, Seating
 from hanabi_search_plugin.core.agent import MakeBelief, SearchAgent, TeamSearch, WrapsBelief
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Game
@@ -25,7 +25,7 @@ from hanabi_search_plugin.core.rollout import can_cut
 from hanabi_search_plugin.evaluation.seating import say_seated, without_search
 from hanabi_search_plugin.hanabi.beliefs.learned_partners import LearnedPartners, named_recogniser
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
-from hanabi_search_plugin.named_beliefs import DRAWN, EXACT, load_belief
+from hanabi_search_plugin.named_beliefs import DRAWN, load_belief
 from hanabi_search_plugin.networks.catalogue import belief_models
 from hanabi_search_plugin.registry import blueprint_of, load_policies, policy_names
 

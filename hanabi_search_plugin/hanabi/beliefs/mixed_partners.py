@@ -105,7 +105,7 @@ class MixedPartners(Partners):
         groups: list[IntArray] = []
         for k, column in enumerate(self.columns):
             rows = self._rows_of(k)
-            found = column.observe(self._column(belief, k, rows), event)
+            found = column.observe(self._column(belief, k).select(rows), event)
             if found is None:
                 return None
             new, part = found
@@ -133,8 +133,7 @@ class MixedPartners(Partners):
         Either the belief had left a hand out, and the posterior stands, or the posterior is wrong.
         """
         columns = tuple(
-            column.recover(replace(before, groups=self.groups[k]), hand)
-            for k, column in enumerate(self.columns)
+            column.recover(self._column(before, k), hand) for k, column in enumerate(self.columns)
         )
         chance = before.weights() / before.weights().sum()
         weights = tuple(
@@ -146,8 +145,7 @@ class MixedPartners(Partners):
     def memories(self, belief: HandRange, pick: IntArray) -> tuple[Memory, ...]:
         """See ``Partners.memories``; those of mixtures lack ``chances``."""
         by_candidate = [
-            column.memories(replace(belief, groups=self.groups[k]), pick)
-            for k, column in enumerate(self.columns)
+            column.memories(self._column(belief, k), pick) for k, column in enumerate(self.columns)
         ]
         memories: list[Memory] = []
         for p, policy in enumerate(belief.blueprint):
@@ -162,11 +160,9 @@ class MixedPartners(Partners):
             memories.append(memory)
         return tuple(memories)
 
-    def _column(self, belief: R, k: int, rows: IntArray) -> R:
-        """The hands at ``rows``, with the groups of their memories of the k-th candidates."""
-        groups = self.groups[k]
-        part = groups[rows] if len(groups) else groups
-        return replace(belief, hands=belief.hands[rows], groups=part)
+    def _column(self, belief: R, k: int) -> R:
+        """The range as if every seat were its k-th candidate."""
+        return replace(belief, groups=self.groups[k], partners=self.columns[k])
 
 
 def mixes_compiled(policy: Policy) -> bool:

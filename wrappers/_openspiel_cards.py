@@ -75,7 +75,7 @@ class Holdings:
 
     def _own_looks(self, state: State) -> tuple[dict[int, Hashable], Hashable]:
         """What the seat saw and could do at each of its moves, and now."""
-        here, looks = self.game.spiel.new_initial_state(), {}
+        here, looks = self.game.initial_state(), {}
         for t, item in enumerate(state.full_history()):
             if item.player == self.seat:
                 looks[t] = self._look(here, now=False)
@@ -100,7 +100,7 @@ class Holdings:
                 sharing, streak = self._sharing(barred), 0
             elif state is not None:
                 streak += 1
-                if streak == ENOUGH:
+                if streak == ENOUGH or self.layout.draws:  # with draws there is nothing to learn
                     return sharing
         raise TooFewWorldsError(
             f"hardly any deal of {self.game.name} agrees with what seat {self.seat} has seen: its "
@@ -170,7 +170,7 @@ class Holdings:
         Returns the state that they lead to, None where the seat would have seen something else; and
         what a move that is not allowed tells: cards that its mover cannot have held.
         """
-        state = self.game.spiel.new_initial_state()
+        state = self.game.initial_state()
         for t, (player, action) in enumerate(self.script):
             if player == PLACE:
                 action = deal[action]

@@ -99,7 +99,7 @@ class OpenSpielDealtGame(OpenSpielGame, PrivateTokens):
 
         None and 0 where an action is not legal.
         """
-        state, probability = self.spiel.new_initial_state(), 1.0
+        state, probability = self.initial_state(), 1.0
         for action in history:
             if action not in state.legal_actions():
                 return None, 0.0

@@ -188,7 +188,7 @@ def _same(a: Any, b: Any) -> bool:
 
 def replayed(game: OpenSpielGame, history: list[int]) -> State:
     """The state after ``history``. Raises IllegalActionError where the game does not allow it."""
-    state = game.spiel.new_initial_state()
+    state = game.initial_state()
     for action in history:
         if action not in state.legal_actions():  # some games end the process there
             raise IllegalActionError(f"expected one of {state.legal_actions()}, got {action}")

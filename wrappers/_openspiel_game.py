@@ -13,7 +13,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import pyspiel
 
 from hanabi_search_plugin.beliefs.tracked_worlds import (
     DRAWN,
@@ -80,8 +79,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle its OpenSpiel game alone: the observer cannot be, kept results need not be."""
-        compiled = type(self.spiel).__module__ == pyspiel.__name__
-        spiel = self.spiel if compiled else self.name  # what Python added to it would be lost
+        spiel = self.spiel if self.compiled else self.name  # what Python added to it would be lost
         return _rebuild, (type(self), spiel, self.public_actions, self.max_deals)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> OpenSpielGame:
@@ -94,7 +92,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
         return self._dealt(Streams.spawn(rng, n).select(rows))
 
     def _dealt(self, streams: Streams) -> OpenSpielWorlds:
-        states = [self.spiel.new_initial_state() for _ in range(len(streams))]
+        states = [self.initial_state() for _ in range(len(streams))]
         return OpenSpielWorlds(self, states, streams)
 
     def deal_scripts(self, scripts: Sequence[Sequence[int]]) -> OpenSpielWorlds:
@@ -102,7 +100,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
 
         A step that needs more of them than the script has raises IllegalActionError.
         """
-        states = [self.spiel.new_initial_state() for _ in scripts]
+        states = [self.initial_state() for _ in scripts]
         streams = Streams.still(len(states))
         return OpenSpielWorlds(self, states, streams, [tuple(map(int, s)) for s in scripts])
 
@@ -116,7 +114,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
         return str(self.spiel.action_to_string(player, action))
 
     def deals(self) -> tuple[OpenSpielWorlds, FloatArray]:
-        start = self.spiel.new_initial_state()
+        start = self.initial_state()
         if self.perfect_information:
             listed = list(islice(self._outcomes(start), self.max_deals + 1))
             if len(listed) > self.max_deals:
@@ -159,7 +157,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
             return
         rng = np.random.default_rng(0)
         for _ in range(DIVES):
-            state, product = self.spiel.new_initial_state(), 1.0
+            state, product = self.initial_state(), 1.0
             while product <= SURELY * self.max_deals:
                 if not state.is_chance_node():
                     return
@@ -249,7 +247,7 @@ class OpenSpielGame(OpenSpielRules, Enumerable, Redeterminizes):
 
     def history(self, state: State, player: int) -> History:
         """What ``player`` has seen up to ``state``, which is at a decision or an end."""
-        here = self.spiel.new_initial_state()
+        here = self.initial_state()
         views: list[View] = []
         events: list[Event] = []
         for item in state.full_history():

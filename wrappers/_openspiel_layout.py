@@ -55,7 +55,7 @@ def _runs(game: OpenSpielGame, state: State) -> tuple[list[list[int]], frozenset
 
     What chance decides before the first card, as who deals, is taken to be known to all.
     """
-    here, runs, run = game.spiel.new_initial_state(), list[list[int]](), list[int]()
+    here, runs, run = game.initial_state(), list[list[int]](), list[int]()
     offered: dict[int, frozenset[int]] = {}
     moves = state.history()
     for t, action in enumerate(moves):
@@ -117,7 +117,7 @@ def _owners(
     players = range(game.num_players)
 
     def views(changed: dict[int, int]) -> list[Hashable]:
-        state = game.spiel.new_initial_state()
+        state = game.initial_state()
         for t, move in enumerate(moves):
             state.apply_action(changed.get(t, move))
         return [game.key(state, p) for p in players]

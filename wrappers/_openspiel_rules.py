@@ -58,6 +58,8 @@ class OpenSpielRules(StateGame):
     def __init__(self, game: Any, *, public_actions: bool | None) -> None:
         self.spiel = load_spiel(game)
         _require_sequential(self.spiel)
+        self.compiled = type(self.spiel).__module__ == pyspiel.__name__  # not written in Python
+        self._initial = self.spiel.new_initial_state() if self.compiled else None
         kind = self.spiel.get_type()
         self.name = str(self.spiel)
         self.unit = UNITS.get(kind.short_name, "")
@@ -77,6 +79,14 @@ class OpenSpielRules(StateGame):
         self._observation = _observer(self.spiel, self.remembers)
         self.encodings = ("tensor", "string") if self._observation else ("string",)
         self.tensor_shape = self._observation.tensor.shape if self._observation else ()
+
+    def initial_state(self) -> State:
+        """A new state at the game's beginning.
+
+        Copied where the game is compiled: gin_rummy makes a new one in 3 ms, a copy in 0.03. What
+        Python writes is copied slower than it is made.
+        """
+        return self.spiel.new_initial_state() if self._initial is None else self._initial.clone()
 
     def current_player(self, state: State) -> int:
         """OpenSpiel's id of who is to move: chance and the end have negative ones."""

@@ -28,7 +28,7 @@ from benchmarks.pages import fill, read_results, write_results
 from hanabi_search_plugin import Game, JointSparta, Policy, Sparta, upgrade
 from hanabi_search_plugin.algorithms import Mds
 from hanabi_search_plugin.atomic_files import atomic_write
-from hanabi_search_plugin.core import FloatArray
+from hanabi_search_plugin.core import FloatArray, UnsupportedError
 from hanabi_search_plugin.evaluation.provenance import versions
 from hanabi_search_plugin.games import Communication, MiniBridge, SimpleBidding
 from hanabi_search_plugin.tabular import (
@@ -226,7 +226,10 @@ def searches(
                     continue
                 table = table or Table(setting)
                 begun = time.process_time()
-                row["values"][kind] = table.value(kind, blueprint)
+                try:
+                    row["values"][kind] = table.value(kind, blueprint)
+                except UnsupportedError:  # a move that not all see
+                    row["values"][kind] = None
                 row["seconds"][kind] = round(time.process_time() - begun, 2)
                 row |= {"seed": SEED, "versions": versions()}
                 write_results(RESULTS, read_results(RESULTS) | {key: row})
@@ -300,8 +303,11 @@ def searches_table() -> Iterable[str]:
     for name in SETTINGS:
         for blueprint in BLUEPRINTS:
             if row := measured.get(f"{name}/{blueprint}"):
-                values = [row["values"].get(kind) for kind in SEARCHES]
-                cells = ["-" if value is None else f"{value:.3f}" for value in values]
+                values = [row["values"].get(kind, "-") for kind in SEARCHES]
+                cells = [
+                    "refused" if value is None else value if value == "-" else f"{value:.3f}"
+                    for value in values
+                ]
                 yield f"| {name} | {blueprint} | {' | '.join(cells)} |"
 
 

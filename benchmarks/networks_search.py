@@ -126,7 +126,7 @@ PARTS = {
     "hypothetical hints' features": (
         *("list_hints", "told_features", "hint_features", "true_shares"),
     ),
-    "layers": ("layer", "layer_from", "around_cards", "said_of_cards"),
+    "layers": ("layer", "layer_from"),
     "the rules": ("step_rows",),
 }
 AT_ONCE = 256  # worlds in a call of the parts: calls from Python take time, too
@@ -162,8 +162,9 @@ def _print_parts(console: Console, play: Callable[[], Rollout]) -> None:
         remember = kernels.remember_rows.py_func  # type: ignore[attr-defined]
         stack.enter_context(patch.object(public_belief_on_cpu, "decide_rows", decide))
         stack.enter_context(patch.object(public_belief_on_cpu, "remember_rows", remember))
-        foresee = kernels.foresee.py_func  # type: ignore[attr-defined]
-        stack.enter_context(patch.object(kernels, "foresee", foresee))
+        for name in ("foresee", "around_cards", "said_of_cards", "nothing_like"):
+            plain = getattr(kernels, name).py_func
+            stack.enter_context(patch.object(kernels, name, plain))
         for place, name in enumerate(("players", "hand_size", "colors", "ranks")):
             size = partial(_size, place)  # what is inlined into kernels cannot be called
             stack.enter_context(patch.object(kernels, name, size))

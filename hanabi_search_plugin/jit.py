@@ -94,10 +94,11 @@ def inline(function: Function) -> Function:
 
 
 def routine(function: Function) -> Function:
-    """Compile a function that kernels call by its address, as `hanabi.bots.routines` does.
+    """Compile a function that kernels alone call, by name, or by its address as `bots.routines` do.
 
     One specialisation is compiled for each signature asked for, and cached like those of kernels.
-    Not callable from Python.
+    Not callable from Python: a wrapper that unpacks the many arrays of a network takes longer to
+    compile than a short function that passes them on.
     """
     dispatcher = _unwrapped(function, "is called by kernels")
     _keep_compiled(dispatcher, function)

@@ -14,7 +14,7 @@ import numpy as np
 
 from hanabi_search_plugin.hanabi.engine.layout import NO_CARD, colors, hand_size, players, ranks
 from hanabi_search_plugin.hanabi.engine.rules import hint_action
-from hanabi_search_plugin.jit import inline, kernel
+from hanabi_search_plugin.jit import inline, kernel, routine
 from hanabi_search_plugin.networks.encodings.belief_kernels import (
     hint_touches,
     others_features,
@@ -82,7 +82,7 @@ def hand_codes(dims: Any, private: Any, seat: int, codes: Any) -> None:
         codes[b] = code
 
 
-@kernel
+@routine
 def group_alike(dims: Any, private: Any, seat: int, alike: Any, first: Any) -> int:
     """Into ``alike`` [B] the group of each row, into ``first`` the first row of each; how many.
 
@@ -248,7 +248,7 @@ def chosen_rows(
     return True
 
 
-@kernel
+@routine
 def list_different(touches: Any, told: Any, place: Any) -> int:
     """Lists the hints to one player that touch different slots, as ``list_hints``; how many.
 
@@ -276,7 +276,7 @@ def hint_of(dims: Any, action: int) -> int:
     return by_color // c * (c + r) + by_color % c if by_color >= 0 else -1
 
 
-@kernel
+@routine
 def own_moves(dims: Any, sizes: Any, words: Any, seat: int) -> Any:
     """bool [2 H] which discards and plays are legal."""
     h = hand_size(dims)
@@ -288,7 +288,7 @@ def own_moves(dims: Any, sizes: Any, words: Any, seat: int) -> Any:
     return legal
 
 
-@kernel
+@routine
 def score_own(
     dims: Any,
     layers: Any,
@@ -315,7 +315,7 @@ def score_own(
             scores[a, h + i] = found[a * h + i, 0] + of_kinds[left[a], PLAY]
 
 
-@kernel
+@routine
 def hint_worlds(layers: Any, context: Any, received: Any, left: Any, at: Any) -> Any:
     """[T, A, scorer] what the scorer of hints has for each of the hands ``left``, at ``at``."""
     around = layer(context[left], layers.hint_context, LINEAR)
@@ -331,7 +331,7 @@ def hint_worlds(layers: Any, context: Any, received: Any, left: Any, at: Any) ->
     return out
 
 
-@kernel
+@routine
 def score_hint(
     dims: Any,
     layers: Any,
@@ -365,7 +365,7 @@ def score_hint(
         logits[a] = found[a, 0] + of_kinds[left[a], kind]
 
 
-@kernel
+@routine
 def kept_by_own(dims: Any, legal: Any, action: int, scores: Any, best: Any, left: Any) -> int:
     """Takes from ``left`` hands with a better move of an own card; how many stay."""
     stay = 0
@@ -379,7 +379,7 @@ def kept_by_own(dims: Any, legal: Any, action: int, scores: Any, best: Any, left
     return stay
 
 
-@kernel
+@routine
 def kept_by_hint(move: int, action: int, logits: Any, asked: Any, best: Any, left: Any) -> int:
     """Takes from ``left`` those ``asked`` about a better hint; how many stay."""
     stay, a = 0, 0

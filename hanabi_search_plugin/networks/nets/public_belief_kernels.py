@@ -22,7 +22,7 @@ from hanabi_search_plugin.hanabi.engine.layout import (
     ranks,
 )
 from hanabi_search_plugin.hanabi.engine.rules import legal_mask, step
-from hanabi_search_plugin.jit import inline, kernel
+from hanabi_search_plugin.jit import inline, kernel, routine
 from hanabi_search_plugin.networks.encodings.belief_kernels import (
     hint_features,
     hint_touches,
@@ -109,14 +109,14 @@ def layer_from(
     return out
 
 
-@kernel
+@routine
 def around_cards(layers: Any, hidden: Any) -> Any:
     """What the cell's first outputs [n, hidden] add to every card's scorer."""
     context = layer(hidden, layers.cell_second, RELU)
     return layer(context, layers.cell_around, LINEAR)
 
 
-@kernel
+@routine
 def said_of_cards(layers: Any, slots: Any, around: Any, places: Any) -> Any:
     """The cell's weights [n x S, W + 1 or more] for slots [n x S, COMMON + F] of n contexts.
 
@@ -147,7 +147,7 @@ def remember_rows(dims: Any, sizes: Any, layers: Any, public: Any, memory: Any, 
     remember_heard(dims, public, moved, identities, said.reshape(n, others, -1), after)
 
 
-@kernel
+@routine
 def foresee(
     dims: Any,
     layers: Any,
@@ -282,7 +282,7 @@ def decide_rows(
     return of_own, hinted, layer(context, layers.kinds_and_value, LINEAR)
 
 
-@kernel
+@routine
 def nothing_like(rows: Any) -> Any:
     """[1, N] zeros for rows [n, N]."""
     return np.zeros((1, rows.shape[1]), np.float32)

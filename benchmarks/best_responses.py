@@ -142,7 +142,7 @@ def run(
     """Play the rows, the cheapest first."""
     logging.basicConfig(level=logging.ERROR)
     content = read_results(RESULTS)
-    known, done = content.get("cpu_seconds", {}), content.get("rows", {})
+    known, done = _known(content), content.get("rows", {})
     rows = sorted(chosen(only), key=lambda row: known.get(row.key, float("inf")))
     if dry_run:
         _list(rows, known, done, games)
@@ -162,6 +162,14 @@ def run(
             content.setdefault("rows", {})[row.key] = figures | {"rollouts": rollouts}
             write_results(RESULTS, content)
         console.print(f"{row.key}: {_cells(read_results(RESULTS)['rows'][row.key])}", markup=False)
+
+
+def _known(content: dict[str, Any]) -> dict[str, float]:
+    """CPU seconds a game by row: of all games played, else of those that ``costs`` tried."""
+    played = {
+        key: float(row["cpu_seconds_per_game"]) for key, row in content.get("rows", {}).items()
+    }
+    return content.get("cpu_seconds", {}) | played
 
 
 def _list(rows: list[Row], known: dict[str, float], done: dict[str, Any], games: int) -> None:
@@ -225,7 +233,7 @@ def _cells(row: dict[str, Any]) -> str:
 def cost_table() -> Iterable[str]:
     """Markdown: what is left to play, by number of players."""
     content = read_results(RESULTS)
-    known, done = content.get("cpu_seconds", {}), content.get("rows", {})
+    known, done = _known(content), content.get("rows", {})
     yield "| players | rows | played in full | cost of compiled bots | of networks |"
     yield "|---|---|---|---|---|"
     compiled = {entry.name for entry in policies()}

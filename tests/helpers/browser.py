@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+OWN = ("chrome:", "chrome-untrusted:")  # Chromium's own pages, as that of a new tab
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -54,5 +55,5 @@ def requests(driver: Any) -> list[str]:
         entry["params"]["request"]["url"]
         for entry in entries
         if entry["method"] == "Network.requestWillBeSent"
-        and not entry["params"].get("documentURL", "").startswith("chrome:")
+        and not entry["params"].get("documentURL", "").startswith(OWN)
     ]

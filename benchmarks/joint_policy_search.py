@@ -228,7 +228,7 @@ def searches(
                 begun = time.process_time()
                 try:
                     row["values"][kind] = table.value(kind, blueprint)
-                except UnsupportedError:  # a move that not all see
+                except UnsupportedError:  # the search is not for this game
                     row["values"][kind] = None
                 row["seconds"][kind] = round(time.process_time() - begun, 2)
                 row |= {"seed": SEED, "versions": versions()}
@@ -303,12 +303,15 @@ def searches_table() -> Iterable[str]:
     for name in SETTINGS:
         for blueprint in BLUEPRINTS:
             if row := measured.get(f"{name}/{blueprint}"):
-                values = [row["values"].get(kind, "-") for kind in SEARCHES]
-                cells = [
-                    "refused" if value is None else value if value == "-" else f"{value:.3f}"
-                    for value in values
-                ]
+                cells = [_cell(row["values"], kind) for kind in SEARCHES]
                 yield f"| {name} | {blueprint} | {' | '.join(cells)} |"
+
+
+def _cell(values: dict[str, float | None], kind: str) -> str:
+    if kind not in values:
+        return "-"
+    value = values[kind]
+    return "refused" if value is None else f"{value:.3f}"
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def test_a_network_scores_as_its_card_says(name: str, model: dict) -> None:
     """On other decks than those measured."""
     torch.set_num_threads(1)
     game = HanabiGame(HanabiConfig(**model["config"], bomb="keep"))
-    played = evaluate(game, load_policy(name, game), games=100, seed=99)
+    played = evaluate(game, load_policy(name, game), games=300, seed=99)
     lives = np.array([result.lives_left for result in played.games])
     assert model["self_play"]["games"] >= 10_000
     for convention, scores in (

@@ -172,7 +172,8 @@ def test_a_stretch_goes_on_where_the_last_one_ended(architecture: str) -> None:
     collector.play(5, chance())
     segment = collector.play(7, chance(2))
     seen = 0
-    for rows in batches(collector.network, segment, 16, chance()):
+    returns = segment.value.unsqueeze(1).expand(7, 2, 6)
+    for rows in batches(collector.network, segment, returns, 16, chance()):
         mover = segment.mover[rows.turn, rows.game]
         parts = (segment.public, segment.private)
         given = [part[rows.turn, :, rows.game].transpose(0, 1) for part in parts]
@@ -232,10 +233,8 @@ def test_moves_that_brought_more_become_likelier(architecture: str) -> None:
     optimizer = torch.optim.SGD(collector.network.parameters(), lr=0.1)
     after = {}
     for _ in range(2):
-        (rows,) = batches(collector.network, segment, 256, chance())
-        total, figures = losses(
-            collector.network, segment, returns, rows, LossWeights(0.2, 0.0, 1e-9), chance()
-        )
+        (rows,) = batches(collector.network, segment, returns, 256, chance())
+        total, figures = losses(collector.network, rows, LossWeights(0.2, 0.0, 1e-9))
         after[len(after)] = float(figures["policy_loss"].detach())
         optimizer.zero_grad()
         total.backward()

@@ -126,19 +126,22 @@ class EngineGames(Simulator):
 class TensorGames(Simulator):
     """``size`` games on ``device``; never waits for the device, and does not check moves.
 
-    A game takes a number of its stream for each card of a deck whenever it is dealt.
+    What it knows of the games stays where it is in memory (``Repeated``). A game takes a number of
+    its stream for each card of a deck whenever it is dealt.
     """
 
     def __init__(
         self, game: HanabiGame, encoding: Encoding, size: int, seed: int, device: str
     ) -> None:
         self.game, self.encoding, self.size, self.device = game, encoding, size, device
-        self.begin(seed)
+        self.streams = self._spawned(seed)
         self.worlds = TensorWorlds.deal(game, self.streams)
 
+    def _spawned(self, seed: int) -> TensorStreams:
+        return TensorStreams.spawn(np.random.default_rng(seed), self.size, self.device)
+
     def begin(self, seed: int) -> None:
-        rng = np.random.default_rng(seed)
-        self.streams = TensorStreams.spawn(rng, self.size, self.device)
+        self.streams.state.copy_(self._spawned(seed).state)
 
     def observe(self) -> Observations:
         worlds = self.worlds

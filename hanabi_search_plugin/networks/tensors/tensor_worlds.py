@@ -284,10 +284,11 @@ class TensorWorlds:
     def restart(self, which: Tensor, streams: TensorStreams) -> None:
         """Deal new games in place of the worlds ``which``, bool [B], from their own streams.
 
-        Streams of the others stay. A game is dealt for every world, so that nobody has to wait for
-        the device to say which: in a loop, do it every few steps.
+        Streams of the others stay, and their state where it is in memory. A game is dealt for every
+        world, so that nobody has to wait for the device to say which: in a loop, do it every few
+        steps.
         """
         before = streams.state
         fresh = TensorWorlds.deal(self.game, streams)
-        streams.state = torch.where(which, streams.state, before)
+        streams.state = before.copy_(torch.where(which, streams.state, before))
         self.words.copy_(torch.where(which, fresh.words, self.words))

@@ -5,13 +5,14 @@ consists of its own decisions; rewards of the others' moves in between belong to
 them. Nothing is discounted, so values are score points still to come. The policy's mean of Q stands
 in place of V(s), and Q of the move played is trained on the return, as everywhere in this package.
 A central critic, if there is one, takes its place, and the network's values learn beside it.
-Letters: T moves, G games, P players, A actions, N decisions.
+Letters: T moves, G games, P players, A actions, N decisions, K memories of a game, M numbers of a
+memory.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,28 +70,83 @@ def movers_returns(returns: Tensor, mover: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Minibatch:
-    """N of a segment's decisions, with their memories."""
+    """N of a segment's decisions, and all that is learned from them.
+
+    W of them are also looked at by a seat that does not move, the watcher.
+    """
 
     turn: Tensor  # int64 [N]
     game: Tensor  # int64 [N]
-    memory: Tensor  # [K, N, M]
+    mover: Tensor  # int64 [N]
+    legal: Tensor  # bool [N, A]
+    public: Tensor  # [P or 1, N, ...]
+    private: Tensor  # [P, N, ...]
+    memory: Tensor  # [K, N, M] after the observations
+    before: Tensor  # [N, M] before them, of a network that ``LearnsBelief``; else M = 0
+    action: Tensor  # int64 [N]
+    log_prob: Tensor  # float32 [N] of the action when it was played
+    returns: Tensor  # float32 [N, P] of every seat
+    advantage: Tensor  # float32 [N] in units of their spread, less their mean
+    spread: Tensor  # float32 [] of the segment's advantages, in points
+    watched: Tensor  # int64 [W] which of the decisions
+    watcher: Tensor  # int64 [W] the seat that watches
+    prepared: tuple[Tensor, ...]  # [N, ...] what the mover's output is read from
+
+    def tensors(self) -> list[Tensor]:
+        """All of them; ``of`` makes a minibatch of them again."""
+        return [*(getattr(self, name) for name in _SINGLE), *self.prepared]
+
+    @classmethod
+    def of(cls, tensors: Sequence[Tensor]) -> Minibatch:
+        single = dict(zip(_SINGLE, tensors, strict=False))
+        return cls(prepared=tuple(tensors[len(_SINGLE) :]), **single)
+
+
+_SINGLE = [name for name in Minibatch.__dataclass_fields__ if name != "prepared"]
 
 
 def batches(
-    network: Network, segment: Segment, size: int, rng: torch.Generator
+    network: Network, segment: Segment, returns: Tensor, size: int, rng: torch.Generator
 ) -> Iterator[Minibatch]:
     """Every decision once, in batches of ``size``.
 
-    For a memory that is trained through time, whole games with about as many: their memories are
-    recomputed from the segment's start. Takes T x G or G numbers of ``rng``.
+    ``returns`` [T, P, G] as of ``lambda_returns``. For a memory that is trained through time, whole
+    games with about as many decisions: their memories are recomputed from the segment's start.
+    Takes T x G or G numbers of ``rng``, and for each batch N and a quarter as many.
     """
     turns, games = segment.action.shape
     device = segment.action.device
+    gained = advantages(segment, returns)
+    spread = gained.std().clamp(min=1e-6)
+    gained = (gained - gained.mean()) / spread
+
+    def batch(turn: Tensor, game: Tensor, memory: Tensor) -> Minibatch:
+        mover = segment.mover[turn, game]
+        public = segment.public[turn, :, game].transpose(0, 1)
+        private = segment.private[turn, :, game].transpose(0, 1)
+        prepared = tuple(part[turn, game] for part in segment.prepared)
+        if not prepared:
+            seen = (gather_seat(part, mover) for part in (public, private, memory))
+            prepared = network.prepare(*seen)
+        before = mover.new_empty(len(turn), 0)
+        if isinstance(network, LearnsBelief):
+            before = memories_before(network, segment, turn, game)
+        watched = torch.randperm(len(turn), generator=rng, device=device)
+        watched = watched[: math.ceil(WATCHED * len(turn))]
+        others = torch.rand(len(watched), generator=rng, device=device) * (len(private) - 1)
+        return Minibatch(
+            turn=turn, game=game, mover=mover, legal=segment.legal[turn, game], public=public,
+            private=private, memory=memory, before=before, action=segment.action[turn, game],
+            log_prob=segment.log_prob[turn, game], returns=returns[turn, :, game],
+            advantage=gained[turn, game], spread=spread, watched=watched,
+            watcher=(mover[watched] + 1 + others.long()) % len(private), prepared=prepared,
+        )  # fmt: skip
+
     if not is_replayed(network):
         order = torch.randperm(turns * games, generator=rng, device=device)
         for rows in order.split(size):
             turn, game = rows // games, rows % games
-            yield Minibatch(turn, game, segment.memory[turn, :, game].transpose(0, 1))
+            yield batch(turn, game, segment.memory[turn, :, game].transpose(0, 1))
         return
     order = torch.randperm(games, generator=rng, device=device)
     for which in order.split(max(1, size // turns)):
@@ -100,7 +156,7 @@ def batches(
             memory = updated_memories(network, public, private, segment.fresh[t, which], memory)
             memories.append(memory)
         turn = torch.arange(turns, device=device).repeat_interleave(len(which))
-        yield Minibatch(turn, which.repeat(turns), torch.cat(memories, 1))
+        yield batch(turn, which.repeat(turns), torch.cat(memories, 1))
 
 
 def memories_before(network: Network, segment: Segment, turn: Tensor, game: Tensor) -> Tensor:
@@ -115,57 +171,47 @@ class LossWeights:
     """Weights of the losses; see ``SelfPlay``."""
 
     clip: float
-    entropy: float
+    entropy: float | Tensor
     value_weight: float  # of the network's own values
     critic_weight: float = 0.0  # of a central critic's
 
 
 def losses(
     network: Network,
-    segment: Segment,
-    returns: Tensor,
     rows: Minibatch,
     weights: LossWeights,
-    rng: torch.Generator,
     *,
     critic: CentralCritic | None = None,
     belief: bool = False,
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss of a batch (Schulman et al., 2017, equation 9), and figures to log.
 
-    ``returns`` [T, P, G] as of ``lambda_returns``. Errors of values count in units of the spread of
-    the segment's advantages, as these do. ``belief`` adds the loss of a network that
-    ``LearnsBelief``. Takes N numbers of ``rng`` and a quarter as many.
+    Errors of values count in units of the spread of the segment's advantages, as these do.
+    ``belief`` adds the loss of a network that ``LearnsBelief``.
     """
-    turn, game = rows.turn, rows.game
-    all_advantages = advantages(segment, returns)
-    spread = all_advantages.std().clamp(min=1e-6)
-    advantage = ((all_advantages - all_advantages.mean()) / spread)[turn, game]
-    mover, legal = segment.mover[turn, game], segment.legal[turn, game]
-    action = segment.action[turn, game].unsqueeze(1)
-    public, private, prepared = _seen(network, segment, rows)
-    output = network.read(*prepared)
-    log_probs = policy(output, legal)
-    log_ratio = log_probs.gather(1, action).squeeze(1) - segment.log_prob[turn, game]
+    action, spread = rows.action.unsqueeze(1), rows.spread
+    target = rows.returns.gather(1, rows.mover.unsqueeze(1)).squeeze(1)
+    output = network.read(*rows.prepared)
+    log_probs = policy(output, rows.legal)
+    log_ratio = log_probs.gather(1, action).squeeze(1) - rows.log_prob
     ratio = log_ratio.exp()
     clipped = ratio.clamp(1 - weights.clip, 1 + weights.clip)
-    policy_loss = -torch.minimum(ratio * advantage, clipped * advantage).mean()
+    policy_loss = -torch.minimum(ratio * rows.advantage, clipped * rows.advantage).mean()
     entropy = -(log_probs.exp() * log_probs).sum(1).mean()
 
-    q = output.q(legal).gather(1, action).squeeze(1)
-    value_loss = ((q - returns[turn, mover, game]) ** 2).mean()
-    watch_loss = _watch_loss(network, public, private, mover, returns, rows, rng)
+    q = output.q(rows.legal).gather(1, action).squeeze(1)
+    value_loss = ((q - target) ** 2).mean()
+    watch_loss = _watch_loss(network, rows)
 
     total = policy_loss - weights.entropy * entropy
     total = total + weights.value_weight * (value_loss + WATCHED * watch_loss) / spread**2
     extra: dict[str, Tensor] = {}
     if critic is not None:
-        central = network.central(public, private, prepared, mover)
-        extra["critic_loss"] = ((critic(central) - returns[turn, mover, game]) ** 2).mean()
+        central = network.central(rows.public, rows.private, rows.prepared, rows.mover)
+        extra["critic_loss"] = ((critic(central) - target) ** 2).mean()
         total = total + weights.critic_weight * extra["critic_loss"] / spread**2
     if belief and isinstance(network, LearnsBelief):
-        before = memories_before(network, segment, turn, game)
-        loss, figures = network.belief_loss(public[0], private, before)
+        loss, figures = network.belief_loss(rows.public[0], rows.private, rows.before)
         total, extra = total + loss, extra | figures | {"belief_loss": loss}
     with torch.no_grad():
         figures = extra | {
@@ -179,46 +225,17 @@ def losses(
     return total, figures
 
 
-def _watch_loss(
-    network: Network,
-    public: Tensor,
-    private: Tensor,
-    mover: Tensor,
-    returns: Tensor,
-    rows: Minibatch,
-    rng: torch.Generator,
-) -> Tensor:
-    """Squared error of the value of a random seat not to move, at a share WATCHED of the rows."""
-    device, count = mover.device, math.ceil(WATCHED * len(mover))
-    some = torch.randperm(len(mover), generator=rng, device=device)[:count]
-    others = torch.rand(count, generator=rng, device=device) * (len(private) - 1)
-    watcher = (mover[some] + 1 + others.long()) % len(private)
-    seen = (gather_seat(part[:, some], watcher) for part in (public, private, rows.memory))
-    value = network.seat_value(*seen)
-    return ((value - returns[rows.turn[some], watcher, rows.game[some]]) ** 2).mean()
+def _watch_loss(network: Network, rows: Minibatch) -> Tensor:
+    """Squared error of the values of the watchers."""
+    watched, watcher = rows.watched, rows.watcher
+    parts = (rows.public, rows.private, rows.memory)
+    value = network.seat_value(*(gather_seat(part[:, watched], watcher) for part in parts))
+    return ((value - rows.returns[watched, watcher]) ** 2).mean()
 
 
-def critic_loss(
-    network: Network, segment: Segment, returns: Tensor, rows: Minibatch, critic: CentralCritic
-) -> Tensor:
+def critic_loss(network: Network, rows: Minibatch, critic: CentralCritic) -> Tensor:
     """The loss of a central critic alone, the mean squared error in points; the network stays."""
-    turn, game = rows.turn, rows.game
-    mover = segment.mover[turn, game]
+    target = rows.returns.gather(1, rows.mover.unsqueeze(1)).squeeze(1)
     with torch.no_grad():
-        central = network.central(*_seen(network, segment, rows), mover)
-    return ((critic(central) - returns[turn, mover, game]) ** 2).mean()
-
-
-def _seen(
-    network: Network, segment: Segment, rows: Minibatch
-) -> tuple[Tensor, Tensor, tuple[Tensor, ...]]:
-    """What all seats see before decisions, public and private [P, N, F], and the mover's inputs."""
-    turn, game = rows.turn, rows.game
-    public = segment.public[turn, :, game].transpose(0, 1)
-    private = segment.private[turn, :, game].transpose(0, 1)
-    prepared = tuple(part[turn, game] for part in segment.prepared)
-    if not prepared:
-        mover = segment.mover[turn, game]
-        seen = (gather_seat(part, mover) for part in (public, private, rows.memory))
-        prepared = network.prepare(*seen)
-    return public, private, prepared
+        central = network.central(rows.public, rows.private, rows.prepared, rows.mover)
+    return ((critic(central) - target) ** 2).mean()

@@ -7,7 +7,7 @@ learns from every decision in it (``ppo``).
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -36,6 +36,7 @@ from hanabi_search_plugin.networks.nets.move_heads import MoveHeads
 from hanabi_search_plugin.networks.nets.split_nets import FeedForward, Sequential
 from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.starting_weights import load_starting_weights
+from hanabi_search_plugin.networks.tensors.repeated import Repeated
 from hanabi_search_plugin.networks.tensors.simulator import EngineGames, TensorGames
 from hanabi_search_plugin.networks.tensors.tensor_rollout import TensorPlayers, play_out
 from hanabi_search_plugin.networks.tensors.tensor_streams import TensorStreams
@@ -43,6 +44,7 @@ from hanabi_search_plugin.networks.tensors.tensor_worlds import TensorWorlds
 from hanabi_search_plugin.networks.training.collectors import Collectors
 from hanabi_search_plugin.networks.training.ppo import (
     LossWeights,
+    Minibatch,
     advantages,
     batches,
     critic_loss,
@@ -50,7 +52,7 @@ from hanabi_search_plugin.networks.training.ppo import (
     losses,
     movers_returns,
 )
-from hanabi_search_plugin.networks.training.selfplay_games import Segment
+from hanabi_search_plugin.networks.training.selfplay_games import Segment, is_replayed
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
 from hanabi_search_plugin.networks.training.training_settings import SelfPlay, require_settings
 
@@ -104,6 +106,11 @@ class SelfPlayRun(TrainingRun):
         rate = settings.belief_rate
         learns = isinstance(network, LearnsBelief)
         apart = [(network.cell, rate or settings.rate)] if learns else []
+        once = not is_replayed(network)  # else gradients reach back to other operations
+        self._steps = [
+            Repeated(partial(self._step, belief), device, recorded=once) for belief in (False, True)
+        ]
+        self._critic_step = Repeated(self._step_of_critic, device, recorded=once)
         super().__init__(
             network, folder, settings=settings.to_dict(), rounds=settings.iterations,
             rate=settings.rate, seed=settings.seed, device=device, trained=trained, apart=apart,
@@ -130,22 +137,14 @@ class SelfPlayRun(TrainingRun):
         reward = segment.points - self._penalty_share(share) * segment.forfeit
         returns = lambda_returns(segment, reward, settings.trace, central=critic is not None)
         logged: dict[str, list[Tensor]] = {}
-        weights = self._weights(share)
-        alone = critic if self.done < (settings.warm_up or 0) else None  # it learns alone
+        entropy = torch.tensor(self._entropy(share), device=self.device)
+        alone = self.done < (settings.warm_up or 0)  # the critic learns alone
         self.network.train()
         for epoch in range(settings.epochs):
-            for rows in batches(self.network, segment, settings.batch, generator):
-                if alone is not None:
-                    loss = critic_loss(self.network, segment, returns, rows, alone)
-                    figures = {"critic_loss": loss}
-                else:
-                    loss, figures = losses(
-                        self.network, segment, returns, rows, weights, generator,
-                        critic=critic, belief=epoch == 0,
-                    )  # fmt: skip
-                self.step(loss)
-                for name, value in figures.items():
-                    logged.setdefault(name, []).append(value.detach())
+            step = self._critic_step if alone else self._steps[epoch == 0]
+            for rows in batches(self.network, segment, returns, settings.batch, generator):
+                for name, value in step([*rows.tensors(), entropy]).items():
+                    logged.setdefault(name, []).append(value.clone())
         self.network.eval()
         row = {name: float(torch.stack(values).mean()) for name, values in logged.items()}
         row |= _game_figures(segment, returns)
@@ -156,11 +155,27 @@ class SelfPlayRun(TrainingRun):
             row |= greedy_play(self.network, self.device)
         return row
 
-    def _weights(self, share: float) -> LossWeights:
-        """The weights of the losses once ``share`` of the run is done."""
+    def _step(self, belief: bool, given: Sequence[Tensor]) -> dict[str, Tensor]:
+        """A step over a minibatch's tensors and the weight of the entropy; figures to log."""
+        rows, weights = Minibatch.of(given[:-1]), self._weights(given[-1])
+        loss, figures = losses(self.network, rows, weights, critic=self.critic, belief=belief)
+        self.step(loss)
+        return {name: value.detach() for name, value in figures.items()}
+
+    def _step_of_critic(self, given: Sequence[Tensor]) -> dict[str, Tensor]:
+        assert self.critic is not None
+        loss = critic_loss(self.network, Minibatch.of(given[:-1]), self.critic)
+        self.step(loss)
+        return {"critic_loss": loss.detach()}
+
+    def _entropy(self, share: float) -> float:
+        """The weight of the entropy once ``share`` of the run is done."""
         settings = self.settings
         last = settings.entropy if settings.entropy_end is None else settings.entropy_end
-        entropy = settings.entropy + (last - settings.entropy) * share
+        return settings.entropy + (last - settings.entropy) * share
+
+    def _weights(self, entropy: Tensor) -> LossWeights:
+        settings = self.settings
         if self.critic is None:
             return LossWeights(settings.clip, entropy, settings.value_weight)
         own = settings.own_value_weight or OWN_VALUES * settings.value_weight

@@ -7,6 +7,7 @@ memory, K memories of a game: one, or one a seat where the seats' inputs differ.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ import torch
 from hanabi_search_plugin.networks.modules import Network, Output
 from hanabi_search_plugin.networks.nets.central_critic import CentralCritic
 from hanabi_search_plugin.networks.nets.split_nets import Sequential
+from hanabi_search_plugin.networks.tensors.repeated import Repeated
 from hanabi_search_plugin.networks.tensors.simulator import Observations, Simulator
 
 Tensor = Any  # torch.Tensor
@@ -41,6 +43,14 @@ class Segment:
     ended: Tensor  # bool [T, G] the move ended the game
     lost: Tensor  # bool [T, G] and no life was left
     score: Tensor  # float32 [T, G] the return of the game up to here
+
+
+MOVE = [
+    name
+    for name in Segment.__dataclass_fields__
+    if name not in ("first_memory", "prepared", "last_value")
+]
+"""A segment's tensors that have a row for each move."""
 
 
 def is_replayed(network: Network) -> bool:
@@ -94,6 +104,7 @@ class Collector:
         blank = network.blank(1).to(device)
         self.memory = blank.repeat(memories_per_game(network), games, 1)  # [K, G, M]
         self.fresh = torch.ones(games, dtype=torch.bool, device=device)
+        self._moved = Repeated(self._move, device)
 
     def state(self) -> dict[str, Tensor]:
         """What has to be kept to go on: the games and the memories of them."""
@@ -108,7 +119,8 @@ class Collector:
                     f"expected {name} {kept.dtype} {list(kept.shape)}, got {found.dtype} "
                     f"{list(found.shape)}"
                 )
-        self.memory, self.fresh = state["memory"], state["fresh"]
+        self.memory.copy_(state["memory"])
+        self.fresh.copy_(state["fresh"])
         self.simulator.restore(state)
 
     def play(self, moves: int, rng: torch.Generator) -> Segment:
@@ -116,34 +128,44 @@ class Collector:
 
         Takes A numbers of ``rng`` for each game and move.
         """
-        first_memory = self.memory
-        rows: dict[str, list[Tensor]] = {name: [] for name in Segment.__dataclass_fields__}
-        prepared: list[tuple[Tensor, ...]] = []
+        first_memory, shape = (
+            self.memory.clone(),
+            (len(self.fresh), self.network.config.num_actions),
+        )
+        kept: list[Tensor] = []  # [T, ...] each
         with torch.no_grad():
-            for _ in range(moves):
-                step, inputs = self._move(rng)
-                prepared.append(inputs)
-                for name, tensor in step.items():
-                    rows[name].append(tensor)
+            for t in range(moves):
+                clocks = torch.empty(*shape, device=first_memory.device)
+                moved = self._moved([clocks.exponential_(generator=rng)])
+                if not kept:
+                    kept = [tensor.new_empty(moves, *tensor.shape) for tensor in moved]
+                for all_moves, tensor in zip(kept, moved, strict=True):
+                    all_moves[t] = tensor
             last_value = self._values()
-        tensors: dict[str, Any] = {name: torch.stack(each) for name, each in rows.items() if each}
-        tensors["prepared"] = tuple(torch.stack(each) for each in zip(*prepared, strict=True))
-        return Segment(first_memory=first_memory, last_value=last_value, **tensors)
+        tensors = dict(zip(MOVE, kept, strict=False))
+        prepared = tuple(kept[len(MOVE) :])
+        return Segment(
+            first_memory=first_memory, last_value=last_value, prepared=prepared, **tensors
+        )
 
-    def _move(self, rng: torch.Generator) -> tuple[dict[str, Tensor], tuple[Tensor, ...]]:
-        """Make one move in every game; returns the segment's tensors of that move."""
+    def _move(self, given: Sequence[Tensor]) -> list[Tensor]:
+        """Make one move in every game, by exponential ``clocks`` [G, A].
+
+        Returns the segment's tensors of that move: those of MOVE, then what the network's output is
+        read from.
+        """
+        (clocks,) = given
         seen, memory = self._look()
         prepared = self._prepared(seen, memory, seen.mover)
         output = self.network.read(*prepared)
         log_probs = policy(output, seen.legal)
         # Exponential race: the first of clocks with rates p rings at move a with probability p[a].
-        clocks = torch.empty_like(log_probs).exponential_(generator=rng)
         action = (log_probs.exp() / clocks).argmax(1)
         value = self._central(seen, prepared)
         stepped, replayed = self.simulator.step(action), is_replayed(self.network)
         step = {
             "mover": seen.mover, "legal": seen.legal, "public": seen.public,
-            "private": seen.private, "fresh": self.fresh,
+            "private": seen.private, "fresh": self.fresh.clone(),
             "memory": memory[..., :0] if replayed else memory,
             "action": action, "log_prob": log_probs.gather(1, action.unsqueeze(1)).squeeze(1),
             "value": expected(output, seen.legal) if value is None else value,
@@ -151,8 +173,9 @@ class Collector:
             "forfeit": stepped.forfeit, "ended": stepped.ended, "lost": stepped.lost,
             "score": stepped.score,
         }  # fmt: skip
-        self.memory, self.fresh = memory, stepped.ended
-        return step, () if replayed else prepared
+        self.memory.copy_(memory)
+        self.fresh.copy_(stepped.ended)
+        return [*(step[name] for name in MOVE), *(() if replayed else prepared)]
 
     def _look(self) -> tuple[Observations, Tensor]:
         """The seats' observations, and the memories [K, G, M] after them."""

@@ -116,9 +116,15 @@ class TrainingRun(ABC):
         rest = [x for x in self.trained.parameters() if id(x) not in known]
         self._groups = [(rest, rate), *groups]  # parameters, and the rate at first
         self._fused = torch.device(device).type == "cuda" and optimizer is torch.optim.Adam
-        options: dict[str, Any] = {"fused": True} if self._fused else {}
+        options: dict[str, Any] = {}
+        if self._fused:  # and a step can be part of a CUDA graph, which reads the rate as a tensor
+            options = {"fused": True, "capturable": True}
         self.optimizer = optimizer(
-            [{"params": parameters, "lr": peak} for parameters, peak in self._groups], **options
+            [
+                {"params": parameters, "lr": torch.tensor(peak, device=device) if options else peak}
+                for parameters, peak in self._groups
+            ],
+            **options,
         )
         self.done = 0  # rounds
         self.seconds = 0.0  # CPU seconds of the process in finished rounds
@@ -169,7 +175,10 @@ class TrainingRun(ABC):
         if 0 <= self.done - self._warm_up < self._warm_up:
             falling *= (self.done - self._warm_up + 1) / (self._warm_up + 1)
         for group, (_, peak) in zip(self.optimizer.param_groups, self._groups, strict=True):
-            group["lr"] = falling * peak
+            if self._fused:
+                group["lr"].fill_(falling * peak)
+            else:
+                group["lr"] = falling * peak
         row = self.learn(share, np.random.default_rng([self._seed, self.done]))
         self.done += 1
         seconds = time.process_time() - began

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -12,7 +13,7 @@ from hanabi_search_plugin.core.agent import FitsGames
 from hanabi_search_plugin.core.belief import Belief, require_update
 from hanabi_search_plugin.core.capabilities import OWN_BELIEF, HasBeliefs
 from hanabi_search_plugin.core.errors import UnsupportedError
-from hanabi_search_plugin.core.game import Event, FloatArray, Game, IntArray, View
+from hanabi_search_plugin.core.game import Event, FloatArray, Game, View
 from hanabi_search_plugin.core.policy import Blueprint, Memory, observed, started, take
 from hanabi_search_plugin.core.reprs import settings_repr
 from hanabi_search_plugin.core.require import require_integers, require_share
@@ -171,26 +172,43 @@ class RedealtBelief(Belief):
     def _followed(self, states: list[State]) -> tuple[FloatArray, tuple[Memory, ...]]:
         """[N] log likelihood of the others' moves; and every seat's memory after them."""
         logs = np.zeros(len(states))
-        histories = [state.full_history() for state in states]
-        chance = [[item.action for item in each if item.player < 0] for each in histories]
-        moves = [[item.action for item in each if item.player >= 0] for each in histories]
-        worlds = self.game.deal_scripts(chance)
+        moves = [k for k, item in enumerate(self._state.full_history()) if item.player >= 0]
+        turns = [_turns(state.history(), moves) for state in states]  # moves and chance after each
+        worlds = self._worlds([self.game.initial_state() for _ in states], turns, 0)
         memories = start_memories(worlds, self.blueprint)
-        if not self._evidence and all(memory is None for memory in memories):
+        alone = all(memory is None for memory in memories)  # so no policy keeps a view
+        if not self._evidence and alone:
             return logs, memories
-        actions: IntArray = np.array(moves, dtype=np.int64).reshape(len(states), -1)
         u = self.settings.uncertainty
-        for t in range(actions.shape[1]):
-            mover, played = worlds.current_player, actions[:, t]
+        for t in range(len(moves)):
+            mover = worlds.current_player
+            played = np.array([each[t + 1][0] for each in turns], dtype=np.int64)
             actor = int(mover[0])
             if actor != self.seat and t not in self.ignored:
                 likely = likelihood(worlds, self.blueprint[actor], actor, memories[actor], played)
                 self.spent[0] += len(states)
                 with np.errstate(divide="ignore"):
                     logs += np.log(likely + u * (1 - likely))
-            worlds.step(played)
+            now = worlds.states if alone else [state.clone() for state in worlds.states]
+            worlds = self._worlds(now, turns, t + 1)
             memories = observe_all(worlds, mover, played, self.blueprint, memories)
         return logs, memories
+
+    def _worlds(
+        self, states: Sequence[State], turns: list[list[list[int]]], t: int
+    ) -> OpenSpielWorlds:
+        """Of ``states``, changed by their turn t."""
+        for state, each in zip(states, turns, strict=True):
+            for action in each[t]:
+                state.apply_action(action)
+        return OpenSpielWorlds(
+            self.game, list(states), Streams.spawn(np.random.default_rng(0), len(states))
+        )
+
+
+def _turns(history: list[int], moves: list[int]) -> list[list[int]]:
+    """A history cut before each of its moves, which are at ``moves``."""
+    return [history[a:b] for a, b in zip([0, *moves], [*moves, len(history)], strict=True)]
 
 
 def _movers(state: State) -> list[int]:

@@ -290,3 +290,37 @@ def test_other_deals_by_themselves() -> None:
     assert set(seen) == {state.observation_string(seat)}
     other = (seat + 1) % 4
     assert len({each.observation_string(other) for each in deals}) == 5
+
+
+KNOCKED = [
+    20, 2, 18, 33, 48, 19, 4, 17, 45, 8, 37, 35, 21, 43, 26, 1, 28, 36, 29, 40, 3, 52, 8, 53, 30,
+    55, 21, 145, 152, 54,
+]  # fmt: skip
+"""Gin rummy: seat 1 knocks, lays 3d4d5d and TdJdQd, and keeps four cards of ten points."""
+
+
+def test_a_knocker_of_gin_keeps_what_its_knock_allows() -> None:
+    """Every such hand is counted and drawn; the rules allow no other."""
+    game = OpenSpielGame("gin_rummy")
+    state = game.initial_state()
+    for action in KNOCKED:
+        state.apply_action(action)
+    holdings, rules = Holdings(game, state, 0), pyspiel.gin_rummy.GinRummyUtils(13, 4, 10)
+    gone = {card for meld in state.layed_melds()[1] for card in rules.int_to_meld[meld]} | {21}
+    free = [card for card in holdings.pool if card not in gone]
+    points = {hand: sum(map(rules.card_value, hand)) for hand in itertools.combinations(free, 4)}
+    allowed = {hand for hand, worth in points.items() if worth <= 10}
+    rng = np.random.default_rng(1)
+    drawn = [tuple(sorted(world.hands()[1])) for world in holdings.draw(rng, 1_500)]
+    assert holdings.sharing.ways == len(allowed) == 572
+    assert set(drawn) <= allowed and len(set(drawn)) > 0.85 * len(allowed)  # 0.93 are expected
+    holdings.limit = None
+    anything, played = holdings._sharing(set()), 0
+    for _ in range(1_500):
+        deal, unseen = holdings._deal(anything, rng)
+        holds = {deal[k] for k, place in enumerate(holdings.layout.places) if 1 in place.owners}
+        hand = tuple(sorted(holds & set(free)))
+        world, _ = holdings.play(deal, unseen)
+        assert (world is not None) == (hand in allowed)
+        played += world is not None
+    assert played > 5

@@ -43,6 +43,7 @@ RANDOM_GAMES = 200  # by which the exploration is set
 CALIBRATED = 4  # decisions by which equal time is found
 ITERATIONS = 50  # of a decision of ours
 FEWER = {"gin_rummy": 20}  # where a move of OpenSpiel's takes 20 microseconds
+PROPOSALS = {"gin_rummy": 64}  # deals that Sparta weighs by the moves so far; elsewhere 256
 EXACT = ("leduc_poker",)  # games whose beliefs list all worlds
 
 SIDES = {  # seats that play together, or each for itself
@@ -155,7 +156,7 @@ def our_agent(row: Row, iterations: int) -> SearchAgent:
     game = OpenSpielGame(row.game)
     span = game.return_range[1] - game.return_range[0]
     search = OURS[row.ours](iterations, exploration(row.game) / span)
-    belief = None if row.game in EXACT else Redealt()
+    belief = None if row.game in EXACT else Redealt(PROPOSALS.get(row.game, 256))
     return upgrade(UniformPolicy(), game, search, belief=belief)
 
 

@@ -49,12 +49,15 @@ SEED = 1
 
 # Name, file, published optima by horizon, all without a discount.
 PROBLEMS: dict[str, tuple[str, dict[int, float | None]]] = {
-    "Dec-Tiger": ("dectiger", {2: -4.0, 3: 5.190812, 4: 4.802755, 5: 7.026451}),
+    "Dec-Tiger": ("dectiger", {2: -4.0, 3: 5.190812, 4: 4.802755, 5: 7.026451, 6: 10.381625}),
     "Broadcast channel": ("broadcastChannel", {2: 2.0, 3: 2.99, 4: 3.89, 5: 4.79}),
     "Recycling robots": ("recycling", {2: 7.0, 3: 10.660125, 4: 13.38, 5: 16.486}),
     "Grid small": ("GridSmall", {2: 0.91, 3: 1.550444, 4: 2.241577}),
     "Box pushing": ("boxPushingUAI07", {2: 17.6, 3: 66.081, 4: 98.593}),
-    "Fire fighting": ("fireFighting_2_3_3", {2: -4.383496, 3: -5.736969, 4: -6.578834}),
+    "Fire fighting": (
+        "fireFighting_2_3_3",
+        {2: -4.383496, 3: -5.736969, 4: -6.578834, 5: -7.069874},
+    ),
     "Mars rover": ("Mars", {2: None, 3: None, 4: None}),
 }
 COLUMNS = {

@@ -23,7 +23,7 @@ import typer
 from rich.console import Console
 
 from benchmarks.joint_policy_search_blueprints import LastBitUnsaid, LongSuit, OwnCard
-from benchmarks.other_games_blueprints import Mumbling, OwnHand
+from benchmarks.other_games_blueprints import AlwaysTheSame, Mumbling, OwnHand
 from benchmarks.pages import fill, read_results, write_results
 from hanabi_search_plugin import Game, JointSparta, Policy, Sparta, upgrade
 from hanabi_search_plugin.algorithms import Mds
@@ -107,6 +107,9 @@ SETTINGS = {
         )
         for bits, (published, trials) in COMMUNICATION.items()
     },
+    "tiny_hanabi": Setting(
+        partial(OpenSpielGame, "tiny_hanabi"), AlwaysTheSame, (9.11, 9.50, 8.20, 9.47, 10.0), 1_000
+    ),
     **{
         f"Simple Bidding {cards}": Setting(
             partial(SimpleBidding, cards), OwnCard, published, trials,

@@ -43,7 +43,7 @@ RANDOM_GAMES = 200  # by which the exploration is set
 CALIBRATED = 4  # decisions by which equal time is found
 ITERATIONS = 50  # of a decision of ours
 FEWER = {"gin_rummy": 20}  # where a move of OpenSpiel's takes 20 microseconds
-PROPOSALS = {"gin_rummy": 64}  # deals that Sparta weighs by the moves so far; elsewhere 256
+PROPOSALS = {"gin_rummy": 64, "hearts": 64}  # deals that Sparta weighs by the moves so far
 EXACT = ("leduc_poker",)  # games whose beliefs list all worlds
 
 SIDES = {  # seats that play together, or each for itself

@@ -156,7 +156,7 @@ def our_agent(row: Row, iterations: int) -> SearchAgent:
     game = OpenSpielGame(row.game)
     span = game.return_range[1] - game.return_range[0]
     search = OURS[row.ours](iterations, exploration(row.game) / span)
-    belief = None if row.game in EXACT else Redealt(PROPOSALS.get(row.game, 256))
+    belief = None if row.game in EXACT else Redealt(PROPOSALS.get(row.game, Redealt.proposals))
     return upgrade(UniformPolicy(), game, search, belief=belief)
 
 

@@ -3,8 +3,8 @@
 For games in which every player sees every move (but for those that ``_openspiel_hidden_moves``
 knows) and chance does nothing but deal cards from one deck, each once: at the start, and perhaps
 drawn from a stock later. A move with the number of a card plays it, as gin rummy's melds play
-theirs (``_openspiel_melds``). So what a seat does not see is
-which card lies at which of the deck's places, and two rules say what can lie there:
+theirs (``_openspiel_melds``). So what a seat does not see is which card lies at which of the
+deck's places, and two rules say what can lie there:
 
 * who plays a card had it: it was at a place of that player's, dealt before the move;
 * who holds a card and may not play it holds none of the cards that may be played in its stead, as
@@ -31,7 +31,7 @@ from hanabi_search_plugin.wrappers._openspiel_hidden_moves import (
     hidden_moves,
 )
 from hanabi_search_plugin.wrappers._openspiel_layout import Layout
-from hanabi_search_plugin.wrappers._openspiel_melds import cards_of, limit_of_hand
+from hanabi_search_plugin.wrappers._openspiel_melds import cards_of, limit_of_hand, rules_of_gin
 from hanabi_search_plugin.wrappers._openspiel_rules import State
 from hanabi_search_plugin.wrappers._openspiel_sharing import Sharing
 
@@ -69,14 +69,15 @@ class Holdings:
             for t, item in enumerate(state.full_history())
         ]
         self._shown, self._last = self._own_looks(state)
+        gin = rules_of_gin(state)
         self.played: dict[int, tuple[int, int]] = {}  # a hidden card, by whom, and when
         for t, (player, action) in enumerate(self.script):
             if player < 0 or player == seat or t in self.unseen.times:
                 continue
-            for card in cards_of(state, action):
+            for card in cards_of(gin, action):
                 if card in self.pool and card not in self.played:
                     self.played[card] = (player, t)
-        self.limit = limit_of_hand(state, seat, self.played)
+        self.limit = limit_of_hand(gin, state, seat, self.played)
 
     def _own_looks(self, state: State) -> tuple[dict[int, Hashable], Hashable]:
         """What the seat saw and could do at each of its moves, and now."""

@@ -22,7 +22,7 @@ def _rules(ranks: int, suits: int, hand_size: int) -> Any:
     return pyspiel.gin_rummy.GinRummyUtils(ranks, suits, hand_size)
 
 
-def _rules_of(state: State) -> Any:
+def rules_of_gin(state: State) -> Any:
     """The rules of a state's game if it is gin rummy, else None."""
     game = state.get_game()
     if game.get_type().short_name != "gin_rummy":
@@ -31,22 +31,25 @@ def _rules_of(state: State) -> Any:
     return _rules(found["num_ranks"], found["num_suits"], found["hand_size"])
 
 
-def cards_of(state: State, action: int) -> list[int]:
-    """The cards that an action of the game of ``state`` plays, if it plays any: its own number, or
-    those of a meld."""
-    rules = _rules_of(state)
+def cards_of(rules: Any, action: int) -> list[int]:
+    """The cards that an action plays, if it plays any: its own number, or those of a meld.
+
+    ``rules`` as of ``rules_of_gin``.
+    """
     if rules is None or action < pyspiel.gin_rummy.MELD_ACTION_BASE:
         return [action]
     meld = rules.int_to_meld[action - pyspiel.gin_rummy.MELD_ACTION_BASE]
     return [int(card) for card in meld]
 
 
-def limit_of_hand(state: State, seat: int, played: Collection[int]) -> Limit[Holder] | None:
+def limit_of_hand(
+    rules: Any, state: State, seat: int, played: Collection[int]
+) -> Limit[Holder] | None:
     """What the hidden rest of a knocker's hand may be worth, once another lays off at ``seat``.
 
-    ``played`` are the cards that were played, so that they are no part of it.
+    ``rules`` as of ``rules_of_gin``; ``played`` are the cards that were played, so that they are no
+    part of it.
     """
-    rules = _rules_of(state)
     if rules is None or state.current_phase() != pyspiel.gin_rummy.LAYOFF:
         return None
     (knocker,) = (p for p, knocked in enumerate(state.knocked()) if knocked)

@@ -174,7 +174,8 @@ class RedealtBelief(Belief):
         logs = np.zeros(len(states))
         moves = [k for k, item in enumerate(self._state.full_history()) if item.player >= 0]
         turns = [_turns(state.history(), moves) for state in states]  # moves and chance after each
-        worlds = self._worlds([self.game.initial_state() for _ in states], turns, 0)
+        chance = Streams.spawn(np.random.default_rng(0), len(states))  # never drawn from
+        worlds = self._worlds([self.game.initial_state() for _ in states], turns, 0, chance)
         memories = start_memories(worlds, self.blueprint)
         alone = all(memory is None for memory in memories)  # so no policy keeps a view
         if not self._evidence and alone:
@@ -190,20 +191,18 @@ class RedealtBelief(Belief):
                 with np.errstate(divide="ignore"):
                     logs += np.log(likely + u * (1 - likely))
             now = worlds.states if alone else [state.clone() for state in worlds.states]
-            worlds = self._worlds(now, turns, t + 1)
+            worlds = self._worlds(now, turns, t + 1, chance)
             memories = observe_all(worlds, mover, played, self.blueprint, memories)
         return logs, memories
 
     def _worlds(
-        self, states: Sequence[State], turns: list[list[list[int]]], t: int
+        self, states: Sequence[State], turns: list[list[list[int]]], t: int, chance: Streams
     ) -> OpenSpielWorlds:
         """Of ``states``, changed by their turn t."""
         for state, each in zip(states, turns, strict=True):
             for action in each[t]:
                 state.apply_action(action)
-        return OpenSpielWorlds(
-            self.game, list(states), Streams.spawn(np.random.default_rng(0), len(states))
-        )
+        return OpenSpielWorlds(self.game, list(states), chance)
 
 
 def _turns(history: list[int], moves: list[int]) -> list[list[int]]:

@@ -32,7 +32,7 @@ class Repeated:
         self._recorded = recorded and self._device.type == "cuda"
         self._records: dict[tuple[Any, ...], _Record] = {}  # by the shapes of arguments
 
-    def __call__(self, given: Sequence[Tensor] = ()) -> Any:
+    def __call__(self, given: Sequence[Tensor]) -> Any:
         if not self._recorded:
             return self._function(given)
         shapes = tuple(tensor.shape for tensor in given)

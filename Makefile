@@ -40,7 +40,7 @@ bench: $(VENV)/.installed
 	$(BIN)/hanabi-search bench
 
 docs: $(VENV)/.installed-docs
-	$(BIN)/sphinx-build -W --keep-going -q docs build/site
+	$(BIN)/sphinx-build -j auto -W --keep-going -q docs build/site
 
 release-check: $(VENV)/.installed-dev
 	$(INSTALL) -e '.[release]'

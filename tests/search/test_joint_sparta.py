@@ -149,7 +149,9 @@ def test_a_move_that_was_never_better_by_chance_goes_on_where_returns_vary():
         assert (behind == (looked & dropped)).all()
 
 
-@pytest.mark.parametrize(("name", "games"), [("native", 60), ("tiny_hanabi", 100)])
+@pytest.mark.parametrize(
+    ("name", "games"), [("native", 60), pytest.param("tiny_hanabi", 100, marks=pytest.mark.slow)]
+)
 def test_gains(name, games):
     game, blueprint = GAMES[name]()
     agent = upgrade(blueprint, game, JointSparta(**{**SEARCH, "rollouts": 600}))

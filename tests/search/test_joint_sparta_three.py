@@ -91,6 +91,7 @@ def test_with_four_and_five_players() -> None:
         assert reasons.count("search_not_allowed") < len(reasons) - 2
 
 
+@pytest.mark.slow
 def test_better_than_the_blueprint() -> None:
     result = evaluate(SMALL, upgrade(SmartBot(), SMALL, QUICK), games=60)
     gain = result.scores - result.blueprint_scores

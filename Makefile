@@ -13,12 +13,13 @@
 PYTHON ?= python3
 TORCH ?=
 EXTRAS ?=
-PYTEST_ARGS ?= -n auto
+PYTEST_ARGS ?= -n auto --dist worksteal
 PYTHONS ?= $(PYTHON)
 
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --disable-pip-version-check
+# What is imported is compiled then: most of what is installed never is.
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
 TORCH_WORDS := $(foreach word,$(TORCH),'$(word)')
 EXTRA_NAMES = dev$(if $(TORCH),$(comma)torch)$(if $(EXTRAS),$(comma)$(EXTRAS))
 

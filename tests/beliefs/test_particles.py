@@ -104,7 +104,15 @@ def policy_for(game):
 
 
 @pytest.mark.parametrize("kind", [Listless, Bare])
-@pytest.mark.parametrize("name", ["leduc_poker", "tiny_bridge_2p", SMALL_HANABI, GOOFSPIEL])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "leduc_poker",
+        "tiny_bridge_2p",
+        pytest.param(SMALL_HANABI, marks=pytest.mark.slow),
+        GOOFSPIEL,
+    ],
+)
 def test_converges_to_the_enumerated_belief(name, kind):
     full = OpenSpielGame(name)
     game = Listless(name) if kind is Listless else Bare(full)

@@ -135,6 +135,7 @@ def test_off_threshold_follows_the_best_mean() -> None:
             assert result.mean[best] == np.nanmax(result.mean)
 
 
+@pytest.mark.slow
 def test_search_gains_on_average() -> None:
     """12 games on paired decks: the gain is about 1.2 points a game, its spread about 2.5."""
     from hanabi_search_plugin import evaluate

@@ -536,6 +536,8 @@ def test_narrow_terminals_lose_nothing(width: int) -> None:
     ],
 )
 def test_bad_input_gets_one_line(arguments: str, says: str) -> None:
+    if "network:" in arguments:
+        pytest.importorskip("torch")
     result = run(*arguments.split())
     assert result.exit_code == 2
     assert result.stderr.startswith("hanabi-search: ") and result.stderr.count("\n") == 1

@@ -17,7 +17,8 @@ from typing import Any, get_type_hints
 import numpy as np
 import pyspiel
 import pytest
-import torch
+
+torch = pytest.importorskip("torch")
 
 from hanabi_search_plugin import (
     Evaluation,

@@ -69,11 +69,11 @@ def test_pages_and_examples_have_imports() -> None:
 def test_what_a_page_or_an_example_imports_is_there(file: str, module: str, name: str) -> None:
     try:
         home = importlib.import_module(module)
+        there = not name or hasattr(home, name) or find_spec(f"{module}.{name}") is not None
     except ImportError as error:  # PyTorch or a framework is not installed
         if (error.name or "").startswith(PACKAGE):
             raise
-        pytest.skip(f"{module} needs {error.name}")
-    there = not name or hasattr(home, name) or find_spec(f"{module}.{name}") is not None
+        pytest.skip(f"{module} needs {error.name or error}")
     assert there, f"{file}: {module} has no {name}"
 
 
@@ -127,7 +127,7 @@ def test_the_snippets_of_a_page_run_one_after_the_other(
     request: pytest.FixtureRequest,
 ) -> None:
     text = "".join(code_of(page))
-    if "networks" in text or "smartnet" in text:
+    if re.search("networks|smartnet|beliefnet|rlnet|clonebot|lstmnet", text):
         torch = pytest.importorskip("torch", reason="needs PyTorch")
         request.addfinalizer(partial(torch.set_num_threads, torch.get_num_threads()))
         torch.set_num_threads(1)  # the threads of small networks only wait for each other

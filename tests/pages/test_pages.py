@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from hanabi_search_plugin.networks.catalogue import network_models
+
 ROOT = Path(__file__).parents[2]
 PACKAGE = "hanabi_search_plugin"
 README = ROOT / "README.md"
@@ -127,7 +129,7 @@ def test_the_snippets_of_a_page_run_one_after_the_other(
     request: pytest.FixtureRequest,
 ) -> None:
     text = "".join(code_of(page))
-    if re.search("networks|smartnet|beliefnet|rlnet|clonebot|lstmnet", text):
+    if re.search("|".join(("networks", *network_models())), text):
         torch = pytest.importorskip("torch", reason="needs PyTorch")
         request.addfinalizer(partial(torch.set_num_threads, torch.get_num_threads()))
         torch.set_num_threads(1)  # the threads of small networks only wait for each other

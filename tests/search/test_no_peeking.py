@@ -169,7 +169,9 @@ def test_searches_over_grounded_beliefs(name: str) -> None:
         check_agent(game, learned(game, load_policy(name), Grounded(game), None), games=2)
 
 
-def test_learned_beliefs() -> None:
+@pytest.mark.parametrize("game", [TWO, pytest.param(THREE, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["masks", "public-lstm", "recurrent"])
+def test_learned_beliefs(game: Game, name: str) -> None:
     """Of networks, over a network's critic or values, with its memory and with replays."""
     torch = pytest.importorskip("torch")
     from hanabi_search_plugin.networks.architectures import make_network
@@ -178,17 +180,15 @@ def test_learned_beliefs() -> None:
     from hanabi_search_plugin.networks.nets.critic_net import Critic
     from hanabi_search_plugin.networks.policy_of_network import network_policy
 
-    for game in (TWO, THREE):
-        torch.manual_seed(0)
-        network = BeliefNet(game, hidden=8, decoder=8, embedding=4, listener="smartbot")
-        for parameter in network.parameters():
-            torch.nn.init.normal_(parameter, std=0.5)
-        for name in ("masks", "public-lstm", "recurrent") if game is TWO else ("masks",):
-            critic = Critic(game.config, hidden=8, deeper=8)
-            made = make_network(name, game.config, {"hidden": 8})
-            policy = network_policy(made, critic=None if name == "recurrent" else critic)
-            agent = learned(game, policy, NetworkBelief(game, network), 3)
-            check_agent(game, agent, games=1)
+    torch.manual_seed(0)
+    network = BeliefNet(game, hidden=8, decoder=8, embedding=4, listener="smartbot")
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    critic = Critic(game.config, hidden=8, deeper=8)
+    made = make_network(name, game.config, {"hidden": 8})
+    policy = network_policy(made, critic=None if name == "recurrent" else critic)
+    agent = learned(game, policy, NetworkBelief(game, network), 3)
+    check_agent(game, agent, games=1)
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,6 @@ import numpy as np
 import pyspiel
 import pytest
 
-torch = pytest.importorskip("torch")
-
 from hanabi_search_plugin import (
     Evaluation,
     Game,
@@ -1026,12 +1024,13 @@ def test_moves_that_are_none_are_shown_as_they_came() -> None:
             evaluate(GAME, Says(), games=1)
 
 
-class NeedsState(torch.nn.Module):
-    def forward(self, obs: Any, mask: Any, state: Any) -> Any:
-        return mask.float(), state
-
-
 def test_a_recurrent_module_is_told_of_initial_state() -> None:
+    torch = pytest.importorskip("torch")
+
+    class NeedsState(torch.nn.Module):
+        def forward(self, obs: Any, mask: Any, state: Any) -> Any:
+            return mask.float(), state
+
     with pytest.raises(ConfigError, match=r"the third is a state, give initial_state=\.\.\."):
         from_callable(NeedsState(), returns="logits")
     policy = from_callable(lambda *given: NeedsState()(*given), returns="logits")

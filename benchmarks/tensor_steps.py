@@ -22,7 +22,6 @@ from rich.console import Console
 from rich.table import Table
 
 from hanabi_search_plugin import HanabiGame, Streams, load_policy
-from hanabi_search_plugin.core import play_out
 from hanabi_search_plugin.core.policy import as_blueprint
 from hanabi_search_plugin.evaluation.playing import self_play
 from hanabi_search_plugin.hanabi.engine import row_kernels
@@ -32,7 +31,7 @@ from hanabi_search_plugin.hanabi.engine.layout import TURN
 from hanabi_search_plugin.networks.encodings.named_encodings import make_encoding
 from hanabi_search_plugin.networks.tensors.tensor_constants import Tensor
 from hanabi_search_plugin.networks.tensors.tensor_encoding import encoded
-from hanabi_search_plugin.networks.tensors.tensor_rollout import TensorPlayers, uniform_moves
+from hanabi_search_plugin.networks.tensors.tensor_rollout import TensorPlayers, play_out, uniform_moves
 from hanabi_search_plugin.networks.tensors.tensor_streams import TensorStreams
 from hanabi_search_plugin.networks.tensors.tensor_worlds import TensorWorlds
 

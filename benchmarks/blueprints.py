@@ -22,9 +22,10 @@ from rich.console import Console
 from benchmarks.pages import fill
 from hanabi_search_plugin import HanabiGame, Sparta, Streams, evaluate, load_policy, upgrade
 from hanabi_search_plugin.atomic_files import atomic_write
-from hanabi_search_plugin.core import play_out
 from hanabi_search_plugin.core.rollout import start_memories
 from hanabi_search_plugin.hanabi.bots.compiled import scripts_of
+from hanabi_search_plugin.hanabi.engine.config import Bomb
+from hanabi_search_plugin.hanabi.search.compiled_rollouts import play_out
 from hanabi_search_plugin.registry import policies
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -110,8 +111,9 @@ def sparta(
     logging.basicConfig(level=logging.ERROR)
     folder.mkdir(exist_ok=True)
     for key in only.split(",") if only else ROWS:
-        name, players, *bomb = key.split("/")
-        game = HanabiGame(players=int(players), bomb=bomb[0] if bomb else "zero")
+        name, players, *rest = key.split("/")
+        bomb: Bomb = "keep" if rest else "zero"
+        game = HanabiGame(players=int(players), bomb=bomb)
         policy = load_policy(name, game)
         agent = upgrade(policy, game, search=Sparta(rollouts=rollouts))
         seats = tuple(agent if seat == 1 else policy for seat in range(game.num_players))

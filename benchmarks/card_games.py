@@ -244,7 +244,9 @@ def told(
     game, scores = OpenSpielGame(found), []
     for deal in range(deals):
         for seat in range(game.num_players):
-            scores.append([_beside_random(game, deal, seat, iterations, own) for own in (0, 1)])
+            scores.append(
+                [_beside_random(game, deal, seat, iterations, own) for own in (False, True)]
+            )
     both = np.array(scores)
     for title, values in (
         ("in the true deal", both[:, 0]),

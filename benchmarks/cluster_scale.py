@@ -212,7 +212,12 @@ class _Simulated:
         found = searched_game(chunk, place)
         if self.side == "policies":
             return list(found)
-        costs = {"cpu_seconds": 0.0, "rollouts": 0, "searched_moves": 0, "changed_moves": 0}
+        costs: dict[str, Any] = {
+            "cpu_seconds": 0.0,
+            "rollouts": 0,
+            "searched_moves": 0,
+            "changed_moves": 0,
+        }
         return [replace(one, side=self.side, likelihoods=0, **costs) for one in found]
 
 

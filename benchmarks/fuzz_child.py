@@ -140,17 +140,19 @@ def _limit() -> None:
 def _command(words: list[str]) -> int:
     """The exit code; with --debug errors that are meant come as exceptions."""
     from hanabi_search_plugin.cli import command_line
+    from hanabi_search_plugin.cli.plain_text import one_line
+    from hanabi_search_plugin.core.errors import HanabiSearchError
 
     sys.argv = ["hanabi-search", *words]
     try:
         command_line.main()
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 1
-    except command_line.HanabiSearchError as error:
-        print(f"hanabi-search: {command_line.one_line(str(error))}", file=sys.stderr)
+    except HanabiSearchError as error:
+        print(f"hanabi-search: {one_line(str(error))}", file=sys.stderr)
         return 2
     except (command_line._USAGE_ERROR, OSError) as error:
-        print(f"hanabi-search: {command_line.one_line(str(error))}", file=sys.stderr)
+        print(f"hanabi-search: {one_line(str(error))}", file=sys.stderr)
         return 2
     return 0
 

@@ -10,6 +10,7 @@ import shlex
 import shutil
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from functools import partial
 from io import StringIO
 from pathlib import Path
 
@@ -192,7 +193,7 @@ def make_samples(folder: Path) -> None:
         out = folder / f"run-{kind}"
         whole = folder / f"whole-{kind}"
         run(f"{line} --out {{out}}", out=whole)
-        _stopped_after_a_round(lambda line=line, out=out: run(f"{line} --out {{out}}", out=out))
+        _stopped_after_a_round(partial(run, f"{line} --out {{out}}", out=out))
         if kind == "distill":
             shutil.copy(whole / "model.safetensors", folder / "network.safetensors")
     shutil.copy(folder / "whole-belief" / "model.safetensors", folder / "belief.safetensors")
@@ -223,13 +224,13 @@ def _stopped_after_a_round(train: Callable[[], None]) -> None:
             raise KeyboardInterrupt
         return iterate(self)
 
-    TrainingRun.iterate = once
+    TrainingRun.iterate = once  # type: ignore[method-assign]
     try:
         train()
     except (KeyboardInterrupt, AssertionError):
         pass
     finally:
-        TrainingRun.iterate = iterate
+        TrainingRun.iterate = iterate  # type: ignore[method-assign]
 
 
 def _reproduced() -> dict[str, object]:

@@ -149,7 +149,7 @@ class Optimum:
                 drawn = _draws(_without(public.unseen, own + partner), min(1, public.deck))
                 hands = [left + card for card in drawn]
             mass[seen] += _orders(pair, public.unseen)
-            turned = [(hand, partner)[:: 1 - 2 * public.mover] for hand in hands]
+            turned = [(hand, partner) if public.mover == 0 else (partner, hand) for hand in hands]
             pairs.setdefault(seen, set()).update(turned)
         return {
             seen: (mass[seen], self._moved(public, kind, seen, frozenset(pairs[seen])))

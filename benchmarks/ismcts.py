@@ -96,9 +96,9 @@ def speed(
             ours = seconds(search, np.random.default_rng(seed), belief)
             spent.append([ours, *(seconds(bot.step, state) for bot in bots)])
         times = np.array(spent)
-        ours, python, compiled = (f"{r:,.0f}" for r in ITERATIONS / np.median(times, axis=0))
+        our, python, compiled = (f"{r:,.0f}" for r in ITERATIONS / np.median(times, axis=0))
         ratio = np.median(times[:, 1] / times[:, 0])
-        table.add_row(name, ours, python, f"{ratio:.1f}", compiled)
+        table.add_row(name, our, python, f"{ratio:.1f}", compiled)
     console.print(table)
 
 

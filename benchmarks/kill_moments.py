@@ -33,10 +33,10 @@ class Moments:
     def install(self) -> None:
         """From here on, for the rest of the process."""
         self._open = io.open
-        io.open = self._opened  # type: ignore[assignment]  # what pathlib uses
+        io.open = self._opened  # what pathlib uses
         import builtins
 
-        builtins.open = self._opened  # type: ignore[assignment]
+        builtins.open = self._opened
         for name in ("replace", "rename", "unlink", "remove"):
             setattr(os, name, self._watched(name, getattr(os, name)))
 

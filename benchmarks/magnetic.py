@@ -145,7 +145,7 @@ def tabulated(game: OpenSpielGame, agent: SearchAgent, tree: ZeroSumTree, seed: 
     """
     found = np.zeros((len(tree.number), tree.actions))
     worlds, _ = game.deals()
-    memories = [{} for _ in range(2)]
+    memories: list[dict[Any, Any]] = [{} for _ in range(2)]
     for p, known in enumerate(memories):
         for b, key in enumerate(strings(worlds, p)):
             if key not in known:
@@ -275,7 +275,7 @@ def played(game: OpenSpielGame, agents: list[SearchAgent | None], g: int) -> flo
     rng = np.random.default_rng([7, g])
     seated = agents if g % 2 == 0 else agents[::-1]
     worlds = game.deal(rng, 1)
-    memories = [a and a.start(worlds.view(p)) for p, a in enumerate(seated)]
+    memories: list[Any] = [a and a.start(worlds.view(p)) for p, a in enumerate(seated)]
     while not worlds.terminal[0]:
         p = int(worlds.current_player[0])
         agent, memory = seated[p], memories[p]

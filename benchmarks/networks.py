@@ -221,8 +221,8 @@ def seat_values_of(
         alive, worlds, streams = alive[on], worlds.select(on), streams.select(on)
         memories = tuple(take(memory, on) for memory in memories)
         memories = observe_all(worlds, mover[on], actions[on], blueprint, memories)
-    which, values, score, turn, mover = (np.concatenate(part) for part in zip(*rows, strict=True))
-    return values, final[which] - score, turn, mover
+    which, valued, score, turn, mover = (np.concatenate(part) for part in zip(*rows, strict=True))
+    return valued, final[which] - score, turn, mover
 
 
 @app.command()

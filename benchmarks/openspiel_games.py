@@ -21,6 +21,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -173,7 +174,7 @@ def trial(name: str) -> Iterator[dict[str, Any]]:
     chosen = None
     for belief in BELIEFS:
         yield {"doing": belief}
-        found = timed(lambda belief=belief: BELIEF_TRIALS[belief](game, middle, history))
+        found = timed(partial(BELIEF_TRIALS[belief], game, middle, history))
         yield {"beliefs": {belief: found}}
         if chosen is None and belief in MADE and "why" not in found:
             chosen = belief
@@ -183,7 +184,7 @@ def trial(name: str) -> Iterator[dict[str, Any]]:
         return
     for label, make in SEARCHES.items():
         yield {"doing": label}
-        found = timed(lambda make=make: decide(game, make(), MADE[chosen], history))
+        found = timed(partial(lambda of: decide(game, of(), MADE[chosen], history), make))
         yield {"searches": {label: found}}
     yield {"finished": True}
 
@@ -195,7 +196,8 @@ def middle_state(game: OpenSpielGame, first: int = 0) -> Any:
     """
     for seed in range(first, first + 20):
         rng = np.random.default_rng(seed)
-        state, choices = game.deal(rng, 1).states[0].clone(), []
+        state = game.deal(rng, 1).states[0].clone()
+        choices: list[Any] = []
         while not state.is_terminal() and len(choices) < 2 * MOST:
             if state.is_chance_node():
                 actions, chance = zip(*state.chance_outcomes(), strict=True)

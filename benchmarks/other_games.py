@@ -99,9 +99,7 @@ def best_contracts() -> float:
 def small_hanabi(game: HanabiGame) -> Setting:
     best = Optimum(game.config)
     solved = partial(Solved, best)
-    scripted = {
-        name: partial(load_policy, name, game.config) for name in ("random", "smartbot", "iggi")
-    }
+    scripted = {name: partial(load_policy, name, game) for name in ("random", "smartbot", "iggi")}
     return Setting(
         game, lambda: best.value, game.config.max_score, "solved exactly",
         scripted | {SOLVED: solved},

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.console import Console
@@ -273,18 +274,19 @@ def draw(points: list[Point]) -> None:
     import matplotlib
     from matplotlib.figure import Figure
 
-    settings = {"svg.hashsalt": "cost", "font.size": 10.5, "axes.axisbelow": True}
+    settings: Any = {"svg.hashsalt": "cost", "font.size": 10.5, "axes.axisbelow": True}
     with matplotlib.rc_context(settings):
         figure = Figure(figsize=(8, 5), layout="constrained", facecolor="white")
         axes = figure.subplots()
         for point in points:
             color, marker = SERIES[point.series]
             low, high = point.seconds
+            error: Any = [[0], [high - low]] if high > low else None
             axes.errorbar(
                 low,
                 point.score,
                 yerr=point.sem,
-                xerr=[[0], [high - low]] if high > low else None,
+                xerr=error,
                 color=color,
                 marker=marker,
                 markersize=8,

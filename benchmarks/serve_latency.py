@@ -39,6 +39,7 @@ from typing import Any
 
 import numpy as np
 import websockets
+from websockets.typing import Origin
 
 from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.provenance import versions
@@ -102,7 +103,7 @@ async def play(
     their games.
     """
     rng, waited = np.random.default_rng(seed), list[float]()
-    origin = re.sub(r"(//[^/]*)/.*", r"\1", address)
+    origin = Origin(re.sub(r"(//[^/]*)/.*", r"\1", address))
     socket_address = re.sub("^http", "ws", address) + "live"
     async with websockets.connect(
         socket_address, origin=origin, compression=None, max_size=None

@@ -31,7 +31,11 @@ from hanabi_search_plugin.hanabi.engine.layout import TURN
 from hanabi_search_plugin.networks.encodings.named_encodings import make_encoding
 from hanabi_search_plugin.networks.tensors.tensor_constants import Tensor
 from hanabi_search_plugin.networks.tensors.tensor_encoding import encoded
-from hanabi_search_plugin.networks.tensors.tensor_rollout import TensorPlayers, play_out, uniform_moves
+from hanabi_search_plugin.networks.tensors.tensor_rollout import (
+    TensorPlayers,
+    play_out,
+    uniform_moves,
+)
 from hanabi_search_plugin.networks.tensors.tensor_streams import TensorStreams
 from hanabi_search_plugin.networks.tensors.tensor_worlds import TensorWorlds
 

@@ -68,7 +68,11 @@ def main() -> None:
     print(f"{options.games} games at once: steps a second      env    the loop")
     for partner in PARTNERS:
         for encoding in ENCODINGS:
-            parameters = {"partners": partner, "encoding": encoding, "autoreset_mode": "SameStep"}
+            parameters: dict[str, Any] = {
+                "partners": partner,
+                "encoding": encoding,
+                "autoreset_mode": "SameStep",
+            }
             env = gymnasium.make_vec(ID, options.games, **parameters)
             show(f"{partner}, {encoding or 'no observations'}", env)
     env = gymnasium.make_vec(ID, 16, vectorization_mode="sync", partners="smartbot")

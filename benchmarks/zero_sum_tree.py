@@ -111,7 +111,8 @@ class ZeroSumTree:
         return found
 
     def _expanded(self, states: list[Any]) -> tuple[Layer, list[Any]]:
-        own, edges, after = [], [], []
+        own, edges = [], []
+        after: list[Any] = []
         for n, state in enumerate(states):
             key, moves = state.information_state_string(), state.legal_actions()
             if key not in self.number:

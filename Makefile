@@ -18,7 +18,9 @@ PYTHONS ?= $(PYTHON)
 
 VENV := .venv
 BIN := $(VENV)/bin
-# What is imported is compiled then: most of what is installed never is.
+# What is imported is compiled then, and kept, since tests start hundreds of interpreters: most of
+# what is installed is never imported.
+unexport PYTHONDONTWRITEBYTECODE
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
 TORCH_WORDS := $(foreach word,$(TORCH),'$(word)')
 EXTRA_NAMES = dev$(if $(TORCH),$(comma)torch)$(if $(EXTRAS),$(comma)$(EXTRAS))

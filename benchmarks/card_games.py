@@ -343,7 +343,7 @@ def tables() -> None:
 def page(text: str) -> str:
     """docs/games/card_games.md with its tables of matches made anew."""
     measured = read_results(RESULTS)
-    return fill(text, {"matches": matches(measured), "matches left": left(measured)})
+    return fill(text, {"matches": matches(measured)})
 
 
 def matches(measured: dict[str, Any]) -> Iterable[str]:
@@ -356,19 +356,6 @@ def matches(measured: dict[str, Any]) -> Iterable[str]:
     for row in ROWS:
         if row.key in measured and len(measured[row.key]["scores"]) >= DEALS:
             yield f"| {_named(row)} | " + _line(row, measured[row.key])
-
-
-def left(measured: dict[str, Any]) -> Iterable[str]:
-    """Markdown: every other match, and what it costs."""
-    yield "| game | ours | OpenSpiel's | equal | deals played | CPU minutes for the rest |"
-    yield "|---|---|---|---|---|---|"
-    for row in ROWS:
-        kept = measured.get(row.key)
-        if kept is None:
-            yield f"| {_named(row)} | 0 | not tried |"
-        elif len(kept["scores"]) < DEALS:
-            cost = _cost(kept, DEALS) / 60
-            yield f"| {_named(row)} | {len(kept['scores'])} | {cost:.0f} |"
 
 
 def _named(row: Row) -> str:

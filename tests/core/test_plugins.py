@@ -67,7 +67,7 @@ def test_the_template_is_installed_and_passes_its_own_tests(tmp_path: Path) -> N
     done = subprocess.run([*pip, *offline, source], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     site = tmp_path / "site"
-    own = python(site, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(source / "tests"))
+    own = python(site, "-m", "pytest", "-p", "no:cacheprovider", str(source / "tests"))
     assert own.returncode == 0 and " passed" in own.stdout, own.stdout
     readme = (source / "README.md").read_text(encoding="utf-8")
     lines = [line for line in readme.splitlines() if line.startswith("hanabi-search evaluate")]

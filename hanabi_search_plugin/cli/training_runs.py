@@ -96,7 +96,7 @@ def to_the_end(
             notes_to.print(f"all {run.done} rounds are done already", soft_wrap=True)
         elif run.done:
             notes_to.print(f"goes on after round {run.done}", soft_wrap=True)
-        log = _tensorboard(notes_to, run.folder, run.done)
+        log = _tensorboard(stack, notes_to, run.folder, run.done)
         bar = progress_bar(console, "rounds", rounds, done=run.done)
         show = stack.enter_context(bar)
         while not run.finished:
@@ -164,8 +164,13 @@ def show_use(
         notes(console).print(text, markup=False, soft_wrap=True)
 
 
-def _tensorboard(notes_to: Console, folder: Path, done: int) -> Callable[[Row], None]:
-    """What was logged of rounds after the ``done`` first is hidden: they are done again."""
+def _tensorboard(
+    stack: ExitStack, notes_to: Console, folder: Path, done: int
+) -> Callable[[Row], None]:
+    """Writes a row of metrics; ``stack`` ends the writer, which has a thread of its own.
+
+    What was logged of rounds after the ``done`` first is hidden: they are done again.
+    """
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
@@ -173,6 +178,7 @@ def _tensorboard(notes_to: Console, folder: Path, done: int) -> Callable[[Row], 
     command = f"tensorboard --logdir {shlex.quote(str(folder))}"
     notes_to.print(f"{command} shows the curves", markup=False, soft_wrap=True)
     writer = SummaryWriter(str(folder), purge_step=done + 1)
+    stack.callback(writer.close)
 
     def log(row: Row) -> None:
         for name, value in row.items():

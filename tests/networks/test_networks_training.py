@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from contextlib import ExitStack
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
@@ -320,18 +322,20 @@ def test_the_command_trains_and_its_network_plays(tmp_path: Path) -> None:
 
 
 def test_tensorboard_gets_the_metrics_of_the_rounds_that_count(tmp_path: Path) -> None:
-    """Of a round that was done twice, the second time."""
+    """Of a round that was done twice, the second time; and no writer's thread is left."""
     events = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     settings = Distillation(config=TINY, options=SMALL, iterations=3, games=8)
-    log, run = (
-        training_runs._tensorboard(Console(quiet=True), tmp_path, 0),
-        DistillationRun(settings, tmp_path),
-    )
-    log(run.iterate())
-    log(run.iterate() | {"score": -1.0})  # and is stopped before the state is written
-    log = training_runs._tensorboard(Console(quiet=True), tmp_path, 1)
-    row = run.iterate() | {"iteration": 2}
-    log(row)
+    run, threads = DistillationRun(settings, tmp_path), set(threading.enumerate())
+    with ExitStack() as stack:
+        log = training_runs._tensorboard(stack, Console(quiet=True), tmp_path, 0)
+        log(run.iterate())
+        log(run.iterate() | {"score": -1.0})  # and is stopped before the state is written
+    with ExitStack() as stack:
+        log = training_runs._tensorboard(stack, Console(quiet=True), tmp_path, 1)
+        row = run.iterate() | {"iteration": 2}
+        log(row)
+        assert set(threading.enumerate()) > threads
+    assert set(threading.enumerate()) <= threads
     board = events.EventAccumulator(str(tmp_path)).Reload()
     kept = board.Scalars("score")
     assert [event.step for event in kept] == [1, 2]

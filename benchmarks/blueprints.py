@@ -13,7 +13,7 @@ import logging
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import numpy as np
 import typer
@@ -111,9 +111,9 @@ def sparta(
     logging.basicConfig(level=logging.ERROR)
     folder.mkdir(exist_ok=True)
     for key in only.split(",") if only else ROWS:
-        name, players, *rest = key.split("/")
-        bomb: Bomb = "keep" if rest else "zero"
-        game = HanabiGame(players=int(players), bomb=bomb)
+        name, players, *bomb = key.split("/")
+        lost = cast(Bomb, bomb[0] if bomb else "zero")
+        game = HanabiGame(players=int(players), bomb=lost)
         policy = load_policy(name, game)
         agent = upgrade(policy, game, search=Sparta(rollouts=rollouts))
         seats = tuple(agent if seat == 1 else policy for seat in range(game.num_players))

@@ -324,7 +324,9 @@ def test_rllib(tmp_path: Path) -> None:
         train_batch_size_per_learner=1000, minibatch_size=250, num_epochs=8, lr=3e-3
     )
     # A cluster of its own, also where another test runs one.
-    ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False)
+    ray.init(
+        "local", num_cpus=1, include_dashboard=False, log_to_driver=False, ignore_reinit_error=True
+    )
     try:
         algorithm = config.build_algo()
         before = scores(as_policy(algorithm, GAME))

@@ -18,7 +18,7 @@ child = pytest.importorskip("benchmarks.fuzz_child")
 damage = pytest.importorskip("benchmarks.fuzz_damage")
 
 ROOT = Path(__file__).resolve().parents[2]
-CASES = 75
+CASES = 150
 
 
 def test_a_slice_of_cases(tmp_path: Path) -> None:

@@ -17,13 +17,13 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.jit import kernel
+from hanabi_search_plugin.jit import kernel, routine
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 ROWS, LANES = 4, 16  # rows and outputs of a tile
-CHUNK = 64  # inputs of which it is noted in one word whether they are 0
+CHUNK, HALF = 64, 32  # inputs of which it is noted in one word whether they are 0
 # Tiles that stand side by side: as many as registers hold.
 WIDE = bool(get_host_cpu_features().get("avx512f", False))
 
@@ -76,20 +76,22 @@ def _start(n: int, start: Floats | tuple[Floats, Ints]) -> tuple[Floats, Ints]:
 def _tile(panels: int) -> Any:
     """The function ``tile`` for so many panels of weights.
 
-    ``tile(x, weights, one, other, out, inputs, floor)`` makes LANES x panels outputs of ROWS rows:
-    ``out`` = max(``one`` + ``other`` + x W, ``floor``). All but the last two are addresses of
-    float32, tuples of ROWS or, for ``weights``, of the first panel. The sums stay in registers,
-    which loops of Numba do not achieve. Rows may stand there several times.
+    ``tile(x, used, weights, one, other, out, inputs, floor)`` makes LANES x panels outputs of ROWS
+    rows: ``out`` = max(``one`` + ``other`` + x W, ``floor``). All but the last two are addresses of
+    float32, tuples of ROWS or, for ``weights``, of the first panel; that of ``used`` is of the
+    words of ``used_inputs``. The sums stay in registers, which loops of Numba do not achieve. Rows
+    may stand there several times.
     """
 
     rows = types.UniTuple(types.int64, ROWS)
-    signature = types.void(rows, types.int64, rows, rows, rows, types.int64, types.float32)
+    place = types.int64
+    signature = types.void(rows, place, place, rows, rows, rows, types.int64, types.float32)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         _write_tile(builder, panels, *args)
         return context.get_dummy_value()
 
-    def tile(typingctx, x, weights, one, other, out, inputs, floor):  # type: ignore[no-untyped-def]
+    def tile(typingctx, x, used, weights, one, other, out, inputs, floor):  # type: ignore[no-untyped-def]
         return signature, codegen
 
     return intrinsic(tile)
@@ -99,6 +101,7 @@ def _write_tile(
     builder: Any,
     panels: int,
     x: Any,
+    used: Any,
     weights: Any,
     one: Any,
     other: Any,
@@ -111,18 +114,9 @@ def _write_tile(
     from numba.core import cgutils
 
     single, word, bit = ir.FloatType(), ir.IntType(64), ir.IntType(1)
-    whole, lanes = ir.VectorType(single, LANES), ir.VectorType(bit, LANES)
-    nothing = ir.Constant(whole, None)
-    pointer = whole.as_pointer()
-
-    def function(name: str, result: Any, takes: list[Any]) -> Any:
-        kind = ir.FunctionType(result, takes)
-        return cgutils.get_or_insert_function(builder.module, kind, name)
-
-    fused = function(f"llvm.fma.v{LANES}f32", whole, [whole] * 3)
-    # Reads nothing where a lane is off.
-    masked = function(
-        f"llvm.masked.load.v{LANES}f32.p0", whole, [pointer, ir.IntType(32), lanes, whole]
+    whole = ir.VectorType(single, LANES)
+    fused = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(whole, [whole] * 3), f"llvm.fma.v{LANES}f32"
     )
 
     def number(n: int) -> Any:
@@ -145,28 +139,6 @@ def _write_tile(
     def row(addresses: Any, r: int) -> Any:
         return builder.extract_value(addresses, r)
 
-    def used(first: Any) -> Any:
-        """Bit i set where one of the rows has a number in input ``first`` + i."""
-        found = number(0)
-        whole_numbers = ir.VectorType(word, LANES)
-        for part in range(0, CHUNK, LANES):
-            start = builder.add(first, number(part))
-            places = builder.add(
-                spread(start, whole_numbers), ir.Constant(whole_numbers, list(range(LANES)))
-            )
-            inside = builder.icmp_signed("<", places, spread(inputs, whole_numbers))
-            offset = builder.mul(start, number(4))
-            some = ir.Constant(ir.IntType(LANES), 0)
-            for r in range(ROWS):
-                address = at(row(x, r), offset, whole)
-                value = builder.call(
-                    masked, [address, ir.Constant(ir.IntType(32), 4), inside, nothing]
-                )
-                other_than_0 = builder.fcmp_unordered("!=", value, nothing)
-                some = builder.or_(some, builder.bitcast(other_than_0, ir.IntType(LANES)))
-            found = builder.or_(found, builder.shl(builder.zext(some, word), number(part)))
-        return found
-
     sums = {(r, p): cgutils.alloca_once(builder, whole) for r in range(ROWS) for p in range(panels)}
     for (r, p), place in sums.items():
         start = number(4 * LANES * p)
@@ -174,7 +146,7 @@ def _write_tile(
     left = cgutils.alloca_once(builder, word)
     chunks = cgutils.for_range_slice(builder, number(0), inputs, number(CHUNK), intp=word)
     with chunks as (first, _):
-        builder.store(used(first), left)
+        builder.store(builder.load(at(used, builder.udiv(first, number(8)), word)), left)
         more, body, end = (builder.append_basic_block(name) for name in ("more", "body", "end"))
         builder.branch(more)
         builder.position_at_end(more)
@@ -206,12 +178,39 @@ def _write_tile(
 tile_of_1, tile_of_2, tile_of_4 = _tile(1), _tile(2), _tile(4)
 
 
+@routine
+def used_inputs(x: Any, inputs: int) -> Any:
+    """[blocks, chunks] words: bit i set where one of ROWS rows has a number in the i-th input."""
+    n = len(x)
+    used = np.empty((-(-n // ROWS), -(-inputs // CHUNK)), np.int64)
+    for block in range(len(used)):
+        rows = x[ROWS * block : ROWS * (block + 1), :inputs]
+        for chunk in range(used.shape[1]):
+            first = CHUNK * chunk
+            low = used_by(rows[:, first : first + HALF])
+            high = used_by(rows[:, first + HALF : first + CHUNK])
+            used[block, chunk] = np.int64(low) | np.int64(high) << HALF
+    return used
+
+
+@routine
+def used_by(x: Any) -> Any:
+    """The same for one block and HALF inputs, in a word of that size, which is fast."""
+    found = np.uint32(0)
+    for b in range(len(x)):
+        for i in range(x.shape[1]):
+            found |= np.uint32(x[b, i] != 0) << np.uint32(i)
+    return found
+
+
 @kernel
 def linear_rows(
     x: Any, weights: Any, start: Any, which: Any, more: Any, whose: Any, floor: Any, out: Any
 ) -> None:
     """See ``linear``. Beyond the last row a block computes that one again."""
     n, panels, inputs = len(x), weights.shape[0], weights.shape[1]
+    used = used_inputs(x, inputs)
+    used_at, used_row = np.int64(used.ctypes.data), 8 * used.shape[1]
     x_at, weights_at = np.int64(x.ctypes.data), np.int64(weights.ctypes.data)
     one_at, other_at = np.int64(start.ctypes.data), np.int64(more.ctypes.data)
     out_at, x_row, out_row = np.int64(out.ctypes.data), 4 * x.shape[1], 4 * out.shape[1]
@@ -233,10 +232,11 @@ def linear_rows(
                 b + whose[b2] * out_row, b + whose[b3] * out_row,
             )  # fmt: skip
             outs = o + b0 * out_row, o + b1 * out_row, o + b2 * out_row, o + b3 * out_row
+            u = used_at + b0 // ROWS * used_row
             if side == 4:
-                tile_of_4(xs, w, ones, others, outs, inputs, floor)
+                tile_of_4(xs, u, w, ones, others, outs, inputs, floor)
             elif side == 2:
-                tile_of_2(xs, w, ones, others, outs, inputs, floor)
+                tile_of_2(xs, u, w, ones, others, outs, inputs, floor)
             else:
-                tile_of_1(xs, w, ones, others, outs, inputs, floor)
+                tile_of_1(xs, u, w, ones, others, outs, inputs, floor)
         panel += side

@@ -17,13 +17,13 @@ from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from hanabi_search_plugin.jit import kernel, routine
+from hanabi_search_plugin.jit import kernel
 
 Floats = NDArray[np.float32]
 Ints = NDArray[np.int64]
 
 ROWS, LANES = 4, 16  # rows and outputs of a tile
-CHUNK, HALF = 64, 32  # inputs of which it is noted in one word whether they are 0
+CHUNK = 64  # inputs of which it is noted in one word whether they are 0
 # Tiles that stand side by side: as many as registers hold.
 WIDE = bool(get_host_cpu_features().get("avx512f", False))
 
@@ -79,7 +79,7 @@ def _tile(panels: int) -> Any:
     ``tile(x, used, weights, one, other, out, inputs, floor)`` makes LANES x panels outputs of ROWS
     rows: ``out`` = max(``one`` + ``other`` + x W, ``floor``). All but the last two are addresses of
     float32, tuples of ROWS or, for ``weights``, of the first panel; that of ``used`` is of the
-    words of ``used_inputs``. The sums stay in registers, which loops of Numba do not achieve. Rows
+    words of ``used_of``. The sums stay in registers, which loops of Numba do not achieve. Rows
     may stand there several times.
     """
 
@@ -125,12 +125,6 @@ def _write_tile(
     def at(address: Any, offset: Any, kind: Any) -> Any:
         return builder.inttoptr(builder.add(address, offset), kind.as_pointer())
 
-    def spread(value: Any, kind: Any) -> Any:
-        nowhere = ir.Constant(kind, ir.Undefined)
-        first = builder.insert_element(nowhere, value, ir.Constant(ir.IntType(32), 0))
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), None)
-        return builder.shuffle_vector(first, nowhere, zeros)
-
     def load(address: Any, offset: Any) -> Any:
         value = builder.load(at(address, offset, whole))
         value.align = 4
@@ -162,13 +156,13 @@ def _write_tile(
         ]
         for r in range(ROWS):
             given = builder.load(at(row(x, r), builder.mul(k, number(4)), single))
-            value = spread(given, whole)
+            value = _spread(builder, given, whole)
             for p in range(panels):
                 place = sums[r, p]
                 builder.store(builder.call(fused, [value, weight[p], builder.load(place)]), place)
         builder.branch(more)
         builder.position_at_end(end)
-    lowest = spread(floor, whole)
+    lowest = _spread(builder, floor, whole)
     for (r, p), place in sums.items():
         value = builder.load(place)
         value = builder.select(builder.fcmp_ordered(">", value, lowest), value, lowest)
@@ -178,29 +172,59 @@ def _write_tile(
 tile_of_1, tile_of_2, tile_of_4 = _tile(1), _tile(2), _tile(4)
 
 
-@routine
-def used_inputs(x: Any, inputs: int) -> Any:
-    """[blocks, chunks] words: bit i set where one of ROWS rows has a number in the i-th input."""
-    n = len(x)
-    used = np.empty((-(-n // ROWS), -(-inputs // CHUNK)), np.int64)
-    for block in range(len(used)):
-        rows = x[ROWS * block : ROWS * (block + 1), :inputs]
-        for chunk in range(used.shape[1]):
-            first = CHUNK * chunk
-            low = used_by(rows[:, first : first + HALF])
-            high = used_by(rows[:, first + HALF : first + CHUNK])
-            used[block, chunk] = np.int64(low) | np.int64(high) << HALF
-    return used
+@intrinsic
+def used_of(typingctx, x, first, inputs):  # type: ignore[no-untyped-def]
+    """Bit i set where one of the ROWS rows at ``x`` has a number in input ``first`` + i."""
+    rows = types.UniTuple(types.int64, ROWS)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return _write_used(builder, *args)
+
+    return types.int64(rows, types.int64, types.int64), codegen
 
 
-@routine
-def used_by(x: Any) -> Any:
-    """The same for one block and HALF inputs, in a word of that size, which is fast."""
-    found = np.uint32(0)
-    for b in range(len(x)):
-        for i in range(x.shape[1]):
-            found |= np.uint32(x[b, i] != 0) << np.uint32(i)
+def _write_used(builder: Any, x: Any, first: Any, inputs: Any) -> Any:
+    """The machine code of ``used_of``."""
+    from llvmlite import ir
+    from numba.core import cgutils
+
+    half, word = ir.IntType(32), ir.IntType(64)
+    whole, places = ir.VectorType(ir.FloatType(), LANES), ir.VectorType(half, LANES)
+    lanes = ir.VectorType(ir.IntType(1), LANES)
+    pointer, nothing = whole.as_pointer(), ir.Constant(whole, None)
+    # Reads nothing where a lane is off.
+    masked = cgutils.get_or_insert_function(
+        builder.module,
+        ir.FunctionType(whole, [pointer, half, lanes, whole]),
+        f"llvm.masked.load.v{LANES}f32.p0",
+    )
+    found = ir.Constant(word, 0)
+    for part in range(0, CHUNK, LANES):
+        start = builder.add(first, ir.Constant(word, part))
+        left = builder.trunc(builder.sub(inputs, start), half)
+        inside = builder.icmp_signed(
+            "<", ir.Constant(places, list(range(LANES))), _spread(builder, left, places)
+        )
+        offset = builder.mul(start, ir.Constant(word, 4))
+        some = ir.Constant(ir.IntType(LANES), 0)
+        for r in range(ROWS):
+            address = builder.add(builder.extract_value(x, r), offset)
+            address = builder.inttoptr(address, pointer)
+            value = builder.call(masked, [address, ir.Constant(half, 4), inside, nothing])
+            other_than_0 = builder.fcmp_unordered("!=", value, nothing)
+            some = builder.or_(some, builder.bitcast(other_than_0, ir.IntType(LANES)))
+        found = builder.or_(found, builder.shl(builder.zext(some, word), ir.Constant(word, part)))
     return found
+
+
+def _spread(builder: Any, value: Any, kind: Any) -> Any:
+    """``value`` in every lane of a vector of this kind."""
+    from llvmlite import ir
+
+    nowhere = ir.Constant(kind, ir.Undefined)
+    first = builder.insert_element(nowhere, value, ir.Constant(ir.IntType(32), 0))
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), None)
+    return builder.shuffle_vector(first, nowhere, zeros)
 
 
 @kernel
@@ -209,11 +233,17 @@ def linear_rows(
 ) -> None:
     """See ``linear``. Beyond the last row a block computes that one again."""
     n, panels, inputs = len(x), weights.shape[0], weights.shape[1]
-    used = used_inputs(x, inputs)
-    used_at, used_row = np.int64(used.ctypes.data), 8 * used.shape[1]
     x_at, weights_at = np.int64(x.ctypes.data), np.int64(weights.ctypes.data)
     one_at, other_at = np.int64(start.ctypes.data), np.int64(more.ctypes.data)
     out_at, x_row, out_row = np.int64(out.ctypes.data), 4 * x.shape[1], 4 * out.shape[1]
+    used = np.empty((-(-n // ROWS), -(-inputs // CHUNK)), np.int64)
+    used_at, used_row = np.int64(used.ctypes.data), 8 * used.shape[1]
+    for block in range(len(used)):
+        b0 = ROWS * block
+        b1, b2, b3 = min(b0 + 1, n - 1), min(b0 + 2, n - 1), min(b0 + 3, n - 1)
+        xs = x_at + b0 * x_row, x_at + b1 * x_row, x_at + b2 * x_row, x_at + b3 * x_row
+        for chunk in range(used.shape[1]):
+            used[block, chunk] = used_of(xs, CHUNK * chunk, inputs)
     panel = 0
     # Rows within panels: the weights of a few panels stay in the innermost cache.
     while panel < panels:

@@ -203,6 +203,7 @@ EVALUATIONS = (  # series, name, label, file of ``evaluate --json``
         "sparta-smartbot-2p-joint-80.json",
     ),
     ("beliefnet", "SPARTA over `beliefnet`", "SPARTA over beliefnet", "beliefnet-sparta.json"),
+    ("beliefnet", "LBS over `beliefnet`", "LBS over beliefnet", "beliefnet-lbs.json"),
 )
 ROWS = (  # series, name, label, file of ``reproduce``, its row
     (
@@ -266,7 +267,8 @@ def table(points: list[Point]) -> list[str]:
 PLACES = {  # of labels, in points from the end of the marker or its bar: x, y, alignment
     "1,000 rollouts": (-9, 0, "right"),
     "10,000 rollouts": (-9, 0, "right"),
-    "SPARTA over beliefnet": (-9, 0, "right"),
+    "SPARTA over beliefnet": (7, 19, "left"),
+    "LBS over beliefnet": (-9, 0, "right"),
 }
 
 

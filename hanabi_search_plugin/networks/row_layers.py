@@ -238,12 +238,6 @@ def linear_rows(
     out_at, x_row, out_row = np.int64(out.ctypes.data), 4 * x.shape[1], 4 * out.shape[1]
     used = np.empty((-(-n // ROWS), -(-inputs // CHUNK)), np.int64)
     used_at, used_row = np.int64(used.ctypes.data), 8 * used.shape[1]
-    for block in range(len(used)):
-        b0 = ROWS * block
-        b1, b2, b3 = min(b0 + 1, n - 1), min(b0 + 2, n - 1), min(b0 + 3, n - 1)
-        xs = x_at + b0 * x_row, x_at + b1 * x_row, x_at + b2 * x_row, x_at + b3 * x_row
-        for chunk in range(used.shape[1]):
-            used[block, chunk] = used_of(xs, CHUNK * chunk, inputs)
     panel = 0
     # Rows within panels: the weights of a few panels stay in the innermost cache.
     while panel < panels:
@@ -263,6 +257,9 @@ def linear_rows(
             )  # fmt: skip
             outs = o + b0 * out_row, o + b1 * out_row, o + b2 * out_row, o + b3 * out_row
             u = used_at + b0 // ROWS * used_row
+            if panel == 0:  # noted once; named here, the array lives as long as the loop
+                for chunk in range(used.shape[1]):
+                    used[b0 // ROWS, chunk] = used_of(xs, CHUNK * chunk, inputs)
             if side == 4:
                 tile_of_4(xs, u, w, ones, others, outs, inputs, floor)
             elif side == 2:

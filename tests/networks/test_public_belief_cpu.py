@@ -42,8 +42,9 @@ def batches(n: int, size: int) -> list[Any]:
 
 def test_a_row_of_a_layer_is_the_same_in_every_batch() -> None:
     rng = np.random.default_rng(0)
-    for inputs, outputs in ((1, 1), (37, 5), (64, 48)):
+    for inputs, outputs in ((1, 1), (37, 5), (64, 48), (130, 20)):
         rows = rng.normal(size=(29, inputs)).astype(np.float32)
+        rows[:, rng.random(inputs) < 0.5] = 0  # left out
         weight = rng.normal(size=(outputs, inputs)).astype(np.float32)
         bias = rng.normal(size=(3, outputs)).astype(np.float32)
         which = rng.integers(3, size=29)

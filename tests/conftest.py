@@ -6,7 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from hanabi_search_plugin.hanabi.engine import layout
+
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile for sizes of games as numbers, except with 2 players: half of the kernels to compile.
+
+    That the others play the same with their sizes in types is `test_sizes_in_types` and, with all
+    bots and beliefs, what `-m slow` runs with. Processes that tests start have them all.
+    """
+    if "not slow" in str(config.option.markexpr):
+        layout.TYPED_PLAYERS.intersection_update({2})
 
 
 @pytest.fixture(scope="session")

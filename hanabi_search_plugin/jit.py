@@ -39,7 +39,8 @@ import numpy as np
 from numba import njit, types
 from numba.core import event
 from numba.core.caching import _Cache
-from numba.core.compiler import CompileResult
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
@@ -90,7 +91,10 @@ def inline(function: Function) -> Function:
     arrays passed along (they would stay in the machine code after inlining). So a helper must not
     allocate, return an array, or assign one array to a slice of another: do that in the kernel.
     """
-    return _unwrapped(function, "is inlined into kernels", forceinline=True, _nrt=False)
+    return _unwrapped(
+        function, "is inlined into kernels",
+        forceinline=True, _nrt=False, pipeline_class=_InlineCompiler,
+    )  # fmt: skip
 
 
 def routine(function: Function) -> Function:
@@ -103,6 +107,41 @@ def routine(function: Function) -> Function:
     dispatcher = _unwrapped(function, "is called by kernels")
     _keep_compiled(dispatcher, function)
     return dispatcher
+
+
+class _InlineCompiler(Compiler):  # type: ignore[misc]  # Numba is untyped
+    """Numba's compiler, for helpers that are inlined."""
+
+    def _compile_core(self) -> Any:
+        codegen = self.state.targetctx.codegen()
+        self.state.library = _InlineLibrary(codegen, self.state.func_id.func_qualname)
+        return super()._compile_core()
+
+
+class _InlineLibrary(JITCodeLibrary):  # type: ignore[misc]  # Numba is untyped
+    """LLVM's form of a helper, which kernels link in and optimise as a part of theirs.
+
+    No machine code is made of it alone: with this, compiling takes a quarter less.
+    """
+
+    def get_pointer_to_function(self, name: str) -> int:
+        self._ensure_finalized()
+        return 0
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    @property
+    def codegen(self) -> Any:
+        """What is told the environment of a function in machine code."""
+        return self
+
+    def set_env(self, name: str, environment: Any) -> None:
+        pass
 
 
 def _unwrapped(function: Function, what: str, **options: Any) -> Function:

@@ -14,8 +14,9 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 def pytest_configure(config: pytest.Config) -> None:
     """Compile for sizes of games as numbers, except with 2 players: half of the kernels to compile.
 
-    That the others play the same with their sizes in types is `test_sizes_in_types` and, with all
-    bots and beliefs, what `-m slow` runs with. Processes that tests start have them all.
+    That the others play the same with their sizes in types says `hanabi/test_sizes_in_types.py`: of
+    random games always, of all compiled bots and of searches with `-m slow`, where sizes are left
+    as they are. So they are in processes that tests start, but for the examples.
     """
     if "not slow" in str(config.option.markexpr):
         layout.TYPED_PLAYERS.intersection_update({2})

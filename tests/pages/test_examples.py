@@ -50,7 +50,7 @@ def test_example(name: str) -> None:
     for module, package in NEEDS.get(name, {}).items():
         pytest.importorskip(module, reason=f"needs {package}")
     run = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / name)],
+        [sys.executable, "-m", "tests.helpers.sizes_as_numbers", str(ROOT / "examples" / name)],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
         capture_output=True,

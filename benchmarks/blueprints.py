@@ -240,9 +240,13 @@ def _searched_row(row: dict[str, Any]) -> str:
     def pair(name: str) -> str:
         return f"{100 * row[f'blueprint_{name}']:.1f} → {100 * row[name]:.1f} %"
 
+    def score(name: str, error: str, sign: str = "") -> str:
+        digits = 3 if row[error] < 0.005 else 2
+        return f"{row[name]:{sign}.{digits}f} ± {row[error]:.{digits}f}"
+
     return (
-        f"{row['games']} | {row['blueprint_mean']:.2f} ± {row['blueprint_sem']:.2f} "
-        f"| {row['mean']:.2f} ± {row['sem']:.2f} | {row['gain']:+.2f} ± {row['gain_sem']:.2f} "
+        f"{row['games']:,} | {score('blueprint_mean', 'blueprint_sem')} "
+        f"| {score('mean', 'sem')} | {score('gain', 'gain_sem', '+')} "
         f"| {pair('perfect')} | {pair('bombs')} "
         f"| {row['cpu_seconds_per_game']:.1f} | {row['rollouts_per_game']:,.0f}"
     )

@@ -25,7 +25,7 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check --no-compile
 TORCH_WORDS := $(foreach word,$(TORCH),'$(word)')
 EXTRA_NAMES = dev$(if $(TORCH),$(comma)torch)$(if $(EXTRAS),$(comma)$(EXTRAS))
 
-.PHONY: demo test slow bench docs release-check FORCE
+.PHONY: demo test types tests slow bench docs release-check FORCE
 
 demo: $(VENV)/.installed
 	$(BIN)/hanabi-search demo
@@ -33,7 +33,13 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(MAKE) --no-print-directory --jobs=2 types tests
+
+# For `test`: side by side, since mypy keeps one core busy for two minutes.
+types:
 	$(BIN)/mypy
+
+tests:
 	$(BIN)/pytest $(PYTEST_ARGS)
 
 slow: $(VENV)/.installed-dev

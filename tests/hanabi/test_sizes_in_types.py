@@ -58,6 +58,6 @@ def test_searches(search: Search, name: str, both: list[HanabiGame]) -> None:
     moves = []
     for game in both:
         agent = upgrade(name, game, search)
-        seats = (*(name,) * (game.players - 1), agent)
+        seats = (*(name,) * (game.num_players - 1), agent)
         moves.append([each.actions for each in evaluate(game, seats, games=1, seed=3).games])
     assert moves[0] == moves[1]

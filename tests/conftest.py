@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hanabi_search_plugin.hanabi.engine import layout
+from tests.helpers.sizes_as_numbers import read_sizes_as_numbers
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -19,7 +19,7 @@ def pytest_configure(config: pytest.Config) -> None:
     as they are. So they are in processes that tests start, but for the examples.
     """
     if "not slow" in str(config.option.markexpr):
-        layout.TYPED_PLAYERS.intersection_update({2})
+        read_sizes_as_numbers()
 
 
 @pytest.fixture(scope="session")

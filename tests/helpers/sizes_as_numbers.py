@@ -10,7 +10,13 @@ import sys
 
 from hanabi_search_plugin.hanabi.engine import layout
 
-if __name__ == "__main__":
+
+def read_sizes_as_numbers() -> None:
+    """From now on, in this process, but for 2 players."""
     layout.TYPED_PLAYERS.intersection_update({2})
+
+
+if __name__ == "__main__":
+    read_sizes_as_numbers()
     del sys.argv[0]
     runpy.run_path(sys.argv[0], run_name="__main__")

@@ -39,13 +39,13 @@ import numpy as np
 from numba import njit, types
 from numba.core import event
 from numba.core.caching import _Cache
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompileResult
+from numba.core.compiler import CompileResult
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
 from numba.core.sigutils import normalize_signature
 
 from hanabi_search_plugin.atomic_files import atomic_write
+from hanabi_search_plugin.linking import InlineCompiler, KernelCompiler, name_kernel, take_kernel
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -93,7 +93,7 @@ def inline(function: Function) -> Function:
     """
     return _unwrapped(
         function, "is inlined into kernels",
-        forceinline=True, _nrt=False, pipeline_class=_InlineCompiler,
+        forceinline=True, _nrt=False, pipeline_class=InlineCompiler,
     )  # fmt: skip
 
 
@@ -104,44 +104,9 @@ def routine(function: Function) -> Function:
     Not callable from Python: a wrapper that unpacks the many arrays of a network takes longer to
     compile than a short function that passes them on.
     """
-    dispatcher = _unwrapped(function, "is called by kernels")
+    dispatcher = _unwrapped(function, "is called by kernels", pipeline_class=KernelCompiler)
     _keep_compiled(dispatcher, function)
     return dispatcher
-
-
-class _InlineCompiler(Compiler):  # type: ignore[misc]  # Numba is untyped
-    """Numba's compiler, for helpers that are inlined."""
-
-    def _compile_core(self) -> Any:
-        codegen = self.state.targetctx.codegen()
-        self.state.library = _InlineLibrary(codegen, self.state.func_id.func_qualname)
-        return super()._compile_core()
-
-
-class _InlineLibrary(JITCodeLibrary):  # type: ignore[misc]  # Numba is untyped
-    """LLVM's form of a helper, which kernels link in and optimise as a part of theirs.
-
-    No machine code is made of it alone: bots and searches take a fifth less to compile so.
-    """
-
-    def get_pointer_to_function(self, name: str) -> int:
-        self._ensure_finalized()
-        return 0
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._finalized = True
-
-    def _optimize_final_module(self) -> None:
-        pass
-
-    @property
-    def codegen(self) -> Any:
-        """What is told the environment of a function in machine code."""
-        return self
-
-    def set_env(self, name: str, environment: Any) -> None:
-        pass
 
 
 def _unwrapped(function: Function, what: str, **options: Any) -> Function:
@@ -173,7 +138,7 @@ def kernel(function: Function) -> Function:
     if function.__closure__:
         names = ", ".join(function.__code__.co_freevars)
         raise TypeError(f"kernel {function.__qualname__} closes over {names}: pass arguments")
-    dispatcher = _register(njit(nogil=True)(function))
+    dispatcher = _register(njit(nogil=True, pipeline_class=KernelCompiler)(function))
     _keep_compiled(dispatcher, function)
     return dispatcher  # type: ignore[no-any-return]  # Numba is untyped
 
@@ -188,7 +153,23 @@ def _keep_compiled(dispatcher: Any, function: Callable[..., Any]) -> None:
 def _register(dispatcher: Any) -> Any:
     if isinstance(dispatcher, Dispatcher):
         _dispatchers.add(dispatcher)
+        _ask_without_constants(dispatcher)
     return dispatcher
+
+
+def _ask_without_constants(dispatcher: Any) -> None:
+    """Let calls with a number and with a variable share one specialisation.
+
+    Numba compiles one for each constant argument that a caller writes down. LLVM puts constants
+    into what it inlines in any case.
+    """
+    ask = dispatcher.get_call_template
+
+    def without_constants(arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        named = {name: types.unliteral(kind) for name, kind in keywords.items()}
+        return ask(tuple(map(types.unliteral, arguments)), named)
+
+    dispatcher.get_call_template = without_constants
 
 
 # ----------------------------------------------------------------------- where kernels are kept
@@ -310,6 +291,7 @@ class _KernelCache(_Cache):  # type: ignore[misc]  # Numba is untyped
 
     def __init__(self, function: Callable[..., Any]) -> None:
         code = function.__code__
+        self._function = function
         self._stem = re.sub(r"[^\w.]", "", f"{function.__module__}.{function.__qualname__}")
         self._code_key = (code.co_firstlineno, hashlib.sha256(code.co_code).hexdigest())
         self._enabled = True
@@ -347,13 +329,21 @@ class _KernelCache(_Cache):  # type: ignore[misc]  # Numba is untyped
         checksum, payload = content[:_CHECKSUM_BYTES], content[_CHECKSUM_BYTES:]
         if hashlib.sha256(payload).digest() != checksum:
             return None
-        stored_key, reduced = pickle.loads(payload)
-        return CompileResult._rebuild(target_context, *reduced) if stored_key == key else None
+        stored_key, reduced, calls = pickle.loads(payload)
+        if stored_key != key:
+            return None
+        called = {name: name.find() for name in calls}  # before its machine code looks for them
+        result = CompileResult._rebuild(target_context, *reduced)
+        take_kernel(result, self._function, called)
+        return result
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        if not _same_in_every_process(sig):
+            return
+        name_kernel(data, self._function)
         key = self._key(sig, data.codegen)
         path = self._path(key)
-        if path is None or not _same_in_every_process(sig):
+        if path is None:
             return
         if data.library.has_dynamic_globals:
             _logger.warning("%s reads large or foreign globals: it cannot be cached", self._stem)
@@ -361,7 +351,7 @@ class _KernelCache(_Cache):  # type: ignore[misc]  # Numba is untyped
         try:
             if _hash_sources() != _source_hash():
                 return  # edited since the import: what was compiled may be neither old nor new
-            payload = dumps((key, data._reduce()))
+            payload = dumps((key, data._reduce(), tuple(data.library.called)))
             path.parent.mkdir(exist_ok=True)  # another process may have cleared it away as old
             with atomic_write(path) as file:
                 os.fchmod(file.fileno(), 0o600)

@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 from rich.progress import Progress
 
-from hanabi_search_plugin import atomic_files, jit
+from hanabi_search_plugin import atomic_files, jit, linking
 from tests.helpers.plain_user import obey_modes
 
 CALLEE = """
@@ -58,7 +58,7 @@ class Package:
         self.cache = root / "cache"
         self.callee = root / "hanabi_search_plugin" / "hanabi" / "callee.py"
         self.callee.parent.mkdir(parents=True)
-        for module in (jit, atomic_files):
+        for module in (jit, linking, atomic_files):
             shutil.copy(str(module.__file__), root / "hanabi_search_plugin")
         (root / "hanabi_search_plugin" / "__init__.py").touch()
         (root / "hanabi_search_plugin" / "hanabi" / "__init__.py").touch()
@@ -282,6 +282,101 @@ def test_recompiling_forgets_what_is_kept(package: Package) -> None:
     code = REPORT.format(players=(2,)).replace("hits, misses", "total.recompile()\nhits, misses", 1)
     assert package.run(code)[0] == "3 hits 0 misses 2 compiled True"
     assert package.run(code)[0] == "3 hits 1 misses 1 compiled True"
+
+
+# ------------------------------------------------------------------- kernels that call kernels
+
+CALLS = """
+from hanabi_search_plugin.hanabi.callee import helper
+from hanabi_search_plugin.jit import kernel, routine
+
+@routine
+def scaled(x, by):
+    return helper(x) * by
+
+@kernel
+def unrelated(x):
+    return helper(x)
+
+@kernel
+def inner(x):
+    return scaled(x, 2) + scaled(x, x)
+
+@kernel
+def outer(x):
+    return inner(x) + scaled(x, 3)
+"""
+
+CALL = """
+from hanabi_search_plugin.hanabi.calls import inner, outer, scaled, unrelated
+{first}
+print(outer(4))
+for kernel in (outer, inner, scaled):
+    print(sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.values()))
+"""
+
+
+@pytest.fixture
+def calls(package: Package) -> Package:
+    package.callee.with_name("calls.py").write_text(CALLS)
+    return package
+
+
+def test_a_kernel_is_compiled_once_whoever_calls_it(calls: Package) -> None:
+    looked_at = """
+code = outer.inspect_llvm(outer.signatures[0]).splitlines()
+heads = [line for line in code if line.startswith(("define", "declare"))]
+print(*(line.split()[0] for name in ("inner", "scaled") for line in heads if name in line))
+"""
+    output, _ = calls.run(CALL.format(first="") + looked_at)
+    assert output.split("\n") == ["45", "0 1", "0 1", "0 1", "declare declare"]
+
+
+def test_kernels_that_call_kernels_are_kept(calls: Package) -> None:
+    calls.run(CALL.format(first=""))
+    output, errors = calls.run(CALL.format(first=""))
+    assert output.split("\n") == ["45", "1 0", "1 0", "1 0"]
+    assert errors == ""
+
+
+@pytest.mark.parametrize("lost", ["inner", "scaled", "*"])
+def test_a_kernel_finds_what_another_process_compiled(calls: Package, lost: str) -> None:
+    """Its callee has another number there, since something else was compiled before."""
+    calls.run(CALL.format(first=""))
+    for path in calls.cache.rglob(f"*calls.{lost}-*.bin"):
+        if "outer" not in path.name:
+            path.unlink()
+    output, _ = calls.run(CALL.format(first="unrelated(1), unrelated(1.0)"))
+    missed = {name: lost in (name, "*") for name in ("inner", "scaled")}
+    assert output.split("\n") == [
+        "45",
+        "1 0",
+        *("0 1" if miss else "1 0" for miss in missed.values()),
+    ]
+    assert calls.run(CALL.format(first=""))[0].split("\n") == ["45", "1 0", "1 0", "1 0"]
+
+
+def test_a_function_of_the_user_that_numba_keeps_has_all_that_it_calls(calls: Package) -> None:
+    """Numba's own cache knows nothing of ours: in the second process it alone is asked."""
+    (calls.root / "user.py").write_text(
+        "from numba import njit\n"
+        "from hanabi_search_plugin.hanabi.calls import outer\n"
+        "@njit(cache=True)\n"
+        "def mine(x):\n"
+        "    return outer(x) + 1\n"
+    )
+    code = "from user import mine\nprint(mine(4), sum(mine.stats.cache_hits.values()))"
+    assert calls.run(code)[0] == "46 0"
+    shutil.rmtree(calls.cache)
+    assert calls.run(code) == ("46 1", "")
+    shutil.rmtree(calls.root / "__pycache__")
+    calls.run(CALL.format(first=""))
+    assert calls.run(code) == ("46 0", "")  # made of what was kept
+
+
+def test_a_number_and_a_variable_share_a_specialisation(calls: Package) -> None:
+    output, _ = calls.run(CALL.format(first="") + "print(len(scaled.overloads))")
+    assert output.split("\n")[-1] == "1"
 
 
 # ------------------------------------------------------------------------------ the decorators

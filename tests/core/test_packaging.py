@@ -189,6 +189,7 @@ RANKS = {
     # alone count.
     "_version": -1,
     "atomic_files": -1,
+    "linking": -1,
     "core": 0,
     "jit": 0,
     "beliefs": 1,

@@ -232,7 +232,7 @@ def move_features(
         ahead[i] = row[i]
     for i in range(len(mem)):
         ahead_mem[i] = mem[i]
-    step(dims, ahead, action)
+    step(dims, ahead, action, True)
     remember(dims, ahead, ahead_mem, script)
     x[at + INFORMATION] = share(ahead[INFO], ahead[MAX_INFO])
     x[at + MOVES_LEFT] = moves_left(dims, ahead)

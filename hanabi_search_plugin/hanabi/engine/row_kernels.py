@@ -123,7 +123,7 @@ def step_rows(dims: Any, rows: Any, actions: Any) -> int:
         if action < 0 or action >= a or not (legal_mask(dims, rows[b]) >> action) & 1:
             return b
     for b in range(len(rows)):
-        step(dims, rows[b], actions[b])
+        step(dims, rows[b], actions[b], True)
     return -1
 
 
@@ -170,7 +170,7 @@ def play_random(
         played = 0
         mask = legal_mask(dims, row)
         while mask != 0:
-            step(dims, row, random_action(mask, state))
+            step(dims, row, random_action(mask, state), True)
             played += 1
             mask = legal_mask(dims, row)
         returns[b] = final_return(row)

@@ -179,7 +179,7 @@ def see_card(row: Any, bit: int) -> None:
 
 
 @inline
-def step(dims: Any, row: Any, action: int, keep_hints: bool = True) -> None:
+def step(dims: Any, row: Any, action: int, keep_hints: bool) -> None:
     """Play a legal action on a row that is not over.
 
     ``keep_hints``: else the words of hint knowledge stay as they are, for loops that read none.

@@ -86,7 +86,7 @@ def advance(setup: Any, rows: Any, action: int, mask: Any, observation: Any) -> 
     if action < 0 or action >= num_actions(dims) or not (legal_mask(dims, row) >> action) & 1:
         return -1
     before = final_return(row)
-    step(dims, row, action)
+    step(dims, row, action, True)
     reward = final_return(row) - before
     turn = np.int64(row[TURN])
     seat: Any = turn if turn >= 0 else 0

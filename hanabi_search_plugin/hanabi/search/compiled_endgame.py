@@ -210,7 +210,7 @@ def play(
     """
     row = rows[at]
     place = deck_at(dims) + np.int64(row[DECK_NEXT])
-    step(dims, row, action)
+    step(dims, row, action, True)
     if not row[LAST_FLAGS] & DREW:
         return top
     end = deck_at(dims) + np.int64(row[DECK_SIZE])

@@ -70,7 +70,7 @@ def play_tables(
                     break
                 code = decide_as(dims, scripts[mover], row, mem[mover])
                 action = settle(dims, row, code, legal_mask(dims, row), state)
-            step(dims, row, action)
+            step(dims, row, action, True)
             action = np.int64(-1)
             if row[TURN] >= 0:
                 for p in range(players(dims)):

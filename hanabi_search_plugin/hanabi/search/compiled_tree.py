@@ -167,7 +167,7 @@ def grow_rows(
             if predict and mover != seat:
                 mind = minds[0, mover : mover + 1]
                 act_rows(dims, table[0, mover], now, mind, state, predicted)
-                step(dims, row, predicted[0])
+                step(dims, row, predicted[0], True)
                 observe_move(dims, table[0], now, minds[0], guide, seat, hints)
                 continue
             new = n > 0 and not reached[node]
@@ -204,7 +204,7 @@ def grow_rows(
             path[n, 0] = node
             path[n, 1] = action
             n += 1
-            step(dims, row, action)
+            step(dims, row, action, True)
             if missing != 0 and not rollouts:
                 break
             if anew:

@@ -12,7 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.hanabi.engine.layout import NO_CARD, colors, hand_size, players, ranks
+from hanabi_search_plugin.hanabi.engine.layout import (
+    NO_CARD,
+    colors,
+    copy_words,
+    hand_size,
+    players,
+    ranks,
+)
 from hanabi_search_plugin.hanabi.engine.rules import hint_action
 from hanabi_search_plugin.jit import inline, kernel, routine
 from hanabi_search_plugin.networks.encodings.belief_kernels import (
@@ -167,7 +174,10 @@ def chosen_rows(
     legal = own_moves(dims, sizes, public[0], seats[0])
     mine = hint_of(dims, action)
     every = (p - 1) * kinds
-    order, dropped = np.arange(every + 1)[::-1].copy(), np.zeros(every + 1)
+    dropped = np.zeros(every + 1)
+    order: Any = np.empty(every + 1, np.int64)
+    for i in range(every + 1):
+        order[i] = every - i
     chosen[:] = False
     if mine < 0 and not legal[action]:
         return True
@@ -242,10 +252,21 @@ def chosen_rows(
                     hint_action(dims, t + 1, k), action, logits, asked[:some], best, left[:count]
                 )
             dropped[stage] += (before_it - count) / (h if stage == every else 1)
-        order = np.argsort(-dropped)
+        sort_by_most(dropped, order)
         for a in range(count):
             chosen[start + left[a]] = True
     return True
+
+
+@inline
+def sort_by_most(dropped: Any, order: Any) -> None:
+    """Sorts ``order`` in place: the stages that have dropped most hands first."""
+    for i in range(1, len(order)):
+        stage, j = order[i], i
+        while j > 0 and dropped[order[j - 1]] < dropped[stage]:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = stage
 
 
 @routine
@@ -305,7 +326,7 @@ def score_own(
     slots, row = np.arange(n * h), np.empty((n * h, size), np.float32)
     for a in range(n):
         for i in range(h):
-            row[a * h + i] = own[whose[left[a]], i * size : (i + 1) * size]
+            copy_words(own[whose[left[a]], i * size : (i + 1) * size], row[a * h + i])
     around = layer(context[left], layers.own_context, LINEAR)
     found = layer_from(row, layers.own, around, slots // h, layers.own_places, slots % h, RELU)
     found = layer(layer(found, layers.own_rest, RELU), layers.own_heads, LINEAR)
@@ -323,9 +344,11 @@ def hint_worlds(layers: Any, context: Any, received: Any, left: Any, at: Any) ->
     out = np.empty((received.shape[1], len(left), around.shape[1]), np.float32)
     for t in range(len(out)):
         cards = received[:, t].copy()[left]
-        out[t] = layer_from(
+        found = layer_from(
             cards, layers.hint_received, around, rows, nothing_like(around), nobody, LINEAR
         )
+        for a in range(len(left)):
+            copy_words(found[a], out[t, a])
     for a in range(len(left)):
         at[left[a]] = a
     return out

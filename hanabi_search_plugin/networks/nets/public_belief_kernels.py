@@ -17,6 +17,7 @@ from hanabi_search_plugin.hanabi.engine.layout import (
     NO_CARD,
     TURN,
     colors,
+    copy_words,
     hand_size,
     players,
     ranks,
@@ -345,7 +346,7 @@ def play_rows(dims: Any, sizes: Any, layers: Any, rows: Any, memory: Any, depth:
             b = alive[i]
             row, seats[i] = rows[b], np.int64(rows[b, TURN])
             public_words(dims, rows[b : b + 1], words[i : i + 1])
-            before[i] = memory[b]
+            copy_words(memory[b], before[i])
             for k in range(cards):
                 mine = k // h == seats[i]
                 private[i, k] = NO_CARD if mine else row[HANDS + k]
@@ -358,7 +359,7 @@ def play_rows(dims: Any, sizes: Any, layers: Any, rows: Any, memory: Any, depth:
             action = best_move(dims, rows[b], own[i * h : (i + 1) * h], hints[i], kinds[i])
             if action < 0:
                 return False
-            step(dims, rows[b], action)
+            step(dims, rows[b], action, True)
             if rows[b, TURN] >= 0:
                 alive[left] = b
                 left += 1
@@ -366,9 +367,9 @@ def play_rows(dims: Any, sizes: Any, layers: Any, rows: Any, memory: Any, depth:
         for i in range(n):
             b = alive[i]
             public_words(dims, rows[b : b + 1], words[i : i + 1])
-            before[i] = memory[b]
+            copy_words(memory[b], before[i])
         remember_rows(dims, sizes, layers, words[:n], before[:n], after[:n])
         for i in range(n):
-            memory[alive[i]] = after[i]
+            copy_words(after[i], memory[alive[i]])
         move += 1
     return True

@@ -66,8 +66,10 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]  # Numba is untyped
         if not self.called:
             return own
         whole = own.clone()
-        for library in self.called.values():
-            whole.link_in(library._get_module_for_linking(), preserve=True)
+        for name, library in self.called.items():
+            callee = library._get_module_for_linking().clone()
+            callee.get_function(library.name_of_kernel.symbol).name = name.symbol
+            whole.link_in(callee)
         return whole
 
     def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:

@@ -366,12 +366,24 @@ def test_a_function_of_the_user_that_numba_keeps_has_all_that_it_calls(calls: Pa
         "    return outer(x) + 1\n"
     )
     code = "from user import mine\nprint(mine(4), sum(mine.stats.cache_hits.values()))"
+
+    def kept_alone() -> None:
+        kept = calls.cache.rename(calls.root / "elsewhere")
+        assert calls.run(code) == ("46 1", "")
+        assert not list(calls.cache.rglob("*.bin"))
+        shutil.rmtree(calls.cache, ignore_errors=True)
+        kept.rename(calls.cache)
+        shutil.rmtree(calls.root / "__pycache__")
+
     assert calls.run(code)[0] == "46 0"
-    shutil.rmtree(calls.cache)
-    assert calls.run(code) == ("46 1", "")
-    shutil.rmtree(calls.root / "__pycache__")
-    calls.run(CALL.format(first=""))
+    kept_alone()
     assert calls.run(code) == ("46 0", "")  # made of what was kept
+    kept_alone()
+    for path in calls.cache.rglob("*calls.inner-*.bin"):
+        path.unlink()
+    before = "from hanabi_search_plugin.hanabi.calls import unrelated\nunrelated(1)\n"
+    assert calls.run(before + code)[0] == "46 0"  # made of that and of one with another number
+    kept_alone()
 
 
 def test_a_number_and_a_variable_share_a_specialisation(calls: Package) -> None:

@@ -68,6 +68,7 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]  # Numba is untyped
         whole = own.clone()
         for name, library in self.called.items():
             callee = library._get_module_for_linking().clone()
+            assert library.name_of_kernel is not None  # or it would have been linked
             callee.get_function(library.name_of_kernel.symbol).name = name.symbol
             whole.link_in(callee)
         return whole

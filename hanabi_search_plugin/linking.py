@@ -98,25 +98,6 @@ def take_kernel(
     name_kernel(compiled, function)
 
 
-class KernelCompiler(Compiler):  # type: ignore[misc]  # Numba is untyped
-    """Numba's compiler, for kernels and routines."""
-
-    def _compile_core(self) -> Any:
-        codegen = self.state.targetctx.codegen()
-        self.state.library = KernelLibrary(codegen, self.state.func_id.func_qualname)
-        self.state.library.enable_object_caching()
-        return super()._compile_core()
-
-
-class InlineCompiler(Compiler):  # type: ignore[misc]  # Numba is untyped
-    """Numba's compiler, for helpers that are inlined."""
-
-    def _compile_core(self) -> Any:
-        codegen = self.state.targetctx.codegen()
-        self.state.library = _InlineLibrary(codegen, self.state.func_id.func_qualname)
-        return super()._compile_core()
-
-
 class _InlineLibrary(JITCodeLibrary):  # type: ignore[misc]  # Numba is untyped
     """LLVM's form of a helper, which kernels link in and optimise as a part of theirs.
 
@@ -141,3 +122,27 @@ class _InlineLibrary(JITCodeLibrary):  # type: ignore[misc]  # Numba is untyped
 
     def set_env(self, name: str, environment: Any) -> None:
         pass
+
+
+class _CompilerInto(Compiler):  # type: ignore[misc]  # Numba is untyped
+    """Numba's compiler, whose code goes into a library of our own."""
+
+    library: type[JITCodeLibrary]
+
+    def _compile_core(self) -> Any:
+        codegen = self.state.targetctx.codegen()
+        self.state.library = self.library(codegen, self.state.func_id.func_qualname)
+        self.state.library.enable_object_caching()
+        return super()._compile_core()
+
+
+class KernelCompiler(_CompilerInto):
+    """For kernels and routines."""
+
+    library = KernelLibrary
+
+
+class InlineCompiler(_CompilerInto):
+    """For helpers that are inlined."""
+
+    library = _InlineLibrary

@@ -63,6 +63,7 @@ from hanabi_search_plugin.hanabi.engine.layout import (
     TOP,
     TURN,
     colors,
+    copy_words,
     hand_at,
     hand_size,
     plausible,
@@ -228,10 +229,8 @@ def move_features(
     if action < 2 * hand_size(dims):
         card_features(dims, row, mem, script, board, action, x, at)
         return
-    for i in range(len(row)):
-        ahead[i] = row[i]
-    for i in range(len(mem)):
-        ahead_mem[i] = mem[i]
+    copy_words(row, ahead)
+    copy_words(mem, ahead_mem)
     step(dims, ahead, action, True)
     remember(dims, ahead, ahead_mem, script)
     x[at + INFORMATION] = share(ahead[INFO], ahead[MAX_INFO])

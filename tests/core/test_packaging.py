@@ -87,9 +87,14 @@ def _is_deferred(node: ast.AST) -> bool:
 
 
 @functools.cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@functools.cache
 def _imported_by(module: str, lazy: bool = True) -> frozenset[str]:
     path = MODULES[module]
-    return frozenset(_imports(ast.parse(path.read_text(encoding="utf-8")), module, lazy))
+    return frozenset(_imports(_tree(path), module, lazy))
 
 
 def _below(name: str, *packages: str) -> bool:
@@ -290,7 +295,7 @@ def test_no_two_public_classes_have_one_name() -> None:
     names = Counter(
         node.name
         for path in MODULES.values()
-        for node in ast.parse(path.read_text()).body
+        for node in _tree(path).body
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     assert [name for name, count in names.items() if count > 1] == []
@@ -299,7 +304,7 @@ def test_no_two_public_classes_have_one_name() -> None:
 def test_nobody_imports_the_outside_packages_by_their_folder() -> None:
     for top in ROOT.iterdir():
         for path in () if top.name.startswith(".") else top.rglob("*.py"):
-            names = _imports(ast.parse(path.read_text(encoding="utf-8")), str(path))
+            names = _imports(_tree(path), str(path))
             assert not [name for name in names if _below(name, *OUTSIDE)], path
 
 

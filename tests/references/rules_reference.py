@@ -79,6 +79,7 @@ class Table:
     tokens: int = 0
     lives: int = 0
     pools: dict[tuple[int, ...], Counter[Card]] = field(default_factory=dict)  # until the next move
+    reaches: dict[int, int] = field(default_factory=dict)  # by colour, until the next move
 
     @classmethod
     def deal(cls, config: HanabiConfig, deck: list[int], by_age: bool) -> Table:
@@ -110,6 +111,7 @@ class Table:
         game, h = self.config, self.config.hand_size
         me = self.turn
         self.pools.clear()
+        self.reaches.clear()
         self.moves_without_deck += not self.deck
         self.turn = (me + 1) % game.players
         if action < 2 * h:
@@ -175,10 +177,11 @@ class Table:
 
     def reachable(self, color: int) -> int:
         """How many cards of the colour can still come to lie there."""
-        for rank in range(self.piles[color], self.config.ranks):
-            if self.gone(Card(color, rank)):
-                return rank
-        return self.config.ranks
+        if color not in self.reaches:
+            ranks = range(self.piles[color], self.config.ranks)
+            gone = (rank for rank in ranks if self.gone(Card(color, rank)))
+            self.reaches[color] = next(gone, self.config.ranks)
+        return self.reaches[color]
 
     def useless(self, card: Card) -> bool:
         return self.played(card) or card.rank >= self.reachable(card.color)

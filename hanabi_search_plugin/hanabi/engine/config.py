@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from numbers import Integral
 from typing import Any, Literal, TypedDict, get_args
 
@@ -90,7 +91,7 @@ class HanabiConfig(NamedOptions):
                 f"cards, got {self.hand_size}"
             )
 
-    @property
+    @cached_property
     def copies(self) -> tuple[int, ...]:
         """How many of each rank a colour has: three of the first, one of the last, else two."""
         return tuple(
@@ -98,7 +99,7 @@ class HanabiConfig(NamedOptions):
             for rank in range(self.ranks)
         )
 
-    @property
+    @cached_property
     def deck_size(self) -> int:
         """Cards in the full deck."""
         return self.colors * sum(self.copies)

@@ -12,8 +12,9 @@ import json
 import logging
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -45,6 +46,8 @@ NAMES = [entry.name for entry in policies()] + STRICT + CONVENTION
 ROWS = [f"{entry.name}/2" for entry in policies()]
 ROWS += [f"{name}/{players}" for name in ("hatbot", "hatbot-b") for players in (3, 4, 5)]
 ROWS += ["flawed/2/keep", "random/2/keep"]  # which lose every game: nothing to gain where that is 0
+LOW = 0.005  # points of a threshold for bots that have less than a tenth of a point to gain
+LOW_ROWS = [f"hatbot-b/{players}/threshold={LOW}" for players in (3, 4, 5)]
 
 # Means and standard errors of the original programs, 2 to 5 players; a lost game keeps its points,
 # and a game in which no rule fires ends with the points it has. The first two from 20,000 games a
@@ -104,18 +107,20 @@ def sparta(
     rollouts: int = 10_000,
     seed: int = 7,
     threads: Threads = 1,
-    only: Annotated[str, typer.Option(help="Rows, as hatbot/3,vdb/2; default: all.")] = "",
+    only: Annotated[str, typer.Option(help="Rows, as hatbot/3,flawed/2/keep; default: all.")] = "",
     folder: Annotated[Path, typer.Option(help="Where finished games are kept.")] = ROOT / "runs",
 ) -> None:
     """SPARTA at one seat over each policy, on the same decks with and without; resumable."""
     logging.basicConfig(level=logging.ERROR)
     folder.mkdir(exist_ok=True)
-    for key in only.split(",") if only else ROWS:
-        name, players, *bomb = key.split("/")
-        lost = cast(Bomb, bomb[0] if bomb else "zero")
+    for key in only.split(",") if only else ROWS + LOW_ROWS:
+        name, players, *words = key.split("/")
+        low = f"threshold={LOW}" in words
+        lost: Bomb = "keep" if "keep" in words else "zero"
         game = HanabiGame(players=int(players), bomb=lost)
         policy = load_policy(name, game)
-        agent = upgrade(policy, game, search=Sparta(rollouts=rollouts))
+        search = Sparta(rollouts=rollouts)
+        agent = upgrade(policy, game, search=replace(search, threshold=LOW) if low else search)
         seats = tuple(agent if seat == 1 else policy for seat in range(game.num_players))
         kept = folder / f"sparta-{key.replace('/', '-')}-{rollouts}-{seed}.jsonl"
         result = evaluate(game, seats, games=games, seed=seed, threads=threads, resume=kept)
@@ -229,11 +234,11 @@ def sparta_table() -> Iterable[str]:
     )
     yield "|---|---|---|---|---|---|---|---|---|---|"
     measured = _read(SEARCHED)
-    for key in ROWS:
+    for key in ROWS + LOW_ROWS:
         if row := measured.get(key):
-            name, players, *bomb = key.split("/")
-            kept = ", points kept" if bomb else ""
-            yield f"| `{name}`{kept} | {players} | {_searched_row(row)} |"
+            name, players, *words = key.split("/")
+            told = ["points kept" if word == "keep" else f"`{word}`" for word in words]
+            yield f"| {', '.join([f'`{name}`', *told])} | {players} | {_searched_row(row)} |"
 
 
 def _searched_row(row: dict[str, Any]) -> str:

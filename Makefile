@@ -13,7 +13,9 @@
 PYTHON ?= python3
 TORCH ?=
 EXTRAS ?=
-PYTEST_ARGS ?= -n auto --dist worksteal
+# One more than there are cores: tests wait for a browser, a server, a notebook.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+PYTEST_ARGS ?= -n $(WORKERS) --dist worksteal
 PYTHONS ?= $(PYTHON)
 
 VENV := .venv

@@ -13,9 +13,7 @@
 PYTHON ?= python3
 TORCH ?=
 EXTRAS ?=
-# One more than there are cores: tests wait for a browser, a server, a notebook.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-PYTEST_ARGS ?= -n $(WORKERS) --dist worksteal
+PYTEST_ARGS ?= -n auto --dist worksteal
 PYTHONS ?= $(PYTHON)
 
 VENV := .venv

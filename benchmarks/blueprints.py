@@ -12,7 +12,6 @@ import json
 import logging
 import math
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,7 +46,7 @@ ROWS = [f"{entry.name}/2" for entry in policies()]
 ROWS += [f"{name}/{players}" for name in ("hatbot", "hatbot-b") for players in (3, 4, 5)]
 ROWS += ["flawed/2/keep", "random/2/keep"]  # which lose every game: nothing to gain where that is 0
 LOW = 0.005  # points of a threshold for bots that have less than a tenth of a point to gain
-LOW_ROWS = [f"hatbot-b/{players}/threshold={LOW}" for players in (3, 4, 5)]
+ROWS += [f"hatbot-b/{players}/threshold={LOW}" for players in (3, 4, 5)]
 
 # Means and standard errors of the original programs, 2 to 5 players; a lost game keeps its points,
 # and a game in which no rule fires ends with the points it has. The first two from 20,000 games a
@@ -113,14 +112,15 @@ def sparta(
     """SPARTA at one seat over each policy, on the same decks with and without; resumable."""
     logging.basicConfig(level=logging.ERROR)
     folder.mkdir(exist_ok=True)
-    for key in only.split(",") if only else ROWS + LOW_ROWS:
+    for key in only.split(",") if only else ROWS:
         name, players, *words = key.split("/")
-        low = f"threshold={LOW}" in words
+        if set(words) - {"keep", f"threshold={LOW}"}:
+            raise typer.BadParameter(f"rows must be of {', '.join(ROWS)}, got {key}")
+        threshold = LOW if f"threshold={LOW}" in words else Sparta.threshold
         lost: Bomb = "keep" if "keep" in words else "zero"
         game = HanabiGame(players=int(players), bomb=lost)
         policy = load_policy(name, game)
-        search = Sparta(rollouts=rollouts)
-        agent = upgrade(policy, game, search=replace(search, threshold=LOW) if low else search)
+        agent = upgrade(policy, game, search=Sparta(rollouts=rollouts, threshold=threshold))
         seats = tuple(agent if seat == 1 else policy for seat in range(game.num_players))
         kept = folder / f"sparta-{key.replace('/', '-')}-{rollouts}-{seed}.jsonl"
         result = evaluate(game, seats, games=games, seed=seed, threads=threads, resume=kept)
@@ -234,7 +234,7 @@ def sparta_table() -> Iterable[str]:
     )
     yield "|---|---|---|---|---|---|---|---|---|---|"
     measured = _read(SEARCHED)
-    for key in ROWS + LOW_ROWS:
+    for key in ROWS:
         if row := measured.get(key):
             name, players, *words = key.split("/")
             told = ["points kept" if word == "keep" else f"`{word}`" for word in words]

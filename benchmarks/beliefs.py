@@ -1,6 +1,7 @@
 """Measure how close the learned beliefs come to the true hands (docs/results/lbs.md).
 
 python -m benchmarks.beliefs ship smartnet RUN   # a run's model, into the package, measured
+python -m benchmarks.beliefs own                 # what networks with a public belief know by it
 python -m benchmarks.beliefs cards               # docs/results/lbs.md from what was measured
 python -m benchmarks.beliefs searched FILE       # in games that a search played
 """
@@ -24,13 +25,15 @@ from hanabi_search_plugin import (
     HanabiConfig,
     HanabiGame,
     Policy,
+    Streams,
     Worlds,
     load_belief_model,
     load_policy,
 )
 from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.beliefs.learned_belief import LearnedBelief
-from hanabi_search_plugin.core import PAD
+from hanabi_search_plugin.core import PAD, take
+from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
 from hanabi_search_plugin.evaluation.match import deal_game
 from hanabi_search_plugin.networks.belief_files import (
     FORMAT,
@@ -38,7 +41,7 @@ from hanabi_search_plugin.networks.belief_files import (
     load_belief,
     save_belief,
 )
-from hanabi_search_plugin.networks.catalogue import belief_models
+from hanabi_search_plugin.networks.catalogue import belief_models, network_models, own_beliefs
 from hanabi_search_plugin.networks.checkpoint import read_file
 from hanabi_search_plugin.networks.training.belief_training import measured
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL
@@ -88,6 +91,53 @@ def ship(
         out.write(json.dumps(models, indent=1).encode() + b"\n")
     belief_models.cache_clear()
     cards()
+
+
+@app.command()
+def own(games: int = 300, seed: int = 1) -> None:
+    """Measure the beliefs that networks have of their own, in games that they play."""
+    models = dict(network_models())
+    for name in own_beliefs():
+        for model in models[name]["models"]:
+            game = HanabiGame(HanabiConfig(**model["config"]))
+            nats, grounded = _nats(game, name, games, seed)
+            model["own_belief"] = {
+                "games": games, "seed": seed,
+                "cross_entropy": round(nats, 4), "grounded": round(grounded, 4),
+            }  # fmt: skip
+            console.print(model["config"], model["own_belief"])
+    with atomic_write(MODELS / "models.json") as out:
+        out.write(json.dumps(models, indent=1).encode() + b"\n")
+    network_models.cache_clear()
+    cards()
+
+
+def _nats(game: HanabiGame, name: str, games: int, seed: int) -> tuple[float, float]:
+    """Nats a card of the network's own belief and of the grounded one, at each seat's turns."""
+    blueprint = (load_policy(name, game),) * game.num_players
+    model, grounded = load_belief_model(name, game), Grounded(game)
+    rng = np.random.default_rng(seed)
+    worlds, streams = game.deal(rng, games), Streams.spawn(rng, games)
+    memories = start_memories(worlds, blueprint)
+    states = [model.start(worlds.view(p)) for p in range(game.num_players)]
+    said = known = cards = 0.0
+    while len(worlds):
+        mover = worlds.current_player
+        for p in range(game.num_players):
+            mine = np.flatnonzero(mover == p)
+            view, hands = worlds.view(p).select(mine), game.hidden_tokens(worlds, p)[mine]
+            said -= float(model.log_likelihood(view, take(states[p], mine), hands).sum())
+            known -= float(grounded.log_likelihood(view, None, hands).sum())
+            cards += float((hands != PAD).sum())
+        event = worlds.step(choose(worlds, blueprint, memories, streams))
+        on = np.flatnonzero(~worlds.terminal)
+        worlds, event, streams = worlds.select(on), event.select(on), streams.select(on)
+        memories = tuple(take(memory, on) for memory in memories)
+        memories = observe_all(worlds, event.player, event.action, blueprint, memories)
+        states = [
+            model.observe(worlds.view(p), event, take(state, on)) for p, state in enumerate(states)
+        ]
+    return said / cards, known / cards
 
 
 @app.command()
@@ -164,13 +214,21 @@ def page(text: str) -> str:
     shipped = [(name, m) for name, about in belief_models().items() for m in about["models"]]
     cards = _table(CARD, (_card(name, model) for name, model in shipped))
     curves = _table(CURVE, (_curve(name, model) for name, model in shipped))
-    return fill(text, {"shipped beliefs": cards, "how they learned": curves})
+    theirs = [
+        (name, model)
+        for name in own_beliefs()
+        for model in network_models()[name]["models"]
+        if "own_belief" in model
+    ]
+    own = _table(OWN, (_own(name, model) for name, model in theirs))
+    return fill(text, {"own beliefs": own, "shipped beliefs": cards, "how they learned": curves})
 
 
 CARD = (
     "games of", "rules", "file", "MB", "parameters", "nats a card", "grounded", "closer by",
     "without the mask", "measured", "listener", "rounds", "minutes of a core",
 )  # fmt: skip
+OWN = ("network", "rules", "nats a card", "grounded", "closer by", "measured")
 CURVE = ("games of", "rules", *(f"{100 * i // ROUNDS} %" for i in range(1, ROUNDS + 1)))
 
 
@@ -201,6 +259,16 @@ def _card(policy: str, model: dict[str, Any]) -> Iterable[str]:
     yield f"`{network.options['listener']}`"
     yield f"{record['done']}"
     yield f"{record['cpu_seconds'] / 60:.0f}"
+
+
+def _own(name: str, model: dict[str, Any]) -> Iterable[str]:
+    found = model["own_belief"]
+    yield f"`{name}`"
+    yield _rules(model)
+    yield f"**{found['cross_entropy']:.3f}**"
+    yield f"{found['grounded']:.3f}"
+    yield f"{found['grounded'] - found['cross_entropy']:.3f}"
+    yield f"{found['games']:,} games, seed {found['seed']}"
 
 
 def _curve(policy: str, model: dict[str, Any]) -> Iterable[str]:

@@ -26,7 +26,7 @@ from hanabi_search_plugin.evaluation.seating import say_seated, without_search
 from hanabi_search_plugin.hanabi.beliefs.learned_partners import LearnedPartners, named_recogniser
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.named_beliefs import DRAWN, load_belief
-from hanabi_search_plugin.networks.catalogue import belief_models
+from hanabi_search_plugin.networks.catalogue import belief_models, own_belief
 from hanabi_search_plugin.registry import blueprint_of, load_policies, policy_names
 
 HUMAN = "human"
@@ -196,7 +196,7 @@ def named_belief(
     name = beliefs.belief
     if name is None and chosen.name == "lbs" and beliefs.partners is None:
         name = policy
-        if name not in belief_models():
+        if name not in belief_models() and own_belief(name, game) is None:
             cut = getattr(chosen.search, "depth", None) is not None
             raise ConfigError(_without_model(game, name, cut and not can_cut(blueprint)))
     name = EXACT if name is None else name

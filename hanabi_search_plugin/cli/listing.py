@@ -26,7 +26,7 @@ from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.hanabi.bots.scores import self_play_scores
 from hanabi_search_plugin.named_beliefs import EXACT, GROUNDED
 from hanabi_search_plugin.named_searches import NONE
-from hanabi_search_plugin.networks.catalogue import belief_models, network_models
+from hanabi_search_plugin.networks.catalogue import belief_models, network_models, own_beliefs
 from hanabi_search_plugin.registry import Entry, bidders, networks, policies
 
 HERE, PLUGIN = "this package", "plugin: "
@@ -105,8 +105,13 @@ def listed() -> Iterator[Listed]:
     yield Listed("belief", "redealt", "other deals of a card game", "OpenSpiel", dealt)
     yield Listed("belief", GROUNDED, "what hints and visible cards allow, by copies left", HERE)
     for name, about in belief_models().items():
-        figures = [_belief_figure(model) for model in about["models"]]
+        figures = [_belief_figure(model, model) for model in about["models"]]
         yield Listed("belief", name, about["description"], HERE, figures=figures)
+    for name in own_beliefs():
+        models = [model for model in network_models()[name]["models"] if "own_belief" in model]
+        figures = [_belief_figure(model, model["own_belief"]) for model in models]
+        what = "what the network itself believes of each card"
+        yield Listed("belief", name, what, HERE, figures=figures)
     yield Listed("game", HANABI, "native Hanabi, set by options of the commands", HERE)
     yield Listed("game", f"{OPENSPIEL}NAME", "a game of OpenSpiel: 'NAME(players=3)'", "OpenSpiel")
     yield Listed("game", f"{DPOMDP}FILE", "a .dpomdp file: 'FILE(horizon=4,discount=1)'", HERE)
@@ -178,8 +183,8 @@ def _network_scores(name: str) -> list[str]:
     ]
 
 
-def _belief_figure(model: Mapping[str, Any]) -> str:
-    nats = f"{model['cross_entropy']:.2f} nats a card, grounded {model['grounded']:.2f}"
+def _belief_figure(model: Mapping[str, Any], found: Mapping[str, Any]) -> str:
+    nats = f"{found['cross_entropy']:.2f} nats a card, grounded {found['grounded']:.2f}"
     return f"{_game(model)}: {nats}"
 
 

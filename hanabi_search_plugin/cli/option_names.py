@@ -54,18 +54,18 @@ def known_games() -> list[str]:
 
 
 def known_beliefs() -> list[str]:
-    """Beliefs, those learned of policies' games too."""
+    """Beliefs, those learned of policies' games and networks' own too."""
     from hanabi_search_plugin.named_beliefs import NAMED
-    from hanabi_search_plugin.networks.catalogue import belief_models
+    from hanabi_search_plugin.networks.catalogue import belief_models, own_beliefs
 
-    return [*NAMED, *belief_models()]
+    return [*NAMED, *belief_models(), *own_beliefs()]
 
 
 def shown_beliefs() -> list[str]:
     """Beliefs that a page of a game can show."""
-    from hanabi_search_plugin.networks.catalogue import SHOWN, belief_models
+    from hanabi_search_plugin.networks.catalogue import SHOWN, belief_models, own_beliefs
 
-    return [*SHOWN, *belief_models()]
+    return [*SHOWN, *belief_models(), *own_beliefs()]
 
 
 policy_names = several(known_policies)

@@ -49,12 +49,16 @@ def named_shown_belief(
 ) -> ModelBeliefs | Literal["exact", "hints"]:
     """What --belief names. Raises as ``load_belief_model``."""
     from hanabi_search_plugin.hanabi.files.shown_beliefs import ModelBeliefs
-    from hanabi_search_plugin.networks.catalogue import belief_models, load_belief_model
+    from hanabi_search_plugin.networks.catalogue import (
+        belief_models,
+        load_belief_model,
+        own_beliefs,
+    )
 
     if name in (EXACT, HINTS):
         return cast('Literal["exact", "hints"]', name)
     model = load_belief_model(name, game, words=SHOWN)
-    known = name == GROUNDED or name in belief_models()
+    known = name in (GROUNDED, *belief_models(), *own_beliefs())
     return ModelBeliefs(model, name if known else Path(name).name, seed=seed)
 
 

@@ -37,7 +37,7 @@ from hanabi_search_plugin.hanabi.files.recorded_positions import Candidates
 from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
 from hanabi_search_plugin.named_beliefs import EXACT
 from hanabi_search_plugin.named_searches import NONE
-from hanabi_search_plugin.networks.catalogue import SHOWN, belief_models
+from hanabi_search_plugin.networks.catalogue import SHOWN, belief_models, own_beliefs
 from hanabi_search_plugin.registry import bidders, blueprint_of, load_policies, networks, policies
 from hanabi_search_plugin.registry import policy_names as listed
 from hanabi_search_plugin.serving.live_table import TablePlan
@@ -133,7 +133,7 @@ def offered_searches() -> tuple[str, ...]:
 
 def offered_beliefs() -> tuple[str, ...]:
     """Beliefs that a form may name for its analysis: those that are no file's."""
-    return (*SHOWN, *belief_models())
+    return (*SHOWN, *belief_models(), *own_beliefs())
 
 
 def _budget(name: str) -> dict[str, Any]:

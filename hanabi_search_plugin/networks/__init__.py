@@ -8,6 +8,7 @@
   ``Network`` that returns an ``Output`` and reads an ``Encoding`` (``make_encoding``)
 * learned beliefs: ``load_belief_model`` by name or file, ``belief_models`` lists the names; a
   ``NetworkBelief`` samples hidden cards from a ``BeliefNet``, ``save_belief`` writes one
+* ``OwnBelief``: what a network with a public belief itself takes a hand to be
 
 Trainings are in ``networks.training``: distillation of a bot, self-play (PPO), imitation of a
 search, belief models and critics, a module each.
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from hanabi_search_plugin.networks.modules import Network, Output
     from hanabi_search_plugin.networks.nets.belief_net import BeliefNet
     from hanabi_search_plugin.networks.network_policies import NetworkPolicy
+    from hanabi_search_plugin.networks.own_belief import OwnBelief
     from hanabi_search_plugin.networks.policy_of_network import network_policy
 
 __all__ = [
@@ -48,6 +50,7 @@ __all__ = [
     "NetworkBelief",
     "NetworkPolicy",
     "Output",
+    "OwnBelief",
     "belief_models",
     "load_belief_model",
     "load_foreign",
@@ -73,6 +76,7 @@ __getattr__, __dir__ = lazily(
         "modules": ("Network", "Output"),
         "nets.belief_net": ("BeliefNet",),
         "network_policies": ("NetworkPolicy",),
+        "own_belief": ("OwnBelief",),
         "policy_of_network": ("network_policy",),
     },
     partial(needing, "torch", "a network"),

@@ -6,6 +6,7 @@ Needs neither PyTorch nor Numba until one is loaded.
 from __future__ import annotations
 
 import functools
+import importlib.util
 import json
 import os
 from importlib import resources
@@ -18,7 +19,7 @@ from hanabi_search_plugin.core.game import Game, require_game
 from hanabi_search_plugin.core.require import is_no_file, unknown
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.named_beliefs import EXACT, GROUNDED
-from hanabi_search_plugin.registry import policies
+from hanabi_search_plugin.registry import load_policy, policies
 
 if TYPE_CHECKING:
     from hanabi_search_plugin.beliefs.belief_model import BeliefModel
@@ -60,6 +61,11 @@ def require_network(option: str, name: str) -> None:
     raise unknown(option, name, network_models(), "or a file")
 
 
+def own_beliefs() -> list[str]:
+    """Networks of this package that have a belief of their own over cards (``OwnBelief``)."""
+    return [name for name, entry in network_models().items() if entry.get("own_belief")]
+
+
 @functools.cache
 def belief_models() -> dict[str, dict[str, Any]]:
     """The learned beliefs of this package, by the name of the policy that they model.
@@ -90,6 +96,7 @@ def load_belief_model(
 ) -> BeliefModel:
     """The model of that name for ``game``: "grounded", one of ``belief_models``, or a file.
 
+    The name or the file of a network with a public belief, as "beliefnet", stands for that belief.
     ``words`` are those of an option that stand for no file; an error lists them. ``mask`` as in
     ``networks.belief_files.NetworkBelief``. Raises ConfigError for a name that is unknown or not
     for this game, and for "exact" and "particles", which are beliefs without a model;
@@ -103,19 +110,45 @@ def load_belief_model(
         from hanabi_search_plugin.beliefs.belief_model import Grounded
 
         return Grounded(game)
+    own = own_belief(name, game)
+    if own is not None:
+        return own
     path = _shipped(name, game) if name in belief_models() else Path(name)
     if name in _NO_MODELS and name not in words and words == (GROUNDED,):
         raise ConfigError(f"belief {name} needs no model: it is {_NO_MODELS[name]}")
     if is_no_file(name):
         raise ConfigError(f"belief must be a name or a file, got {name}, which is no file")
     if not path.is_file():
-        raise unknown("belief", name, (*words, *belief_models()), "or a file")
+        raise unknown("belief", name, (*words, *belief_models(), *own_beliefs()), "or a file")
     require_extra("torch", "a learned belief", "torch", "safetensors")
     from hanabi_search_plugin.networks.belief_files import load_belief
 
     model = load_belief(path, game, mask=mask)
     model.loaded_as = name
     return model
+
+
+def own_belief(name: str, game: Game) -> BeliefModel | None:
+    """The belief of the network of that name, as ``load_policy`` knows it; None where it has none.
+
+    Raises as ``load_policy`` where ``name`` is that of a network of this package.
+    """
+    head = name.partition(":")[0]
+    if head not in own_beliefs() and not (head == "network" or _is_networks_file(name)):
+        return None
+    policy = load_policy(name, game)
+    from hanabi_search_plugin.networks.own_belief import OwnBelief, has_own_belief
+
+    return OwnBelief(game, policy) if has_own_belief(policy) else None
+
+
+def _is_networks_file(name: str) -> bool:
+    """Is this the path of a network that plays, in this package's form?"""
+    if is_no_file(name) or not Path(name).is_file() or importlib.util.find_spec("torch") is None:
+        return False
+    from hanabi_search_plugin.networks.checkpoint import FORMAT, format_of
+
+    return format_of(name) == FORMAT
 
 
 def _shipped(name: str, game: Game) -> Path:

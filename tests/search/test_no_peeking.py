@@ -207,6 +207,20 @@ def test_networks(name: str) -> None:
         check_agent(game, network_policy(network), games=2)
 
 
+def test_a_networks_own_belief() -> None:
+    torch = pytest.importorskip("torch")
+    from hanabi_search_plugin.networks.architectures import make_network
+    from hanabi_search_plugin.networks.own_belief import OwnBelief
+    from hanabi_search_plugin.networks.policy_of_network import network_policy
+
+    torch.manual_seed(0)
+    network = make_network("public-belief", TWO.config, {"hidden": 8})
+    for parameter in network.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    policy = network_policy(network)
+    check_agent(TWO, learned(TWO, policy, OwnBelief(TWO, policy), 3), games=1)
+
+
 def test_more_searches() -> None:
     check_agent(TWO, searched(TWO, load_policy("smartbot"), epsilon=0.1))
     mixed = (load_policy("smartbot"), load_policy("iggi"), UniformPolicy())

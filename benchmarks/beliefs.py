@@ -18,6 +18,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from benchmarks.networks import write_models
 from benchmarks.pages import fill
 from hanabi_search_plugin import (
     BeliefModel,
@@ -106,9 +107,7 @@ def own(games: int = 300, seed: int = 1) -> None:
                 "cross_entropy": round(nats, 4), "grounded": round(grounded, 4),
             }  # fmt: skip
             console.print(model["config"], model["own_belief"])
-    with atomic_write(MODELS / "models.json") as out:
-        out.write(json.dumps(models, indent=1).encode() + b"\n")
-    network_models.cache_clear()
+    write_models(models)
     cards()
 
 

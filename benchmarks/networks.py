@@ -70,8 +70,7 @@ def ship(
     entry["description"] = description or entry["description"]
     others = [model for model in entry["models"] if model["config"] != game]
     entry["models"] = [*others, {"file": f"{file}.safetensors", "config": game, "self_play": {}}]
-    _write(models)
-    network_models.cache_clear()
+    write_models(models)
     measure(only=f"{file}.safetensors")
 
 
@@ -112,8 +111,7 @@ def critic(
         for part, said in found.items()
     }
     console.print(model["critic"])
-    _write(models)
-    network_models.cache_clear()
+    write_models(models)
     cards()
 
 
@@ -162,8 +160,7 @@ def measure(games: int = 10_000, seed: int = 1, only: str = "") -> None:
             if network.values:
                 model["self_play"]["value"] = value_error(name, game.config, VALUED, seed)
             console.print(model)
-    _write(models)
-    network_models.cache_clear()
+    write_models(models)
     cards()
 
 
@@ -351,9 +348,11 @@ def _curve_alone(rows: list[dict[str, float]]) -> Iterable[str]:
         )
 
 
-def _write(models: dict[str, Any]) -> None:
+def write_models(models: dict[str, Any]) -> None:
+    """Put the list of the package's networks in place, from where it is read anew."""
     with atomic_write(MODELS / "models.json") as file:
         file.write(json.dumps(models, indent=1).encode() + b"\n")
+    network_models.cache_clear()
 
 
 if __name__ == "__main__":

@@ -80,22 +80,51 @@ class Grounded(BeliefModel):
         self.game = require_tokens(game)
 
     def sample(self, view: View, state: Memory, rng: np.random.Generator, n: int) -> IntArray:
-        many, length = view.select(np.zeros(n, dtype=np.int64)), hidden_length(self.game, view)
-        tokens = np.zeros((n, 0), dtype=np.int64)
-        for _ in range(length):
-            drawn = draw(self.game.token_weights(many, tokens), rng.random(n))
-            tokens = np.append(tokens, drawn[:, None], axis=1)
-        return tokens
+        return draw_by_weights(self.game, view, rng, n)[0]
 
     def log_likelihood(self, view: View, state: Memory, tokens: IntArray) -> FloatArray:
-        chance = np.ones(tokens.shape)
-        for j in range(tokens.shape[1]):
-            weights = self.game.token_weights(view, tokens[:, :j])
-            there = np.flatnonzero(tokens[:, j] != PAD)
-            right = weights[there, tokens[there, j]]
-            chance[there, j] = right / np.maximum(weights[there].sum(axis=1), 1e-300)
-        with np.errstate(divide="ignore"):
-            return np.asarray(np.log(chance), dtype=np.float64)
+        return log_by_weights(self.game, view, tokens)
+
+
+def draw_by_weights(
+    game: PrivateTokens,
+    view: View,
+    rng: np.random.Generator,
+    n: int,
+    likelihood: FloatArray | None = None,
+) -> tuple[IntArray, FloatArray]:
+    """Draw by ``token_weights``, times the ``likelihood`` [1, K, V] of each token, if given.
+
+    Tokens [n, K], and the mean [K, V] of the probabilities by which they were drawn.
+    """
+    many, length = view.select(np.zeros(n, dtype=np.int64)), hidden_length(game, view)
+    tokens = np.zeros((n, 0), dtype=np.int64)
+    means = np.zeros((length, game.vocabulary))
+    for place in range(length):
+        weights = game.token_weights(many, tokens)
+        if likelihood is not None:
+            weights = weights * likelihood[:, place]
+        drawn = draw(weights, rng.random(n))
+        whole = np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
+        means[place] = (weights / whole).sum(axis=0) / max(n, 1)
+        tokens = np.append(tokens, drawn[:, None], axis=1)
+    return tokens, means
+
+
+def log_by_weights(
+    game: PrivateTokens, view: View, tokens: IntArray, likelihood: FloatArray | None = None
+) -> FloatArray:
+    """``BeliefModel.log_likelihood`` by the same weights; ``likelihood`` [B, K, V]."""
+    chance = np.ones(tokens.shape)
+    for j in range(tokens.shape[1]):
+        weights = game.token_weights(view, tokens[:, :j])
+        if likelihood is not None:
+            weights = weights * likelihood[:, j]
+        there = np.flatnonzero(tokens[:, j] != PAD)
+        right = weights[there, tokens[there, j]]
+        chance[there, j] = right / np.maximum(weights[there].sum(axis=1), 1e-300)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(chance), dtype=np.float64)
 
 
 def hidden_length(game: PrivateTokens, view: View) -> int:

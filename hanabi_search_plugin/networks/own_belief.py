@@ -2,8 +2,7 @@
 
 Such a network (``PublicBeliefNet``) remembers of every card how likely its partners' moves made
 each identity. With the copies that a seat does not see that is a belief over its hand; nothing more
-has to be learned. Letters: B views, n samples, H slots of the hand, P players, V identities, X
-numbers of a card's memory.
+has to be learned. Letters: B views, H slots of the hand, V identities.
 """
 
 from __future__ import annotations
@@ -12,13 +11,12 @@ import numpy as np
 
 from hanabi_search_plugin.beliefs.belief_model import (
     BeliefModel,
-    draw,
-    hidden_length,
+    draw_by_weights,
+    log_by_weights,
     require_tokens,
-    weights_along,
 )
 from hanabi_search_plugin.core.errors import ConfigError
-from hanabi_search_plugin.core.game import PAD, Event, FloatArray, Game, IntArray, View
+from hanabi_search_plugin.core.game import Event, FloatArray, Game, IntArray, View
 from hanabi_search_plugin.core.policy import Memory, Policy
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.networks.encodings import card_beliefs, status
@@ -51,35 +49,14 @@ class OwnBelief(BeliefModel):
         return self._blueprint.observe(view, event, state)
 
     def sample(self, view: View, state: Memory, rng: np.random.Generator, n: int) -> IntArray:
-        return self._draw(view, state, rng, n)[0]
+        return draw_by_weights(self.game, view, rng, n, self._likelihood(view, state))[0]
 
     def marginals(self, view: View, state: Memory, rng: np.random.Generator, n: int) -> FloatArray:
         """See ``BeliefModel``: the mean of what each draw was made by, exact of the first token."""
-        return self._draw(view, state, rng, n)[1]
+        return draw_by_weights(self.game, view, rng, n, self._likelihood(view, state))[1]
 
     def log_likelihood(self, view: View, state: Memory, tokens: IntArray) -> FloatArray:
-        likelihood = self._likelihood(view, state)
-        weights = weights_along(self.game, view, tokens) * likelihood[:, : tokens.shape[1]]
-        chosen = np.take_along_axis(weights, np.maximum(tokens, 0)[..., None], axis=2)[..., 0]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log = np.log(chosen / weights.sum(axis=2))
-        return np.where(tokens == PAD, 0.0, log)
-
-    def _draw(
-        self, view: View, state: Memory, rng: np.random.Generator, n: int
-    ) -> tuple[IntArray, FloatArray]:
-        """Tokens [n, K], and the mean [K, V] of the probabilities by which they were drawn."""
-        many, length = view.select(np.zeros(n, dtype=np.int64)), hidden_length(self.game, view)
-        likelihood = self._likelihood(view, state)
-        tokens = np.zeros((n, 0), dtype=np.int64)
-        means = np.zeros((length, self.game.vocabulary))
-        for place in range(length):
-            weights = self.game.token_weights(many, tokens) * likelihood[:, place]
-            drawn = draw(weights, rng.random(n))
-            whole = np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
-            means[place] = (weights / whole).sum(axis=0) / n
-            tokens = np.append(tokens, drawn[:, None], axis=1)
-        return tokens, means
+        return log_by_weights(self.game, view, tokens, self._likelihood(view, state))
 
     def _likelihood(self, view: View, state: Memory) -> FloatArray:
         """[B, H, V] of each identity of the seat's own cards; 1 where nothing is known."""

@@ -22,7 +22,6 @@ from hanabi_search_plugin.beliefs.belief_model import Grounded
 from hanabi_search_plugin.cli import app
 from hanabi_search_plugin.core.errors import CheckpointError, UnsupportedError
 from hanabi_search_plugin.core.policy import UniformPolicy
-from hanabi_search_plugin.core.rollout import start_memories
 from hanabi_search_plugin.hanabi.bots.compiled import SmartBot
 from hanabi_search_plugin.networks.belief_files import (
     NetworkBelief,
@@ -38,6 +37,7 @@ from hanabi_search_plugin.networks.training.belief_training import (
 from hanabi_search_plugin.networks.training.training_run import METRICS, MODEL, STATE
 from hanabi_search_plugin.networks.training.training_settings import BeliefSettings
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielDealtGame, OpenSpielGame
+from tests.helpers.belief_moments import moments
 
 SMALL = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3)
 THREE = HanabiGame(players=3, colors=2, ranks=2, hand_size=2, information_tokens=3)
@@ -90,25 +90,6 @@ def test_a_model_of_a_tiny_game_comes_to_the_exact_posterior(tmp_path: Path) -> 
         assert told == pytest.approx(exact, abs=0.06)
         drawn = model.sample(view, state, np.random.default_rng(0), 2000)
         assert (drawn == 0).mean() == pytest.approx(told, abs=0.06)
-
-
-def moments(game: Any, model: NetworkBelief, policy: Any, seed: int) -> Any:
-    """(view, state, hidden tokens) at every turn of a game, of the seat to move."""
-    from hanabi_search_plugin.core.rollout import choose, observe_all
-    from hanabi_search_plugin.core.streams import Streams
-
-    rng = np.random.default_rng(seed)
-    worlds, blueprint = game.deal(rng, 1), (policy,) * game.num_players
-    memories, streams = start_memories(worlds, blueprint), Streams.spawn(rng, 1)
-    states = [model.start(worlds.view(p)) for p in range(game.num_players)]
-    while True:
-        seat = int(worlds.current_player[0])
-        yield worlds.view(seat), states[seat], game.hidden_tokens(worlds, seat)
-        event = worlds.step(choose(worlds, blueprint, memories, streams))
-        if worlds.terminal[0]:
-            return
-        memories = observe_all(worlds, event.player, event.action, blueprint, memories)
-        states = [model.observe(worlds.view(p), event, state) for p, state in enumerate(states)]
 
 
 @pytest.mark.parametrize("game", [SMALL, THREE, TINY], ids=str)

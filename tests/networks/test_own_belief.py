@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,12 +23,11 @@ from hanabi_search_plugin import (
 )
 from hanabi_search_plugin.beliefs.belief_model import Grounded
 from hanabi_search_plugin.cli import app
-from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
-from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.networks.architectures import make_network
 from hanabi_search_plugin.networks.checkpoint import save_network
 from hanabi_search_plugin.networks.encodings.belief_parts import COUNTS, UNITS
 from hanabi_search_plugin.networks.own_belief import OwnBelief
+from tests.helpers.belief_moments import moments
 
 SMALL = HanabiGame(players=2, colors=2, ranks=3, hand_size=2, information_tokens=3)
 THREE = HanabiGame(players=3, colors=2, ranks=2, hand_size=2, information_tokens=3)
@@ -46,22 +44,6 @@ def saved(path: Path, game: HanabiGame, architecture: str = "public-belief") -> 
         torch.nn.init.normal_(parameter, std=0.3)
     save_network(path, network, {"architecture": architecture})
     return path
-
-
-def moments(game: HanabiGame, model: OwnBelief, policy: Any, seed: int) -> Any:
-    """(view, state, hidden tokens) at every turn of a game, of the seat to move."""
-    rng = np.random.default_rng(seed)
-    worlds, blueprint = game.deal(rng, 1), (policy,) * game.num_players
-    memories, streams = start_memories(worlds, blueprint), Streams.spawn(rng, 1)
-    states = [model.start(worlds.view(p)) for p in range(game.num_players)]
-    while True:
-        seat = int(worlds.current_player[0])
-        yield worlds.view(seat), states[seat], game.hidden_tokens(worlds, seat)
-        event = worlds.step(choose(worlds, blueprint, memories, streams))
-        if worlds.terminal[0]:
-            return
-        memories = observe_all(worlds, event.player, event.action, blueprint, memories)
-        states = [model.observe(worlds.view(p), event, state) for p, state in enumerate(states)]
 
 
 @pytest.mark.parametrize("game", [SMALL, THREE], ids=str)

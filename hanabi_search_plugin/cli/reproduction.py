@@ -265,7 +265,9 @@ def _rows(
         other, its = rows[row.than]
         if record["measured"] and its["measured"]:
             assert row.run is not None and other.run is not None
-            record["measured"]["paired"] = paired(row.run, other.run, effort)
+            compared = paired(row.run, other.run, effort)
+            if compared is not None:  # else both are of before, and so is what they came to
+                record["measured"]["paired"] = compared
     return [record for _, record in rows.values()]
 
 

@@ -2,8 +2,7 @@
 Partially Observable Settings", 2021: tables 1 and 2, figures 3 to 6, and both seats searching.
 
 Its blueprints were learned by reinforcement, on 40 cores and 3 GPUs. Ours stand beside those that
-they are closest to: ``smartnet``, which imitates SmartBot, and ``rlnet``, which went on from it by
-self-play.
+they are closest to: ``rlnet`` beside the medium one, ``beliefnet`` beside the strong one.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import Any
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.mds import Mds
 from hanabi_search_plugin.algorithms.sparta import Sparta
+from hanabi_search_plugin.beliefs.learned_belief import MAX_LISTED
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.reproduce.plan import (
     Curve,
@@ -26,12 +26,14 @@ from hanabi_search_plugin.reproduce.plan import (
     Training,
 )
 
-# A tenth of the paper's rollouts, on a processor; moves that are clearly behind go early.
+MEDIUM, STRONG = "rlnet", "beliefnet"  # policies, and the beliefs of their games
+ROLLOUTS = 1_000  # of a decision: a tenth of the paper's, on a processor
+# Over ``rlnet`` moves that are clearly behind go early; over ``beliefnet`` today's defaults hold.
 BUDGET: dict[str, Any] = {
-    "rollouts": 1_000, "min_rollouts": 25, "round_size": 100, "threshold": 0.25, "errors": 0.0,
+    "rollouts": ROLLOUTS, "min_rollouts": 25, "round_size": 100, "threshold": 0.25, "errors": 0.0,
     "pruning": "paired",
 }  # fmt: skip
-MEDIUM, STRONG = "smartnet", "rlnet"  # policies, and the belief models of their games
+BUDGETS: dict[str, dict[str, Any]] = {MEDIUM: BUDGET, STRONG: {"rollouts": ROLLOUTS}}
 NOTE = (
     "1,000 rollouts a decision, the paper's 10,000; other blueprints. The paper's seconds are of 5 "
     "cores and a GPU"
@@ -61,43 +63,42 @@ def _sparta(policy: str, cards: int = 5) -> Run:
         name=f"{_name(policy, cards)}-sparta",
         policy=policy,
         config=CARDS[cards],
-        search=Sparta(**BUDGET),
+        search=Sparta(**BUDGETS[policy]),
         seats=(1,),
     )
 
 
-def _lbs(
-    policy: str,
-    depth: int | None,
-    cards: int = 5,
-    *,
-    rollouts: int = BUDGET["rollouts"],
-) -> Run:
-    less = "" if rollouts == BUDGET["rollouts"] else f"-{rollouts}"
+def _lbs(policy: str, depth: int | None, cards: int = 5, *, rollouts: int = ROLLOUTS) -> Run:
+    """As the paper's over ``rlnet``. Over ``beliefnet`` its own belief, in hands that explain the
+    partner's moves and are listed where they are few."""
+    less = "" if rollouts == ROLLOUTS else f"-{rollouts}"
+    own = policy == STRONG
     return Run(
         name=f"{_name(policy, cards)}-lbs-{depth or 'end'}{less}",
         policy=policy,
         config=CARDS[cards],
-        search=Lbs(depth=depth, **BUDGET | {"rollouts": rollouts}),
+        search=Lbs(depth=depth, **BUDGETS[policy] | {"rollouts": rollouts}),
         seats=(1,),
         belief=policy,
+        explain=own,
+        listed=MAX_LISTED if own else None,
     )
 
 
 # About a tenth of what SPARTA costs: 20 worlds for each of the moves, in one batch.
 FRUGAL = Run(
-    name=f"{_name(STRONG, 5)}-lbs-12-240-of-12",
-    policy=STRONG,
+    name=f"{_name(MEDIUM, 5)}-lbs-12-240-of-12",
+    policy=MEDIUM,
     search=Lbs(depth=12, **BUDGET | {"rollouts": 240, "min_rollouts": 20, "candidates": 12}),
     seats=(1,),
-    belief=STRONG,
+    belief=MEDIUM,
 )
 EXPLAINED = replace(FRUGAL, name=f"{FRUGAL.name}-explained", explain=True)
 # Ten worlds for each of the moves, then as many as are left for those that one standard error of
 # their difference does not put behind.
 DROPPING = replace(
     EXPLAINED,
-    name=f"{_name(STRONG, 5)}-lbs-10-240-dropping",
+    name=f"{_name(MEDIUM, 5)}-lbs-10-240-dropping",
     search=Lbs(
         depth=10, rollouts=240, min_rollouts=10, round_size=40, deviations=1.0, threshold=0.15,
         candidates=12,
@@ -112,22 +113,25 @@ def _few(rollouts: int, worlds: int, then: int, threshold: float = 0.15) -> Lbs:
     )  # fmt: skip
 
 
-def _listing(rollouts: int, worlds: int, then: int, listed: int, cards: int = 5) -> Run:
+def _listing(rollouts: int, worlds: int, then: int, listed: int) -> Run:
     """The moves that the blueprint likes best, so many worlds, and then so many at a time for what
     is left; in hands that are listed where there are at most so many."""
     search = _few(rollouts, worlds, then)
-    name = f"{_name(STRONG, cards)}-lbs-12-{rollouts}-listed"
-    drawn = _lbs(STRONG, search.depth, cards)
+    name = f"{_name(MEDIUM, 5)}-lbs-12-{rollouts}-listed"
+    drawn = _lbs(MEDIUM, search.depth)
     return replace(drawn, name=name, search=search, explain=True, listed=listed)
 
 
 LISTING = _listing(160, 10, 20, 2_000)
-WIDER = {cards: _listing(200, 12, 25, 100_000, cards) for cards in CARDS}
-EAGER = replace(  # with the threshold of those above
-    _sparta(STRONG),
-    name=f"{_name(STRONG, 5)}-sparta-0.15",
-    search=Sparta(**BUDGET | {"threshold": 0.15}),
-)
+WIDER = _listing(200, 12, 25, 100_000)
+# The same for ``beliefnet``, whose values are closer: fewer moves of a rollout, a lower threshold.
+TENTH = {
+    cards: replace(
+        _lbs(STRONG, 8, cards, rollouts=200),
+        search=replace(_few(200, 12, 25, threshold=0.1), depth=8),
+    )
+    for cards in CARDS
+}
 
 TABLE_1 = Table(
     name="lbs-table-1",
@@ -136,15 +140,15 @@ TABLE_1 = Table(
         Row(label="5 cards", run=_alone(STRONG), published=_paper(24.08, 0.01, None)),
         Row(label="5 cards, SPARTA", run=_sparta(STRONG), published=_paper(24.52, 0.01, 215)),
         Row(label="5 cards, LBS", run=_lbs(STRONG, 16), published=_paper(24.48, 0.01, 47)),
-        Row(label="5 cards, LBS, depth 12, 200 rollouts, hands listed", run=WIDER[5]),
+        Row(label="5 cards, LBS, depth 8, 200 rollouts", run=TENTH[5]),
         Row(label="6 cards", run=_alone(STRONG, 6), published=_paper(24.57, 0.01, None)),
         Row(label="6 cards, SPARTA", run=_sparta(STRONG, 6), published=_paper(24.82, 0.01, 1747)),
         Row(label="6 cards, LBS", run=_lbs(STRONG, 16, 6), published=_paper(24.76, 0.01, 42)),
-        Row(label="6 cards, LBS, depth 12, 200 rollouts, hands listed", run=WIDER[6]),
+        Row(label="6 cards, LBS, depth 8, 200 rollouts", run=TENTH[6]),
         Row(label="7 cards", run=_alone(STRONG, 7), published=_paper(23.67, 0.02, None)),
         Row(label="7 cards, SPARTA", run=_sparta(STRONG, 7)),
         Row(label="7 cards, LBS", run=_lbs(STRONG, 16, 7), published=_paper(24.26, 0.01, 58)),
-        Row(label="7 cards, LBS, depth 12, 200 rollouts, hands listed", run=WIDER[7]),
+        Row(label="7 cards, LBS, depth 8, 200 rollouts", run=TENTH[7]),
     ),
     note=f"{NOTE}. With 7 cards it could not hold the exact belief; ours is of a sample of hands.",
 )
@@ -188,31 +192,35 @@ TABLE_2 = Table(
             )
         ),
         Row(
-            label=f"{STRONG}, LBS, depth 12, 240 rollouts of 12 moves",
+            label=f"{MEDIUM}, LBS, depth 12, 240 rollouts of 12 moves",
             run=FRUGAL,
-            than=f"{STRONG}, SPARTA",
+            than=f"{MEDIUM}, SPARTA",
         ),
         Row(
-            label=f"{STRONG}, LBS, the same, hands that explain the partner's moves",
+            label=f"{MEDIUM}, LBS, the same, hands that explain the partner's moves",
             run=EXPLAINED,
-            than=f"{STRONG}, SPARTA",
+            than=f"{MEDIUM}, SPARTA",
         ),
         Row(
-            label=f"{STRONG}, LBS, depth 10, 240 rollouts, moves dropped after 10",
+            label=f"{MEDIUM}, LBS, depth 10, 240 rollouts, moves dropped after 10",
             run=DROPPING,
-            than=f"{STRONG}, SPARTA",
+            than=f"{MEDIUM}, SPARTA",
         ),
         Row(
-            label=f"{STRONG}, LBS, depth 12, 160 rollouts, up to 2,000 hands listed",
+            label=f"{MEDIUM}, LBS, depth 12, 160 rollouts, up to 2,000 hands listed",
             run=LISTING,
-            than=f"{STRONG}, SPARTA",
+            than=f"{MEDIUM}, SPARTA",
         ),
         Row(
-            label=f"{STRONG}, LBS, depth 12, 200 rollouts, up to 100,000 hands listed",
-            run=WIDER[5],
-            than=f"{STRONG}, SPARTA",
+            label=f"{MEDIUM}, LBS, depth 12, 200 rollouts, up to 100,000 hands listed",
+            run=WIDER,
+            than=f"{MEDIUM}, SPARTA",
         ),
-        Row(label=f"{STRONG}, SPARTA, threshold 0.15", run=EAGER, than=f"{STRONG}, SPARTA"),
+        Row(
+            label=f"{STRONG}, LBS, depth 8, 200 rollouts",
+            run=TENTH[5],
+            than=f"{STRONG}, LBS, depth 8",
+        ),
     ),
     note=f"{NOTE}, and of its strong blueprint.",
 )
@@ -233,12 +241,26 @@ FIGURE_3 = Figure(
 )
 
 QUALITIES = ("learned", "grounded", "exact")
+IMITATION = "smartnet"
 
 FIGURE_4 = Figure(
     name="lbs-figure-4",
     title="Figure 4: cross entropy a card of the true hand, by turn",
     kind="beliefs",
-    curves=tuple(Curve(label=label, runs=(_lbs(MEDIUM, 16),)) for label in QUALITIES),
+    curves=tuple(
+        Curve(
+            label=label,
+            runs=(
+                replace(
+                    _lbs(MEDIUM, 16),
+                    name=f"{_name(IMITATION, 5)}-lbs-16",
+                    policy=IMITATION,
+                    belief=IMITATION,
+                ),
+            ),
+        )
+        for label in QUALITIES
+    ),
     note="In games of the blueprint, at the turns of seat 1. All three are of whole hands, divided "
     "by their cards; the paper's exact belief is of single cards. Exact: of those decisions at "
     "which it could be held in memory.",
@@ -288,38 +310,40 @@ FIGURE_6 = Figure(
     name="lbs-figure-6",
     title="Figure 6: depth against rollouts, their product fixed",
     kind="splits",
-    curves=(
+    curves=tuple(
         Curve(
-            label=STRONG,
-            runs=tuple(_lbs(STRONG, depth, rollouts=number) for depth, number in _SPLIT.items()),
-        ),
+            label=policy,
+            runs=tuple(_lbs(policy, depth, rollouts=number) for depth, number in _SPLIT.items()),
+        )
+        for policy in (MEDIUM, STRONG)
     ),
-    note="16,000 moves of rollouts a decision, the paper's 128,000; another blueprint.",
+    note="16,000 moves of rollouts a decision, the paper's 128,000; other blueprints.",
     ticks=tuple(f"{depth}|{number:,}" for depth, number in _SPLIT.items()),
     axis="depth | rollouts a decision",
 )
 
 _ONE = "one seat"
 
+_DRAWN = replace(TENTH[5], name=f"{TENTH[5].name}-drawn", explain=False, listed=None)  # the paper's
+
 BOTH_SEATS = Table(
     name="lbs-both-seats",
     title="Section 6.1: LBS by both seats, each of which takes the other to play the blueprint",
     rows=(
-        Row(label=_ONE, run=FRUGAL, published=_paper(24.48, 0.01, None)),
+        Row(label=_ONE, run=_DRAWN, published=_paper(24.48, 0.01, None)),
         Row(
             label="both seats",
-            run=replace(FRUGAL, name=f"{FRUGAL.name}-both", seats=(0, 1)),
+            run=replace(_DRAWN, name=f"{_DRAWN.name}-both", seats=(0, 1)),
             published=_paper(24.34, 0.02, None),
             than=_ONE,
         ),
     ),
-    hidden=("likelihoods",),  # of a learned belief: none
-    note="Depth 12 and 240 rollouts of 12 moves a decision; the paper: depth 16 and 10,000. Other "
-    "blueprints.",
+    note="Depth 8 and 200 rollouts a decision, hands drawn whatever the other's moves say; the "
+    "paper: depth 16 and 10,000. Another blueprint.",
 )
 
 _DOUBT = replace(
-    WIDER[5],
+    TENTH[5],
     seats=(0, 1),
     uncertainty=0.05,
     listed=5_000,  # doubt rules no hand out, so that listing more asks too much
@@ -329,35 +353,30 @@ IN_DOUBT = Table(
     name="lbs-both-seats-in-doubt",
     title="LBS by both seats, whose beliefs doubt that the other plays the blueprint",
     rows=(
-        Row(label=_ONE, run=WIDER[5]),
-        Row(
-            label="both seats in doubt",
-            run=replace(_DOUBT, name=f"{WIDER[5].name}-doubt-0.15"),
-            than=_ONE,
-        ),
+        Row(label=_ONE, run=TENTH[5]),
         *(
             Row(
-                label=f"the same, threshold {threshold:g}",
+                label=f"both seats in doubt, threshold {threshold:g}",
                 run=replace(
                     _DOUBT,
-                    name=f"{WIDER[5].name}-doubt-{threshold:g}",
-                    search=_few(200, 12, 25, threshold=threshold),
+                    name=f"{TENTH[5].name}-doubt-{threshold:g}",
+                    search=replace(_few(200, 12, 25, threshold=threshold), depth=8),
                 ),
                 than=_ONE,
             )
-            for threshold in (0.25, 0.4)
+            for threshold in (0.1, 0.2)
         ),
         Row(
             label="both seats by Mds",
             run=replace(
                 _DOUBT,
-                name=f"{_name(STRONG, 5)}-mds-12-200-doubt",
-                search=Mds(depth=12, rollouts=200, eta=14.0, greedy=True),
+                name=f"{_name(STRONG, 5)}-mds-8-200-doubt",
+                search=Mds(depth=8, rollouts=200, eta=14.0, greedy=True),
             ),
             than=_ONE,
         ),
     ),
-    note="Depth 12 and 200 rollouts a decision at each searching seat; uncertainty 0.05. The paper "
+    note="Depth 8 and 200 rollouts a decision at each searching seat; uncertainty 0.05. The paper "
     "has no such search.",
 )
 

@@ -155,7 +155,11 @@ def test_rows_are_compared_game_by_game(tmp_path: Path, monkeypatch: pytest.Monk
     table = Table(
         name="pair",
         title="",
-        rows=(Row(label="one", run=one), Row(label="both", run=both, than="one")),
+        rows=(
+            Row(label="one", run=one),
+            Row(label="both", run=both, than="one"),
+            Row(label="nobody", run=Run(name="wider", config=wider)),
+        ),
     )
     monkeypatch.setattr(reproduction, "PLANS", (table,))
     made = content("pair", tmp_path, 8)
@@ -176,6 +180,12 @@ def test_rows_are_compared_game_by_game(tmp_path: Path, monkeypatch: pytest.Monk
     assert CliRunner().invoke(app, [*line, str(tmp_path)]).exit_code == 0
     again = json.loads((tmp_path / "pair.json").read_text())["rows"][1]["measured"]
     assert again["paired"] == paired
+    # What was compared stays so where its games are no longer kept.
+    (tmp_path / "games").rename(tmp_path / "elsewhere")
+    other = [*line[:4], "--only", "nobody", "--out", str(tmp_path)]
+    assert CliRunner().invoke(app, other).exit_code == 0
+    before = json.loads((tmp_path / "pair.json").read_text())["rows"]
+    assert before[1]["measured"] == again and before[2]["measured"]["games"] == 800
     assert CliRunner().invoke(app, [*line, str(tmp_path / "fresh")]).exit_code == 0
     alone = json.loads((tmp_path / "fresh" / "pair.json").read_text())["rows"][1]["measured"]
     assert alone["mean"] == measured["mean"] and "paired" not in alone
@@ -391,11 +401,13 @@ def test_a_dry_run_says_what_it_would_take(tmp_path: Path, monkeypatch: pytest.M
 def test_a_table_without_anything_to_measure_is_refused_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reproduction, "PLANS", sparta_paper.PLANS)
-    line = ["reproduce", "sparta-table-2", "--out", str(tmp_path / "out")]
+    elsewhere = Row(label="DQN", run=None, published=Published(mean=23.45))
+    plan = Table(name="theirs", title="Of others", rows=(elsewhere,))
+    monkeypatch.setattr(reproduction, "PLANS", (plan,))
+    line = ["reproduce", "theirs", "--out", str(tmp_path / "out")]
     result = CliRunner().invoke(app, line)
     assert result.exit_code == 2 and result.stdout == "" and not (tmp_path / "out").exists()
-    assert "sparta-table-2: nothing of it can be measured: " in result.stderr
+    assert "theirs: nothing of it can be measured: " in result.stderr
     dry = CliRunner().invoke(app, [*line, "--dry-run"])
     assert dry.exit_code == 0 and dry.stdout.startswith("nothing to measure: ")
 
@@ -673,8 +685,8 @@ def test_the_papers_tables_are_sound() -> None:
                     lbs_paper.EXPLAINED,
                     lbs_paper.DROPPING,
                     lbs_paper.LISTING,
-                    lbs_paper.WIDER[5],
-                    lbs_paper.EAGER,
+                    lbs_paper.WIDER,
+                    lbs_paper.TENTH[5],
                 )
                 without_paper = (ris_mcts_paper.C_SWEEP, lbs_paper.TABLE_1, lbs_paper.IN_DOUBT)
                 ours_alone = row.run in ours or plan in without_paper
@@ -700,10 +712,11 @@ def test_the_papers_tables_have_their_line_ups(plans: tuple[Plan, ...]) -> None:
 
 
 def test_the_splits_of_lbs_share_a_budget() -> None:
-    for run, tick in zip(runs_of(lbs_paper.FIGURE_6), lbs_paper.FIGURE_6.ticks, strict=True):
-        assert isinstance(run.search, Lbs) and run.search.depth is not None
-        assert run.search.depth * run.search.rollouts == 16_000
-        assert tick == f"{run.search.depth}|{run.search.rollouts:,}"
+    for curve in lbs_paper.FIGURE_6.curves:
+        for run, tick in zip(curve.runs, lbs_paper.FIGURE_6.ticks, strict=True):
+            assert isinstance(run.search, Lbs) and run.search.depth is not None
+            assert run.search.depth * run.search.rollouts == 16_000
+            assert tick == f"{run.search.depth}|{run.search.rollouts:,}"
     a_minute = lbs_paper.A_MINUTE
     for curve in lbs_paper.FIGURE_5.curves:
         for run, tick in zip(curve.runs, lbs_paper.FIGURE_5.ticks, strict=True):

@@ -220,6 +220,13 @@ ROWS = (  # series, name, label, file of ``reproduce``, its row
         "lbs/lbs-table-2.json",
         "rlnet, LBS, depth 12, 200 rollouts, up to 100,000 hands listed",
     ),
+    (
+        "beliefnet",
+        "LBS over `beliefnet`, both seats",
+        "LBS at both seats",
+        "lbs/lbs-both-seats.json",
+        "both seats",
+    ),
 )
 
 
@@ -268,7 +275,8 @@ PLACES = {  # of labels, in points from the end of the marker or its bar: x, y, 
     "1,000 rollouts": (-9, 0, "right"),
     "10,000 rollouts": (-9, 0, "right"),
     "SPARTA over beliefnet": (7, 19, "left"),
-    "LBS over beliefnet": (-9, 0, "right"),
+    "LBS over beliefnet": (-2, 14, "right"),
+    "LBS at both seats": (-9, 0, "right"),
 }
 
 

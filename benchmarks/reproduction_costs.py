@@ -33,7 +33,7 @@ OF_A_FEW_GAMES = {
     "rlnet-2p-lbs-32": 20.0,
     "beliefnet-2p-lbs-end": 38.0,
     "beliefnet-2p-lbs-32": 29.0,
-    "beliefnet-2p-lbs-16": 18.0,
+    "beliefnet-2p-lbs-16": 15.5,
     "beliefnet-2p-lbs-8": 9.9,
     "beliefnet-2p-lbs-4": 6.9,
     "beliefnet-2p-lbs-2": 4.8,

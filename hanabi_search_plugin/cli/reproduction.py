@@ -260,15 +260,28 @@ def _rows(
         if row.run is not None and record["measured"] is None:
             record["run"] = row.run.name  # how it is set matters once it is measured
     for row, record in rows.values():
-        if row.than is None:
+        if row.than is None or not record["measured"]:
             continue
         other, its = rows[row.than]
-        if record["measured"] and its["measured"]:
+        compared = None
+        if its["measured"]:
             assert row.run is not None and other.run is not None
-            compared = paired(row.run, other.run, effort)
-            if compared is not None:  # else both are of before, and so is what they came to
-                record["measured"]["paired"] = compared
+            compared = paired(row.run, other.run, effort) or _paired_before(record, its, before)
+        figures = {name: value for name, value in record["measured"].items() if name != "paired"}
+        record["measured"] = figures | ({"paired": compared} if compared else {})
     return [record for _, record in rows.values()]
+
+
+def _paired_before(
+    record: dict[str, Any], its: dict[str, Any], before: Mapping[str, Any]
+) -> dict[str, Any] | None:
+    """What a row came to beside another, whose games are no longer kept; None if set otherwise."""
+    mine, other = before.get(record["label"]), before.get(its["label"])
+    if not mine or not other or mine.get("than") != its["label"] or not mine["measured"]:
+        return None
+    alike = _same(mine["run"], record["run"]) and _same(other["run"], its["run"])
+    found: dict[str, Any] | None = mine["measured"].get("paired") if alike else None
+    return found
 
 
 def _same(before: Any, now: Any) -> bool:

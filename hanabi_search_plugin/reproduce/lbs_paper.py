@@ -13,7 +13,7 @@ from typing import Any
 from hanabi_search_plugin.algorithms.lbs import Lbs
 from hanabi_search_plugin.algorithms.mds import Mds
 from hanabi_search_plugin.algorithms.sparta import Sparta
-from hanabi_search_plugin.beliefs.learned_belief import MAX_LISTED
+from hanabi_search_plugin.beliefs.learned_belief import MAX_LISTED, MAX_LISTED_IN_DOUBT
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.reproduce.plan import (
     Curve,
@@ -106,9 +106,9 @@ DROPPING = replace(
 )  # fmt: skip
 
 
-def _few(rollouts: int, worlds: int, then: int, threshold: float = 0.15) -> Lbs:
+def _few(rollouts: int, worlds: int, then: int, threshold: float = 0.15, depth: int = 12) -> Lbs:
     return Lbs(
-        depth=12, rollouts=rollouts, min_rollouts=worlds, round_size=then, deviations=1.0,
+        depth=depth, rollouts=rollouts, min_rollouts=worlds, round_size=then, deviations=1.0,
         threshold=threshold, candidates=8,
     )  # fmt: skip
 
@@ -128,7 +128,7 @@ WIDER = _listing(200, 12, 25, 100_000)
 TENTH = {
     cards: replace(
         _lbs(STRONG, 8, cards, rollouts=200),
-        search=replace(_few(200, 12, 25, threshold=0.1), depth=8),
+        search=_few(200, 12, 25, threshold=0.1, depth=8),
     )
     for cards in CARDS
 }
@@ -242,25 +242,15 @@ FIGURE_3 = Figure(
 
 QUALITIES = ("learned", "grounded", "exact")
 IMITATION = "smartnet"
+IMITATED = replace(
+    _lbs(MEDIUM, 16), name=f"{_name(IMITATION, 5)}-lbs-16", policy=IMITATION, belief=IMITATION
+)
 
 FIGURE_4 = Figure(
     name="lbs-figure-4",
     title="Figure 4: cross entropy a card of the true hand, by turn",
     kind="beliefs",
-    curves=tuple(
-        Curve(
-            label=label,
-            runs=(
-                replace(
-                    _lbs(MEDIUM, 16),
-                    name=f"{_name(IMITATION, 5)}-lbs-16",
-                    policy=IMITATION,
-                    belief=IMITATION,
-                ),
-            ),
-        )
-        for label in QUALITIES
-    ),
+    curves=tuple(Curve(label=label, runs=(IMITATED,)) for label in QUALITIES),
     note="In games of the blueprint, at the turns of seat 1. All three are of whole hands, divided "
     "by their cards; the paper's exact belief is of single cards. Exact: of those decisions at "
     "which it could be held in memory.",
@@ -346,7 +336,7 @@ _DOUBT = replace(
     TENTH[5],
     seats=(0, 1),
     uncertainty=0.05,
-    listed=5_000,  # doubt rules no hand out, so that listing more asks too much
+    listed=MAX_LISTED_IN_DOUBT,  # doubt rules no hand out, so that listing more asks too much
 )
 
 IN_DOUBT = Table(
@@ -360,7 +350,7 @@ IN_DOUBT = Table(
                 run=replace(
                     _DOUBT,
                     name=f"{TENTH[5].name}-doubt-{threshold:g}",
-                    search=replace(_few(200, 12, 25, threshold=threshold), depth=8),
+                    search=_few(200, 12, 25, threshold=threshold, depth=8),
                 ),
                 than=_ONE,
             )

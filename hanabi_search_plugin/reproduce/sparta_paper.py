@@ -38,18 +38,34 @@ def _joint(max_range: int) -> Run:
     return Run(name=f"smartbot-2p-joint-{max_range}", search=search, seats=(0, 1))
 
 
-def _beliefnet(players: int, *, searching: bool) -> Run:
-    """In SAD's place. A rollout over a network costs a hundred times one over a bot."""
-    config = HanabiConfig(players=players)
-    name = f"beliefnet-{players}p"
-    if not searching:
-        return Run(name=name, policy="beliefnet", config=config)
-    return Run(
-        name=f"{name}-sparta",
-        policy="beliefnet",
-        config=config,
-        search=Sparta(rollouts=1_000),
-        seats=(1,),
+def _alone(policy: str, players: int) -> Run:
+    return Run(name=f"{policy}-{players}p", policy=policy, config=HanabiConfig(players=players))
+
+
+def _last_seat(policy: str, players: int, name: str, search: Sparta) -> Run:
+    alone = _alone(policy, players)
+    return replace(alone, name=f"{alone.name}-{name}", search=search, seats=(players - 1,))
+
+
+# A rollout over a network costs a hundred times one over a bot.
+OVER_NETWORKS = Sparta(rollouts=1_000)
+
+
+def _by_players(
+    policy: str, name: str, search: Sparta, figures: dict[int, tuple[Published, Published]]
+) -> tuple[Row, ...]:
+    """Two rows for each number of players: without a search, and with it at the last seat."""
+    return tuple(
+        row
+        for players, (without, searched) in figures.items()
+        for row in (
+            Row(label=f"{players} players", run=_alone(policy, players), published=without),
+            Row(
+                label=f"{players} players, single-agent",
+                run=_last_seat(policy, players, name, search),
+                published=searched,
+            ),
+        )
     )
 
 
@@ -89,12 +105,12 @@ TABLE_1 = Table(
         Row(label="DQN, multi-agent", run=None, published=_paper(24.49, 0.02, 67.7)),
         Row(
             label="beliefnet in SAD's place",
-            run=_beliefnet(2, searching=False),
+            run=_alone("beliefnet", 2),
             published=_paper(24.08, 0.01, 56.1),
         ),
         Row(
             label="beliefnet in SAD's place, single-agent",
-            run=_beliefnet(2, searching=True),
+            run=_last_seat("beliefnet", 2, "sparta", OVER_NETWORKS),
             published=_paper(24.53, 0.01, 71.1),
         ),
         Row(label="SAD, multi-agent", run=None, published=_paper(24.61, 0.01, 75.5)),
@@ -112,15 +128,7 @@ _TABLE_2 = {  # players: no search, single-agent search
 TABLE_2 = Table(
     name="sparta-table-2",
     title="Table 2: beliefnet in SAD's place, 2 to 5 players",
-    rows=tuple(
-        Row(
-            label=f"{players} players{', single-agent' if searching else ''}",
-            run=_beliefnet(players, searching=searching),
-            published=published,
-        )
-        for players, figures in _TABLE_2.items()
-        for searching, published in zip((False, True), figures, strict=True)
-    ),
+    rows=_by_players("beliefnet", "sparta", OVER_NETWORKS, _TABLE_2),
     note="The paper's figures are SAD's; 1,000 rollouts a decision, the paper's 10,000.",
 )
 
@@ -180,31 +188,10 @@ _TABLE_5 = {  # players: no search, single-agent search
 }
 
 
-def _hatbot(players: int, *, searching: bool) -> Run:
-    config = HanabiConfig(players=players)
-    if not searching:
-        return Run(name=f"hatbot-{players}p", policy="hatbot", config=config)
-    return Run(
-        name=f"hatbot-{players}p-single",
-        policy="hatbot",
-        config=config,
-        search=Sparta(**SEARCH),
-        seats=(players - 1,),
-    )
-
-
 TABLE_5 = Table(
     name="sparta-table-5",
     title="Table 5: the hat bot, 2 to 5 players",
-    rows=tuple(
-        Row(
-            label=f"{players} players{', single-agent' if searching else ''}",
-            run=_hatbot(players, searching=searching),
-            published=published,
-        )
-        for players, figures in _TABLE_5.items()
-        for searching, published in zip((False, True), figures, strict=True)
-    ),
+    rows=_by_players("hatbot", "single", Sparta(**SEARCH), _TABLE_5),
     note="The paper's figures without search are another version's of the bot; its program's own "
     "bot, which ours follows move by move, scores 19.99, 24.25, 24.85 and 24.89.",
 )

@@ -186,6 +186,14 @@ def test_rows_are_compared_game_by_game(tmp_path: Path, monkeypatch: pytest.Monk
     assert CliRunner().invoke(app, other).exit_code == 0
     before = json.loads((tmp_path / "pair.json").read_text())["rows"]
     assert before[1]["measured"] == again and before[2]["measured"]["games"] == 800
+    # It is not where the other row is set otherwise since.
+    changed = dataclasses.replace(one, search=dataclasses.replace(SEARCH, threshold=0.5))
+    rows = (Row(label="one", run=changed), *table.rows[1:])
+    monkeypatch.setattr(reproduction, "PLANS", (dataclasses.replace(table, rows=rows),))
+    assert CliRunner().invoke(app, other).exit_code == 0
+    since = json.loads((tmp_path / "pair.json").read_text())["rows"]
+    assert since[0]["measured"] is None and "paired" not in since[1]["measured"]
+    assert since[1]["measured"]["mean"] == again["mean"]
     assert CliRunner().invoke(app, [*line, str(tmp_path / "fresh")]).exit_code == 0
     alone = json.loads((tmp_path / "fresh" / "pair.json").read_text())["rows"][1]["measured"]
     assert alone["mean"] == measured["mean"] and "paired" not in alone

@@ -201,7 +201,7 @@ def named_belief(
             raise ConfigError(_without_model(game, name, cut and not can_cut(blueprint)))
     name = EXACT if name is None else name
     drawn = name.partition(":")[0] in (EXACT, *DRAWN)
-    if not drawn and chosen.name not in ("sparta", "lbs"):
+    if not drawn and chosen.name not in ("sparta", "lbs", "mds", "pomcp"):
         raise ConfigError(f"belief is not an option of {chosen.name}, got {name!r}")
     return load_belief(
         name,

@@ -299,6 +299,8 @@ def test_the_command_trains_and_its_belief_is_searched_with(tmp_path: Path) -> N
         [*searched, str(out / MODEL), "--search", "lbs", "--depth", "0"],
         [*searched, str(out / MODEL), "--search", "sparta"],
         [*searched, "grounded", "--search", "lbs", "--depth", "0"],
+        [*searched, "grounded", "--search", "mds", "--search-seats", "all"],
+        [*searched, "grounded", "--search", "pomcp"],
         [*searched, "exact", "--search", "lbs", "--depth", "0"],
     ):
         result = CliRunner().invoke(app, words)

@@ -27,9 +27,8 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from benchmarks.blueprints import mean_and_error
-from benchmarks.pages import fill, read_results, write_results
+from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import HanabiConfig, HanabiGame, Policy, evaluate, load_policy
-from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.game import IntArray
 from hanabi_search_plugin.core.policy import take
 from hanabi_search_plugin.core.rollout import choose, observe_all, start_memories
@@ -233,8 +232,7 @@ def _rename_moves(moves: IntArray, order: IntArray, config: HanabiConfig) -> Int
 @app.command(name="page")
 def write_page() -> None:
     """Write what was measured into docs/results/self_play.md."""
-    with atomic_write(PAGE) as file:
-        file.write(page(PAGE.read_text()).encode())
+    rewrite(PAGE, page)
 
 
 def page(text: str) -> str:

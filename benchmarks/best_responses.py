@@ -22,9 +22,8 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from benchmarks.pages import fill, read_results, write_results
+from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import HanabiGame, Sparta, evaluate, load_policy, upgrade
-from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.words import counted, duration
 from hanabi_search_plugin.evaluation.evaluation_result import Evaluation
@@ -195,8 +194,7 @@ def _is_figure(value: Any) -> bool:
 @app.command()
 def tables() -> None:
     """Write what was measured into docs/results/best_responses.md."""
-    with atomic_write(PAGE) as file:
-        file.write(page(PAGE.read_text()).encode())
+    rewrite(PAGE, page)
 
 
 def page(text: str) -> str:

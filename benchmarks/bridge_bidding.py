@@ -27,9 +27,8 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from benchmarks.pages import fill
+from benchmarks.pages import fill, rewrite
 from hanabi_search_plugin import Sparta, Streams, upgrade
-from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.beliefs.seatwise import Seatwise
 from hanabi_search_plugin.bridge import BridgeBidding, JpsBidder, OtherTable, load_jps
 from hanabi_search_plugin.bridge.auction import DOUBLE, PASS, REDOUBLE, STRAINS, call_text
@@ -261,8 +260,7 @@ def show(results: Path) -> None:
 @app.command()
 def tables() -> None:
     """Write the measured figures into docs/results/bridge.md."""
-    with atomic_write(PAGE) as file:
-        file.write(page(PAGE.read_text()).encode())
+    rewrite(PAGE, page)
 
 
 def page(text: str) -> str:

@@ -28,9 +28,8 @@ import typer
 from rich.console import Console
 
 from benchmarks.openspiel_games import middle_state
-from benchmarks.pages import fill, read_results, write_results
+from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import MoIsmcts, SearchAgent, SoIsmcts, Sparta, UniformPolicy, upgrade
-from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.words import duration
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, Redealt, other_deals
 
@@ -336,8 +335,7 @@ def _cost(kept: dict[str, Any], deals: int) -> float:
 @app.command()
 def tables() -> None:
     """Write what was measured into docs/games/card_games.md."""
-    with atomic_write(PAGE) as file:
-        file.write(page(PAGE.read_text()).encode())
+    rewrite(PAGE, page)
 
 
 def page(text: str) -> str:

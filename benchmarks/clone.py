@@ -22,7 +22,7 @@ from rich.console import Console
 
 from benchmarks.blueprints import mean_and_error
 from benchmarks.networks import MODELS, RESULTS, ROOT
-from benchmarks.pages import fill
+from benchmarks.pages import fill, rewrite
 from hanabi_search_plugin import HanabiGame, Policy, evaluate, load_policy
 from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.hanabi.files.searched_games import LOG, read_about
@@ -146,8 +146,7 @@ def described(folder: Path) -> dict[str, Any]:
 @app.command()
 def page() -> None:
     """Write what was measured into docs/results/clone.md."""
-    with atomic_write(PAGE) as file:
-        file.write(filled(PAGE.read_text()).encode())
+    rewrite(PAGE, filled)
 
 
 def filled(text: str) -> str:

@@ -27,6 +27,7 @@ from typing import Annotated, Any
 
 import typer
 
+from benchmarks.pages import rewrite
 from hanabi_search_plugin import HanabiGame, SmartBot, Sparta, evaluate, upgrade
 from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.chunk_worker import Bench, outcome_of, packed
@@ -328,8 +329,7 @@ def page(text: str) -> str:
 @app.command(name="page")
 def write_page() -> None:
     """Put what was measured into docs/results/cluster.md."""
-    with atomic_write(PAGE) as file:
-        file.write(page(PAGE.read_text(encoding="utf-8")).encode())
+    rewrite(PAGE, page)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ import typer
 from rich.console import Console
 
 from benchmarks.best_responses import PLAYERS, Seed, Threads, chosen
-from benchmarks.pages import fill, read_results, write_results
+from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import HanabiGame, Sparta, UnknownPartners, evaluate, load_policy, upgrade
 from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.policy import Policy
@@ -206,8 +206,7 @@ def tables() -> None:
     for players in PLAYERS:
         if _cells(players):
             picture(players)
-    with atomic_write(PAGE) as file:
-        file.write(page(PAGE.read_text()).encode())
+    rewrite(PAGE, page)
 
 
 def page(text: str) -> str:

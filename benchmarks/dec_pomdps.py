@@ -21,10 +21,9 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from benchmarks.pages import fill, read_results, write_results
+from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import Particles, Sparta, UniformPolicy, upgrade
 from hanabi_search_plugin.algorithms import Mds
-from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core import FloatArray, Policy, UnsupportedError
 from hanabi_search_plugin.evaluation.provenance import versions
 from hanabi_search_plugin.tabular import Replies, TabularPolicy, joint_policy_search, tabulate
@@ -224,8 +223,7 @@ def _measure_row(name: str, file: str, horizon: int, files: Path) -> None:
 @app.command()
 def tables() -> None:
     """Write the measured figures into docs/results/other_games.md."""
-    with atomic_write(PAGE) as file:
-        file.write(page(PAGE.read_text()).encode())
+    rewrite(PAGE, page)
 
 
 def page(text: str) -> str:

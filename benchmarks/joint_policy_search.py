@@ -24,10 +24,9 @@ from rich.console import Console
 
 from benchmarks.joint_policy_search_blueprints import LastBitUnsaid, LongSuit, OwnCard
 from benchmarks.other_games_blueprints import AlwaysTheSame, Mumbling, OwnHand
-from benchmarks.pages import fill, read_results, write_results
+from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import Game, JointSparta, Policy, Sparta, upgrade
 from hanabi_search_plugin.algorithms import Mds
-from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core import FloatArray, UnsupportedError
 from hanabi_search_plugin.evaluation.provenance import versions
 from hanabi_search_plugin.games import Communication, MiniBridge, SimpleBidding
@@ -273,8 +272,7 @@ def joint(
 @app.command()
 def tables() -> None:
     """Write the measured figures into docs/results/other_games.md."""
-    with atomic_write(PAGE) as file:
-        file.write(page(PAGE.read_text()).encode())
+    rewrite(PAGE, page)
 
 
 def page(text: str) -> str:

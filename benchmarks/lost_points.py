@@ -21,13 +21,11 @@ import typer
 from rich.console import Console
 
 from benchmarks.blueprints import mean_and_error
-from benchmarks.pages import fill, read_results, write_results
+from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import HanabiConfig, HanabiGame
-from hanabi_search_plugin.atomic_files import atomic_write
-from hanabi_search_plugin.core.game import IntArray
 from hanabi_search_plugin.evaluation.match import deal_game
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiWorlds
-from hanabi_search_plugin.hanabi.engine.layout import LEFT0, PLAYED
+from hanabi_search_plugin.hanabi.files.table_positions import possible_score
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "lost-points.json"
@@ -36,18 +34,6 @@ CAUSES = ("cards", "time", "lives")
 
 app = typer.Typer(add_completion=False, help=__doc__)
 console = Console(highlight=False)
-
-
-def reachable(config: HanabiConfig, row: IntArray) -> int:
-    """The best score that the cards of a world still allow."""
-    total = 0
-    for color in range(config.colors):
-        for rank in range(config.ranks):
-            card = config.ranks * color + rank
-            if int(row[LEFT0]) >> card & 1 and not int(row[PLAYED]) >> card & 1:
-                break
-            total += 1
-    return total
 
 
 def causes(game: HanabiGame, seed: int, played: dict[str, Any]) -> list[int]:
@@ -59,7 +45,7 @@ def causes(game: HanabiGame, seed: int, played: dict[str, Any]) -> list[int]:
     best, score = game.config.max_score, round(played["score"])
     if not played["lives_left"]:
         return [0, 0, best - score]
-    most = reachable(game.config, worlds.rows[0])
+    most = possible_score(game.config, worlds.rows[0])
     return [best - most, most - score, 0]
 
 
@@ -88,8 +74,7 @@ def measure(
 @app.command(name="page")
 def write_page() -> None:
     """Write what was measured into docs/results/networks.md."""
-    with atomic_write(PAGE) as file:
-        file.write(page(PAGE.read_text()).encode())
+    rewrite(PAGE, page)
 
 
 def page(text: str) -> str:

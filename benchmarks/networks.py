@@ -21,7 +21,7 @@ import typer
 from rich.console import Console
 
 from benchmarks.blueprints import mean_and_error
-from benchmarks.pages import fill
+from benchmarks.pages import fill, rewrite
 from hanabi_search_plugin import HanabiConfig, HanabiGame, Streams, evaluate, load_policy
 from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core import FloatArray, IntArray, take
@@ -225,8 +225,7 @@ def seat_values_of(
 @app.command()
 def cards() -> None:
     """Write what was measured into docs/results/networks.md."""
-    with atomic_write(PAGE) as file:
-        file.write(page(PAGE.read_text()).encode())
+    rewrite(PAGE, page)
 
 
 def page(text: str) -> str:

@@ -30,7 +30,7 @@ import pyspiel
 import typer
 from rich.console import Console
 
-from benchmarks.pages import fill, read_results, write_results
+from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import (
     JointSparta,
     Mds,
@@ -41,7 +41,6 @@ from hanabi_search_plugin import (
     private_belief,
     upgrade,
 )
-from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.beliefs import Particles
 from hanabi_search_plugin.core.game import History
 from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame, Redealt
@@ -314,8 +313,7 @@ def first_line(error: BaseException) -> str:
 @app.command()
 def tables() -> None:
     """Write what was found into docs/games/card_games.md."""
-    with atomic_write(PAGE) as file:
-        file.write(page(PAGE.read_text()).encode())
+    rewrite(PAGE, page)
 
 
 def page(text: str) -> str:

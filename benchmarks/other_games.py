@@ -30,7 +30,7 @@ from benchmarks.other_games_blueprints import (
     ToTheBigBox,
     q_learning,
 )
-from benchmarks.pages import fill, read_results, write_results
+from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import (
     Game,
     HanabiGame,
@@ -41,7 +41,6 @@ from hanabi_search_plugin import (
     load_policy,
     upgrade,
 )
-from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.beliefs.particles import ParticleBelief
 from hanabi_search_plugin.core import Blueprint, MakeBelief
 from hanabi_search_plugin.core.policy import as_blueprint
@@ -235,8 +234,7 @@ def bridge(
 @app.command()
 def tables() -> None:
     """Write the measured figures into docs/results/other_games.md."""
-    with atomic_write(PAGE) as file:
-        file.write(page(PAGE.read_text()).encode())
+    rewrite(PAGE, page)
 
 
 def page(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,13 @@ def fill(text: str, sections: Mapping[str, Iterable[str]]) -> str:
         _, _, after = rest.partition(end)
         text = f"{before}{begin}{''.join(line + chr(10) for line in lines)}{end}{after}"
     return text
+
+
+def rewrite(path: Path, made_anew: Callable[[str], str]) -> None:
+    """Put what ``made_anew`` makes of a page in its place."""
+    text = made_anew(path.read_text(encoding="utf-8"))
+    with atomic_write(path) as file:
+        file.write(text.encode())
 
 
 def read_results(path: Path) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from rich.console import Console
 
 from benchmarks.blueprints import mean_and_error
 from benchmarks.networks import seat_values_of
-from benchmarks.pages import fill
+from benchmarks.pages import fill, rewrite
 from hanabi_search_plugin import HanabiConfig, HanabiGame, evaluate, load_policy
 from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.networks.checkpoint import load_network
@@ -119,8 +119,7 @@ def speed(games: int = 64, moves: int = 32) -> None:
 @app.command(name="page")
 def write_page() -> None:
     """Write what was kept into docs/results/self_play.md, and draw its figure."""
-    with atomic_write(PAGE) as file:
-        file.write(page(PAGE.read_text()).encode())
+    rewrite(PAGE, page)
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7, 4.5), layout="constrained")

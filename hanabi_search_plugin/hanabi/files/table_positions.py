@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hanabi_search_plugin.core.game import History
+from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, HanabiView
 from hanabi_search_plugin.hanabi.engine.layout import (
     DECK_NEXT,
@@ -21,6 +22,7 @@ from hanabi_search_plugin.hanabi.engine.layout import (
     LAST_CARD,
     LAST_FLAGS,
     LAST_TOUCHED,
+    LEFT0,
     LIVES,
     NO_CARD,
     PLAYED,
@@ -34,6 +36,15 @@ from hanabi_search_plugin.hanabi.engine.text import action_to_dict
 Row = NDArray[np.int32]  # [W] of a world or of a view
 
 
+def possible_score(config: HanabiConfig, row: Row) -> int:
+    """The most points that the cards not yet lost allow, whatever the time and the lives left."""
+    lost, ranks = int(row[LEFT0]) & ~int(row[PLAYED]), config.ranks
+    return sum(
+        next((rank for rank in range(ranks) if lost >> ranks * color + rank & 1), ranks)
+        for color in range(config.colors)
+    )
+
+
 class TablePositions:
     """Follows one game from its deal: ask for each ``position``, and tell each move after it."""
 
@@ -42,8 +53,6 @@ class TablePositions:
         size = rules.config.hand_size
         self.hands = [list(range(p * size, (p + 1) * size)) for p in range(rules.num_players)]
         self.discards: list[int] = []
-        self._copies = rules.config.copies
-        self._gone = [0] * rules.config.max_score  # copies discarded, by identity
 
     def position(self, row: Row) -> dict[str, Any]:
         """The public parts of a turn, but for its move."""
@@ -56,7 +65,7 @@ class TablePositions:
         return {
             "mover": int(row[TURN]) if row[TURN] >= 0 else None,
             "points": sum(fireworks),
-            "possible": sum(self._reachable(color) for color in range(config.colors)),
+            "possible": possible_score(config, row),
             "information": int(row[INFO]),
             "lives": int(row[LIVES]),
             "deck": int(row[DECK_SIZE] - row[DECK_NEXT]),
@@ -81,16 +90,7 @@ class TablePositions:
         scored = bool(row[LAST_FLAGS] & SCORED)
         if not scored:
             self.discards.append(card)
-            self._gone[int(row[LAST_CARD])] += 1
         return move | {"card": card, "scored": scored if what["type"] == "play" else None}
-
-    def _reachable(self, color: int) -> int:
-        """The height that a firework can still reach."""
-        config = self.rules.config
-        for rank in range(config.ranks):
-            if self._gone[config.ranks * color + rank] == self._copies[rank]:
-                return rank
-        return config.ranks
 
     def _hints(self, row: Row, seat: int) -> list[list[int]]:
         config = self.rules.config

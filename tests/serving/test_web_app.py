@@ -433,6 +433,7 @@ def test_a_move_ends_the_search_for_advice_and_taking_back_that_of_a_policy(site
     with site.sit(paths[1]) as socket:
         player = Player(socket)
         player.hear_until(lambda m: m["kind"] == "state" and m["thinking"])
+        wait_for(lambda: search.began == 1)  # what is stopped before does not begin at all
         player.say("stop")
         player.hear_until(lambda m: m["kind"] == "state" and m["stopped"])
         wait_for(lambda: search.ended == 1)

@@ -15,7 +15,13 @@ from hanabi_search_plugin.beliefs.unknown_partners import UnknownPartners, favou
 from hanabi_search_plugin.cli.games import game_options
 from hanabi_search_plugin.cli.searches import OPTIONS, ChosenSearch, require_no_search
 from hanabi_search_plugin.cli.table_options import EXACT, BeliefChoice, Seating
-from hanabi_search_plugin.core.agent import MakeBelief, SearchAgent, TeamSearch, WrapsBelief
+from hanabi_search_plugin.core.agent import (
+    MakeBelief,
+    Search,
+    SearchAgent,
+    TeamSearch,
+    WrapsBelief,
+)
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Game
 from hanabi_search_plugin.core.policy import Blueprint
@@ -132,10 +138,18 @@ def _agent(
         raise ConfigError(
             f"partners cannot be learned by the belief {beliefs.belief or policy}, got {names!r}"
         )
-    learns = not isinstance(search, WrapsBelief) or search.assumes_blueprint
-    if isinstance(search, TeamSearch) or not learns:  # to whom moves are no evidence
+    if not _takes_beliefs(search):
         raise ConfigError(f"partners is not an option of {chosen.name}, got {names!r}")
     return upgrade(policies, game, search, belief=partners_of(beliefs, game))
+
+
+def _takes_beliefs(search: Search | TeamSearch) -> bool:
+    """Can another belief than the game's be given to it?
+
+    A search by all seats has its own; to others, moves of partners are no evidence.
+    """
+    follows = not isinstance(search, WrapsBelief) or search.assumes_blueprint
+    return follows and not isinstance(search, TeamSearch)
 
 
 def adviser(who: LineUp, chosen: ChosenSearch) -> SearchAgent:
@@ -201,7 +215,8 @@ def named_belief(
             raise ConfigError(_without_model(game, name, cut and not can_cut(blueprint)))
     name = EXACT if name is None else name
     drawn = name.partition(":")[0] in (EXACT, *DRAWN)
-    if not drawn and chosen.name not in ("sparta", "lbs", "mds", "pomcp"):
+    assert chosen.search is not None
+    if not (drawn or _takes_beliefs(chosen.search)):
         raise ConfigError(f"belief is not an option of {chosen.name}, got {name!r}")
     return load_belief(
         name,

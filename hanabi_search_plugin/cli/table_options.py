@@ -78,11 +78,11 @@ class BeliefChoice:
 
     belief: str | None = setting(
         None,
-        "Where sparta, lbs, mds and pomcp draw worlds from: exact; particles (for games with too "
-        "many worlds to list; particles:particles=5000 for more); seatwise, for hidden hands, as "
-        "in bridge; redealt, for card games of OpenSpiel; grounded, a learned model of "
-        "`hanabi-search list` or a file of `hanabi-search train belief`. Default: exact; for lbs "
-        "the model of --policy.",
+        "Where sparta, lbs, mds, pomcp and plugins' searches draw worlds from: exact; particles "
+        "(for games with too many worlds to list; particles:particles=5000 for more); seatwise, "
+        "for hidden hands, as in bridge; redealt, for card games of OpenSpiel; grounded, a learned "
+        "model of `hanabi-search list` or a file of `hanabi-search train belief`. Default: exact; "
+        "for lbs the model of --policy.",
         metavar="NAME",
     )
     explain: bool = setting(

@@ -59,6 +59,16 @@ def test_a_game_a_policy_and_a_search_are_played_by_name(installed: Path) -> Non
     assert content["requested_games"] == content["games"] == 40
 
 
+def test_a_search_takes_a_learned_belief_by_name(installed: Path) -> None:
+    line = (
+        "evaluate --policy iggi --colors 2 --ranks 2 --hand-size 2 --games 2 --seed 1 "
+        "--search first-best:rollouts=40 --belief grounded --json -"
+    )
+    done = command(installed, line)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["policies"][1]["belief"]["type"] == "Learned"
+
+
 def test_the_template_is_installed_and_passes_its_own_tests(tmp_path: Path) -> None:
     """examples/plugin as one copies it: built, found by its names, and checked."""
     source = shutil.copytree(ROOT / "examples" / "plugin", tmp_path / "copy")

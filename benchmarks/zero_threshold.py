@@ -156,9 +156,10 @@ def main(
         ).whole()
         scores[name] = found.scores
         changed = np.mean([each.changed_moves for each in found.games])
+        lost = (scores[name] == 0).mean()
         console.print(
             f"{name}: {_mean(scores[name])}, less by {_mean(scores['as it is'] - scores[name])}, "
-            f"{changed:.1f} moves a game changed"
+            f"{lost:.1%} lost, {changed:.1f} moves a game changed"
         )
 
 

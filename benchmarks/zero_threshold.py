@@ -23,11 +23,12 @@ import typer
 from rich.console import Console
 
 from hanabi_search_plugin import HanabiGame, SearchResult, Sparta, evaluate, load_policy, upgrade
+from hanabi_search_plugin.algorithms.tally import Tally
 from hanabi_search_plugin.core import action_values
 from hanabi_search_plugin.core.agent import Search
 from hanabi_search_plugin.core.belief import Belief
-from hanabi_search_plugin.core.game import Event, FloatArray, View
-from hanabi_search_plugin.core.policy import Blueprint
+from hanabi_search_plugin.core.game import Event, FloatArray, IntArray, View
+from hanabi_search_plugin.core.policy import Blueprint, moves_of
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.hanabi.beliefs.hand_belief import HandBelief
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules
@@ -84,23 +85,17 @@ class OwnWorlds:
     def __call__(self, rng: np.random.Generator, belief: Belief) -> SearchResult:
         view, policy = belief.view, belief.blueprint[belief.seat]
         actions = np.flatnonzero(view.legal[0])  # [M]
-        move = int(policy.act(view, view.legal, belief.memory, Streams.spawn(rng, 1))[0])
-        own = int(np.searchsorted(actions, move))
+        move = int(moves_of(policy, view, belief.memory, Streams.spawn(rng, 1))[0])
+        own = best = int(np.searchsorted(actions, move))
         credit = np.zeros(len(actions))
         credit[own] = self.threshold
-        count, total, squares = (np.zeros(len(actions)) for _ in range(3))
-        alive = np.ones(len(actions), dtype=np.bool_)
-        mean = error = np.full(len(actions), np.nan)
-        best = own
-        while alive.sum() > 1 and count.sum() + ROUND * alive.sum() <= self.rollouts:
-            arms = np.repeat(np.flatnonzero(alive), ROUND)
+        tally, alive = Tally(len(actions)), np.ones(len(actions), dtype=np.bool_)
+        while alive.sum() > 1 and tally.count.sum() + ROUND * alive.sum() <= self.rollouts:
+            arms = np.flatnonzero(alive)
             values = self._returns(rng, belief, actions[arms])
-            count += np.bincount(arms, minlength=len(actions))
-            total += np.bincount(arms, values, minlength=len(actions))
-            squares += np.bincount(arms, values**2, minlength=len(actions))
-            mean = total / count
-            error = np.sqrt(np.maximum(squares / count - mean**2, 0) / (count - 1))
-            score, reach = np.where(alive, mean + credit, -np.inf), DEVIATIONS * error
+            for arm, found in zip(arms, values, strict=True):  # no two have a world in common
+                tally.add(np.array([arm]), found[None])
+            score, reach = np.where(alive, tally.mean + credit, -np.inf), DEVIATIONS * tally.stderr
             best = own if score[own] == score.max() else int(score.argmax())
             alive &= score + reach >= score[best] - reach[best]
         alone = len(actions) == 1
@@ -109,24 +104,25 @@ class OwnWorlds:
             blueprint_action=move,
             reason="single_move" if alone else "blueprint_best" if best == own else "improved",
             actions=actions,
-            mean=mean,
-            stderr=error,
-            count=count.astype(np.int64),
-            gain=0.0 if best == own else float(mean[best] - mean[own]),
-            gain_stderr=0.0 if best == own else float(np.hypot(error[best], error[own])),
-            rollouts=int(count.sum()),
+            mean=tally.mean,
+            stderr=tally.stderr,
+            count=tally.count,
+            gain=0.0 if best == own else float(tally.mean[best] - tally.mean[own]),
+            gain_stderr=0.0 if best == own else float(np.hypot(*tally.stderr[[best, own]])),
+            rollouts=int(tally.count.sum()),
             belief_size=belief.size,
             likelihoods=belief.likelihoods,
             note="; ".join(belief.caveats()),
         )
 
-    def _returns(self, rng: np.random.Generator, belief: Belief, actions: np.ndarray) -> FloatArray:
-        """[B] what comes of ``actions`` [B], each in a world of its own."""
-        worlds, memories = belief.sample(rng, len(actions))
-        streams = Streams.spawn(rng, len(actions))
+    def _returns(self, rng: np.random.Generator, belief: Belief, actions: IntArray) -> FloatArray:
+        """[M, ROUND] what comes of ``actions`` [M], each in so many worlds of its own."""
+        each = np.repeat(actions, ROUND)[None]
+        worlds, memories = belief.sample(rng, each.size)
+        streams = Streams.spawn(rng, each.size)
         return action_values(
-            worlds, actions[None], belief.blueprint, memories, belief.seat, streams
-        )[0]
+            worlds, each, belief.blueprint, memories, belief.seat, streams
+        ).reshape(-1, ROUND)
 
 
 @app.command()

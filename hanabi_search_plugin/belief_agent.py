@@ -20,6 +20,7 @@ from hanabi_search_plugin.core.agent import (
     SmallSteps,
     TeamSearch,
     WrapsBelief,
+    reads_moves,
     require_belief_of,
     require_belief_over,
     require_deciding,
@@ -93,7 +94,7 @@ class BeliefAgent(SearchAgent):
             return False
         if isinstance(self.search, SmallSteps):
             return False
-        return not isinstance(self.search, WrapsBelief) or self.search.assumes_blueprint
+        return reads_moves(self.search)
 
     def for_all_seats(self) -> SearchAgent:
         """See ``SearchAgent``.
@@ -128,8 +129,9 @@ class BeliefAgent(SearchAgent):
             return
         exact.require_exact(self.game, epsilon=self.epsilon)
         silent = [policy for policy in self.blueprint if lacks_probabilities(policy)]
-        follows = not isinstance(self.search, WrapsBelief) or self.search.assumes_blueprint
-        if len(silent) > 1 and follows and self.epsilon < 1:  # every seat has such a partner
+        if (
+            len(silent) > 1 and reads_moves(self.search) and self.epsilon < 1
+        ):  # every seat has such a partner
             raise without_probabilities(silent[0])
 
     def start(self, view: View) -> Memory:

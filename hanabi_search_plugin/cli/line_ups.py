@@ -20,7 +20,7 @@ from hanabi_search_plugin.core.agent import (
     Search,
     SearchAgent,
     TeamSearch,
-    WrapsBelief,
+    reads_moves,
 )
 from hanabi_search_plugin.core.errors import ConfigError
 from hanabi_search_plugin.core.game import Game
@@ -148,8 +148,7 @@ def _takes_beliefs(search: Search | TeamSearch) -> bool:
 
     A search by all seats has its own; to others, moves of partners are no evidence.
     """
-    follows = not isinstance(search, WrapsBelief) or search.assumes_blueprint
-    return follows and not isinstance(search, TeamSearch)
+    return reads_moves(search) and not isinstance(search, TeamSearch)
 
 
 def adviser(who: LineUp, chosen: ChosenSearch) -> SearchAgent:

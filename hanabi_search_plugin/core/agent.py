@@ -172,6 +172,11 @@ class WrapsBelief(ABC):
         """One decision, from a belief that ``wrap`` made and every event since has updated."""
 
 
+def reads_moves(search: object) -> bool:
+    """Are the others' moves evidence, by the blueprint, in the belief that this search has?"""
+    return not isinstance(search, WrapsBelief) or search.assumes_blueprint
+
+
 class CutsRollouts(ABC):
     """A search that can truncate its rollouts and take the blueprint's values for the rest."""
 

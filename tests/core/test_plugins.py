@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,14 +46,20 @@ def command(installed: Path, line: str) -> subprocess.CompletedProcess[str]:
     return python(installed, "-m", "hanabi_search_plugin", *line.split())
 
 
-def test_a_game_a_policy_and_a_search_are_played_by_name(installed: Path) -> None:
-    line = (
-        "evaluate --game which-number:numbers=4 --policy lowest:highest,lowest --games 40 "
-        "--search first-best:rollouts=200 --json -"
-    )
-    done = command(installed, line)
+def evaluated(installed: Path, line: str) -> dict[str, Any]:
+    """What ``evaluate`` writes."""
+    done = command(installed, f"evaluate {line} --json -")
     assert done.returncode == 0, done.stderr
-    content = json.loads(done.stdout)
+    content: dict[str, Any] = json.loads(done.stdout)
+    return content
+
+
+def test_a_game_a_policy_and_a_search_are_played_by_name(installed: Path) -> None:
+    content = evaluated(
+        installed,
+        "--game which-number:numbers=4 --policy lowest:highest,lowest --games 40 "
+        "--search first-best:rollouts=200",
+    )
     assert content["game"]["name"] == "which-number"
     assert content["policies"][1]["search"] == {"type": "FirstBest", "rollouts": 200}
     assert content["blueprint_mean"] < 0.5  # always 0
@@ -60,13 +67,12 @@ def test_a_game_a_policy_and_a_search_are_played_by_name(installed: Path) -> Non
 
 
 def test_a_search_takes_a_learned_belief_by_name(installed: Path) -> None:
-    line = (
-        "evaluate --policy iggi --colors 2 --ranks 2 --hand-size 2 --games 2 --seed 1 "
-        "--search first-best:rollouts=40 --belief grounded --json -"
+    content = evaluated(
+        installed,
+        "--policy iggi --colors 2 --ranks 2 --hand-size 2 --games 2 --seed 1 "
+        "--search first-best:rollouts=40 --belief grounded",
     )
-    done = command(installed, line)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["policies"][1]["belief"]["type"] == "Learned"
+    assert content["policies"][1]["belief"]["type"] == "Learned"
 
 
 def test_the_template_is_installed_and_passes_its_own_tests(tmp_path: Path) -> None:
@@ -83,10 +89,9 @@ def test_the_template_is_installed_and_passes_its_own_tests(tmp_path: Path) -> N
     lines = [line for line in readme.splitlines() if line.startswith("hanabi-search evaluate")]
     assert len(lines) == 2
     for line in lines:  # as the README has them, with fewer games
-        short = line.removeprefix("hanabi-search ").rpartition(" --games")[0] + " --games 2"
-        done = command(site, short + " --json -")
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["policies"][1]["search"]["type"] == "Flat"
+        short = line.removeprefix("hanabi-search evaluate ").rpartition(" --games")[0]
+        content = evaluated(site, f"{short} --games 2")
+        assert content["policies"][1]["search"]["type"] == "Flat"
     listed = command(site, "list").stdout
     assert all(re.search(rf"^{name} ", listed, re.M) for name in ("two-numbers", "mumbler", "flat"))
 

@@ -118,7 +118,7 @@ def critic(
 def _keep_metrics(run: Path, kept: Path) -> None:
     """All of a distillation; of self-play what its games without chance were."""
     rows = [json.loads(line) for line in run.read_text().splitlines()]
-    if "greedy_score" not in rows[-1]:
+    if not any("greedy_score" in row for row in rows):
         shutil.copy(run, kept)
         return
     with atomic_write(kept) as file:

@@ -68,8 +68,9 @@ def ship(
     models = dict(network_models())
     entry = models.setdefault(name, {"description": "", "source": "this package", "models": []})
     entry["description"] = description or entry["description"]
-    others = [model for model in entry["models"] if model["config"] != game]
-    entry["models"] = [*others, {"file": f"{file}.safetensors", "config": game, "self_play": {}}]
+    new = {"file": f"{file}.safetensors", "config": game, "self_play": {}}
+    kept = [new if model["config"] == game else model for model in entry["models"]]
+    entry["models"] = kept if new in kept else [*kept, new]
     write_models(models)
     measure(only=f"{file}.safetensors")
 

@@ -18,7 +18,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from benchmarks.networks import write_models
+from benchmarks.networks import with_model, write_models
 from benchmarks.pages import fill
 from hanabi_search_plugin import (
     BeliefModel,
@@ -85,9 +85,9 @@ def ship(
         "grounded": round(found["grounded"], 4),
     }  # fmt: skip
     models = dict(belief_models())
-    others = [m for m in models.get(policy, {}).get("models", []) if m["config"] != config]
+    shipped = models.get(policy, {}).get("models", [])
     description = f"learned from games of {policy}"
-    models[policy] = {"description": description, "models": [*others, entry]}
+    models[policy] = {"description": description, "models": with_model(shipped, entry)}
     with atomic_write(MODELS / "beliefs.json") as out:
         out.write(json.dumps(models, indent=1).encode() + b"\n")
     belief_models.cache_clear()

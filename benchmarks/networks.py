@@ -69,8 +69,7 @@ def ship(
     entry = models.setdefault(name, {"description": "", "source": "this package", "models": []})
     entry["description"] = description or entry["description"]
     new = {"file": f"{file}.safetensors", "config": game, "self_play": {}}
-    kept = [new if model["config"] == game else model for model in entry["models"]]
-    entry["models"] = kept if new in kept else [*kept, new]
+    entry["models"] = with_model(entry["models"], new)
     write_models(models)
     measure(only=f"{file}.safetensors")
 
@@ -346,6 +345,12 @@ def _curve_alone(rows: list[dict[str, float]]) -> Iterable[str]:
             f"| {row['iteration']} | {row['decisions']:,.0f} | {row['greedy_score']:.2f} | "
             f"{row['greedy_bombed']:.1%} |"
         )
+
+
+def with_model(models: list[dict[str, Any]], new: dict[str, Any]) -> list[dict[str, Any]]:
+    """``models`` of one name and ``new``, which takes the place of one for the same game."""
+    kept = [new if model["config"] == new["config"] else model for model in models]
+    return kept if new in kept else [*kept, new]
 
 
 def write_models(models: dict[str, Any]) -> None:

@@ -129,9 +129,8 @@ class BeliefAgent(SearchAgent):
             return
         exact.require_exact(self.game, epsilon=self.epsilon)
         silent = [policy for policy in self.blueprint if lacks_probabilities(policy)]
-        if (
-            len(silent) > 1 and reads_moves(self.search) and self.epsilon < 1
-        ):  # every seat has such a partner
+        every_seat_has_one = len(silent) > 1  # for a partner
+        if every_seat_has_one and reads_moves(self.search) and self.epsilon < 1:
             raise without_probabilities(silent[0])
 
     def start(self, view: View) -> Memory:

@@ -54,7 +54,7 @@ class Row:
 
 OVER_SMARTBOT = {
     "vdb": 200, "clivej2": 200, "random": 60, "outer": 60, "hatbot": 60, "iggi2": 60, "piers": 60,
-    "evalfn": 60, "cautious": 60, "hatbot-b": 60, "iggi": 60,
+    "evalfn": 60, "cautious": 60, "hatbot-b": 60, "iggi": 60, "clonebot": 60,
 }  # fmt: skip
 OTHERS = ("smartbot", "iggi2", "piers", "clivej2")
 CONTINUED = [Row("smartbot", "sparta", 1_000, 200)]

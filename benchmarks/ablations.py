@@ -26,7 +26,7 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
-from benchmarks.blueprints import mean_and_error
+from benchmarks.means import mean_and_error, with_error
 from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import HanabiConfig, HanabiGame, Policy, evaluate, load_policy
 from hanabi_search_plugin.core.game import IntArray
@@ -249,13 +249,11 @@ def table() -> Iterable[str]:
         if not found:
             continue
         scores = [row["score"][0] for row in found]
-        mean = f"{statistics.mean(scores):.2f}"
-        if len(scores) > 1:
-            mean += f" ± {statistics.stdev(scores) / len(scores) ** 0.5:.2f}"
         perfect = statistics.mean(row["perfect"] for row in found)
+        by_seed = ", ".join(f"{score:.2f}" for score in scores)
         yield (
-            f"| {variant.label} | {found[0]['rounds']} | "
-            f"{', '.join(f'{score:.2f}' for score in scores)} | {mean} | {perfect:.1%} |"
+            f"| {variant.label} | {found[0]['rounds']} | {by_seed} | {with_error(scores)} "
+            f"| {perfect:.1%} |"
         )
 
 

@@ -22,6 +22,7 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from benchmarks.decisions import SEAT, decisions_of, exact_belief
+from benchmarks.means import with_error
 from hanabi_search_plugin import (
     Belief,
     HanabiGame,
@@ -160,8 +161,10 @@ def compare(
     gain = np.array(gains)
     for k, words in enumerate(searches):
         beside = gain[:, k] - gain[:, 0]
-        shown = _shown(beside) if k else ""
-        table.add_row(words, _shown(gain[:, k]), shown, f"{np.mean(spent, axis=0)[k]:,.0f}")
+        shown = with_error(beside, 3, "+") if k else ""
+        table.add_row(
+            words, with_error(gain[:, k], 3, "+"), shown, f"{np.mean(spent, axis=0)[k]:,.0f}"
+        )
     Console().print(table)
 
 
@@ -201,10 +204,6 @@ def _replayed(
 def _options(words: list[str]) -> dict[str, Any]:
     pairs = (word.split("=") for word in words)
     return {name: value if name == "pruning" else ast.literal_eval(value) for name, value in pairs}
-
-
-def _shown(gains: FloatArray) -> str:
-    return f"{gains.mean():+.3f} ± {gains.std(ddof=1) / np.sqrt(len(gains)):.3f}"
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from benchmarks.means import with_error
 from benchmarks.networks import with_model, write_models
 from benchmarks.pages import fill
 from hanabi_search_plugin import (
@@ -169,10 +170,9 @@ def searched(
             ]
         )
         gained = told[:, 0] - told[:, 1]
-        error = gained.std(ddof=1) / np.sqrt(len(gained))
         console.print(
             f"{side}: grounded {told[:, 0].mean():.3f} nats a card, learned "
-            f"{told[:, 1].mean():.3f}, less by {gained.mean():.3f} ± {error:.3f} "
+            f"{told[:, 1].mean():.3f}, less by {with_error(gained, 3)} "
             f"({len(played)} games); {told[:, 2].mean():.0%} of draws explain the partner's moves"
         )
 

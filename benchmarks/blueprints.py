@@ -8,7 +8,6 @@ python -m benchmarks.blueprints tables                 # its page from what was 
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 from collections.abc import Iterable
@@ -19,9 +18,9 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from benchmarks.pages import fill
+from benchmarks.means import mean_and_error
+from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import HanabiGame, Sparta, Streams, evaluate, load_policy, upgrade
-from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.rollout import start_memories
 from hanabi_search_plugin.hanabi.bots.compiled import scripts_of
 from hanabi_search_plugin.hanabi.engine.config import Bomb
@@ -79,7 +78,7 @@ Threads = Annotated[int, typer.Option(help="Threads.")]
 @app.command()
 def self_play(games: int = 20_000, seed: int = 1, threads: Threads = 1, only: Names = "") -> None:
     """Measure every policy in self-play and keep the figures for `hanabi-search list`."""
-    scores = _read(SCORES)
+    scores = read_results(SCORES)
     for name in only.split(",") if only else NAMES:
         rows: dict[str, Any] = scores.setdefault(name, {})
         for players in PLAYERS:
@@ -97,7 +96,7 @@ def self_play(games: int = 20_000, seed: int = 1, threads: Threads = 1, only: Na
                 "bombs": round(float((lives == 0).mean()), 5),
             }
             console.print(name, players, rows[str(players)])
-            _write(SCORES, scores)
+            write_results(SCORES, scores)
 
 
 @app.command()
@@ -126,9 +125,9 @@ def sparta(
         result = evaluate(game, seats, games=games, seed=seed, threads=threads, resume=kept)
         row = {name: value for name, value in result.to_dict().items() if _is_figure(value)}
         row["rollouts"] = rollouts
-        measured = _read(SEARCHED)
+        measured = read_results(SEARCHED)
         measured[key] = row
-        _write(SEARCHED, measured)
+        write_results(SEARCHED, measured)
         console.print(f"{key}: {_searched_row(row)}", markup=False)
         if result.interrupted:
             raise typer.Exit(130)
@@ -137,7 +136,7 @@ def sparta(
 @app.command()
 def original(games: int = 20_000, seed: int = 3, threads: Threads = 1, only: Names = "") -> None:
     """The bots and agents as their originals play, beside the originals' scores."""
-    measured = _read(ORIGINAL)
+    measured = read_results(ORIGINAL)
     for name in only.split(",") if only else ORIGINALS:
         for players, (mean, error) in zip(PLAYERS, ORIGINALS[name], strict=True):
             game = HanabiGame(players=players, bomb="keep")
@@ -154,7 +153,7 @@ def original(games: int = 20_000, seed: int = 3, threads: Threads = 1, only: Nam
             row["errors_apart"] = round((ours - mean) / math.hypot(sem, error), 2)
             row["no_rule_fired"] = round(float((~ends.terminal).mean()), 5)
             measured[f"{name}/{players}"] = row
-            _write(ORIGINAL, measured)
+            write_results(ORIGINAL, measured)
             console.print(name, players, row)
 
 
@@ -162,8 +161,7 @@ def original(games: int = 20_000, seed: int = 3, threads: Threads = 1, only: Nam
 def tables() -> None:
     """Write what there is and what was measured into the pages."""
     for path, made_anew in ((PAGE, page), (NAMES_PAGE, names_page)):
-        with atomic_write(path) as file:
-            file.write(made_anew(path.read_text()).encode())
+        rewrite(path, made_anew)
 
 
 def names_page(text: str) -> str:
@@ -187,7 +185,7 @@ def self_play_table(names: Iterable[str]) -> Iterable[str]:
     """Markdown: both conventions of the last life, 2 to 5 players."""
     yield "| policy | 2 players | 3 | 4 | 5 |"
     yield "|---|---|---|---|---|"
-    scores = _read(SCORES)
+    scores = read_results(SCORES)
     for name in names:
         cells = []
         for players in PLAYERS:
@@ -214,7 +212,7 @@ def original_table() -> Iterable[str]:
     """Markdown: ours beside the original agents', and how many standard errors they are apart."""
     yield "| policy | 2 players | 3 | 4 | 5 | no rule fired |"
     yield "|---|---|---|---|---|---|"
-    measured = _read(ORIGINAL)
+    measured = read_results(ORIGINAL)
     for name in ORIGINALS:
         rows = [measured[f"{name}/{players}"] for players in PLAYERS]
         cells = [
@@ -233,7 +231,7 @@ def sparta_table() -> Iterable[str]:
         "| CPU s a game | rollouts a game |"
     )
     yield "|---|---|---|---|---|---|---|---|---|---|"
-    measured = _read(SEARCHED)
+    measured = read_results(SEARCHED)
     for key in ROWS:
         if row := measured.get(key):
             name, players, *words = key.split("/")
@@ -259,24 +257,6 @@ def _searched_row(row: dict[str, Any]) -> str:
 
 def _is_figure(value: Any) -> bool:
     return isinstance(value, int | float | str) and not isinstance(value, bool)
-
-
-def mean_and_error(values: Any) -> list[float]:
-    """Mean and standard error, rounded."""
-    return [
-        round(float(np.mean(values)), 4),
-        round(float(np.std(values, ddof=1)) / math.sqrt(len(values)), 4),
-    ]
-
-
-def _read(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
-    return content
-
-
-def _write(path: Path, content: dict[str, Any]) -> None:
-    with atomic_write(path) as file:
-        file.write(json.dumps(content, indent=1).encode() + b"\n")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from benchmarks.means import with_error
 from benchmarks.pages import fill, rewrite
 from hanabi_search_plugin import Sparta, Streams, upgrade
 from hanabi_search_plugin.beliefs.seatwise import Seatwise
@@ -145,7 +146,7 @@ def check(
     again, every = reproduced(game, load_jps(files / "agent-1610-0.63.pth"), records)
     print(f"calls made again: {again:,} of {every:,}")
     gains = margin(game, records)
-    print(f"IMPs a board over {len(gains):,}: {_mean(gains)}")
+    print(f"IMPs a board over {len(gains):,}: {with_error(gains, 3, '+')}")
 
 
 # ----------------------------------------------------------------------------------- searching
@@ -288,9 +289,9 @@ def figures(lines: list[dict[str, Any]]) -> dict[str, str]:
     cost = np.array([line["cpu_seconds"] for line in lines])
     return {
         "boards": f"{len(lines)}",
-        "IMPs a board, true deals": _mean(true),
-        "IMPs a board, fresh worlds": _mean(fresh),
-        "IMPs a board, the search's own estimate": _mean(claimed),
+        "IMPs a board, true deals": with_error(true, 3, "+"),
+        "IMPs a board, fresh worlds": with_error(fresh, 3, "+"),
+        "IMPs a board, the search's own estimate": with_error(claimed, 3, "+"),
         "boards with a changed call": f"{changed.mean():.1%}",
         "boards that end better, worse": f"{(true > 0).mean():.1%}, {(true < 0).mean():.1%}",
         "CPU seconds a board, mean and most": f"{cost.mean():.1f}, {cost.max():.1f}",
@@ -299,11 +300,6 @@ def figures(lines: list[dict[str, Any]]) -> dict[str, str]:
 
 def _lines(results: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in results.read_text().splitlines()]
-
-
-def _mean(numbers: np.ndarray[Any, Any]) -> str:
-    error = numbers.std(ddof=1) / np.sqrt(len(numbers)) if len(numbers) > 1 else float("nan")
-    return f"{numbers.mean():+.3f} ± {error:.3f}"
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ import pyspiel
 import typer
 from rich.console import Console
 
+from benchmarks.means import with_error
 from benchmarks.openspiel_games import middle_state
 from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import MoIsmcts, SearchAgent, SoIsmcts, Sparta, UniformPolicy, upgrade
@@ -252,8 +253,7 @@ def told(
         ("in a deal of ours", both[:, 1]),
         ("difference", both[:, 0] - both[:, 1]),
     ):
-        error = values.std(ddof=1) / np.sqrt(len(values))
-        console.print(f"{title}: {values.mean():+.3f} ± {error:.3f}", markup=False)
+        console.print(f"{title}: {with_error(values, 3, '+')}", markup=False)
 
 
 def _beside_random(
@@ -362,13 +362,12 @@ def _named(row: Row) -> str:
 
 def _line(row: Row, kept: dict[str, Any]) -> str:
     scores = np.array(kept["scores"])
-    error = scores.std(ddof=1) / np.sqrt(len(scores)) if len(scores) > 1 else float("nan")
     ours, theirs = (
         seconds / max(1, count)
         for seconds, count in zip(kept["seconds"][:2], kept["decisions"], strict=True)
     )
     return (
-        f"{len(scores)} | {scores.mean():+.3f} ± {error:.3f} | {kept['iterations']:,} and "
+        f"{len(scores)} | {with_error(scores, 3, '+')} | {kept['iterations']:,} and "
         f"{kept['simulations']:,} | {ours:.3f} and {theirs:.3f} |"
     )
 

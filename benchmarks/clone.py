@@ -20,7 +20,7 @@ import torch
 import typer
 from rich.console import Console
 
-from benchmarks.blueprints import mean_and_error
+from benchmarks.means import mean_and_error
 from benchmarks.networks import MODELS, RESULTS, ROOT
 from benchmarks.pages import fill, rewrite
 from hanabi_search_plugin import HanabiGame, Policy, evaluate, load_policy

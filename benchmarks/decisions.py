@@ -28,6 +28,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
+from benchmarks.means import with_error
 from hanabi_search_plugin import (
     Belief,
     HanabiGame,
@@ -152,7 +153,7 @@ def _both_ways(gains: FloatArray) -> tuple[str, ...]:
     apart = by_scores - by_moves  # 0 in the mean
     share = -np.cov(by_moves, apart)[0, 1] / apart.var(ddof=1)
     both = by_moves + share * apart
-    return f"{len(both)}", _shown(by_scores), _shown(by_moves), _shown(both)
+    return f"{len(both)}", *(with_error(each, sign="+") for each in (*gains, both))
 
 
 def _score_gains(searched: Path, games: int) -> list[float]:
@@ -230,7 +231,9 @@ def compare(
     first = Column("", overflow="fold")
     table = Table(first, "gain a game", "of SPARTA's", "changed", "CPU s", "of SPARTA's", box=None)
     changed = [turn["sparta"] != turn["blueprint"] for line in lines for turn in line["turns"]]
-    table.add_row("SPARTA", _shown(best), "", f"{np.mean(changed):.0%}", f"{cost:.2f}", "")
+    table.add_row(
+        "SPARTA", with_error(best, sign="+"), "", f"{np.mean(changed):.0%}", f"{cost:.2f}", ""
+    )
     for options in searches:
         words = options.split(",")
         named = words[0] in beliefs
@@ -250,7 +253,7 @@ def compare(
             seconds.append(spent)
         share = np.mean(gains) / best.mean()
         table.add_row(
-            options, _shown(np.array(gains)), f"{share:.0%}", f"{np.mean(moved):.0%}",
+            options, with_error(gains, sign="+"), f"{share:.0%}", f"{np.mean(moved):.0%}",
             f"{np.mean(seconds):.2f}", f"{np.mean(seconds) / cost:.0%}",
         )  # fmt: skip
     Console().print(table)
@@ -326,10 +329,6 @@ def _gains(line: dict[str, Any], played: list[int]) -> float:
 def _options(words: list[str]) -> dict[str, Any]:
     pairs = (word.split("=") for word in words)
     return {name: ast.literal_eval(value) for name, value in pairs}
-
-
-def _shown(gains: Any) -> str:
-    return f"{gains.mean():+.2f} ± {gains.std(ddof=1) / np.sqrt(len(gains)):.2f}"
 
 
 if __name__ == "__main__":

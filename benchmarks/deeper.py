@@ -20,6 +20,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from benchmarks.means import with_error
 from benchmarks.pages import fill, read_results
 from hanabi_search_plugin import HanabiGame, Sparta, evaluate, load_policy, upgrade
 from hanabi_search_plugin.algorithms import Pomcp
@@ -137,7 +138,7 @@ def _over_smartbot(kept: dict[str, Any]) -> list[str]:
     lines = [
         "| over SmartBot: continuation | 60 games | 200 games | CPU s a game |",
         "|---|---|---|---|",
-        f"| none: the score | {_mean(plain['scores'][:60])} | {_mean(plain['scores'])} | "
+        f"| none: the score | {with_error(plain['scores'][:60])} | {with_error(plain['scores'])} | "
         f"{plain['cpu_seconds_per_game']:.2f} |",
     ]  # fmt: skip
     for row in CONTINUED[1 : 1 + len(OVER_SMARTBOT)]:
@@ -160,7 +161,7 @@ def _over_others(kept: dict[str, Any]) -> list[str]:
             else _gain(kept[Row(blueprint, "sparta", 1_000, 60, name).key]["scores"], plain)
             for name in OTHERS
         ]
-        lines.append(f"| `{blueprint}` | {_mean(plain)} | " + " | ".join(cells) + " |")
+        lines.append(f"| `{blueprint}` | {with_error(plain)} | " + " | ".join(cells) + " |")
     return lines
 
 
@@ -178,21 +179,17 @@ def _trees(kept: dict[str, Any]) -> list[str]:
         games = len(tree["scores"])
         lines.append(
             f"| `{one.policy}` | {game} | {one.rollouts:,} | {games} | "
-            f"{_mean(plain['blueprint_scores'][:games])} | {_mean(plain['scores'][:games])} | "
-            f"{_mean(tree['scores'])} | {_gain(tree['scores'], plain['scores'])} | "
+            f"{with_error(plain['blueprint_scores'][:games])} | "
+            f"{with_error(plain['scores'][:games])} | {with_error(tree['scores'])} | "
+            f"{_gain(tree['scores'], plain['scores'])} | "
             f"{plain['cpu_seconds_per_game']:.2f}, {tree['cpu_seconds_per_game']:.2f} |"
         )
     return lines
 
 
-def _mean(values: Sequence[float]) -> str:
-    return f"{np.mean(values):.2f} ± {np.std(values, ddof=1) / len(values) ** 0.5:.2f}"
-
-
 def _gain(values: Sequence[float], others: Sequence[float]) -> str:
     """The paired difference on the decks that both have."""
-    paired = np.subtract(values, others[: len(values)])
-    return f"{paired.mean():+.2f} ± {paired.std(ddof=1) / len(paired) ** 0.5:.2f}"
+    return with_error(np.subtract(values, others[: len(values)]), sign="+")
 
 
 if __name__ == "__main__":

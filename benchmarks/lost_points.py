@@ -20,7 +20,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from benchmarks.blueprints import mean_and_error
+from benchmarks.means import mean_and_error
 from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import HanabiConfig, HanabiGame
 from hanabi_search_plugin.evaluation.match import deal_game

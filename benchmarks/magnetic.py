@@ -21,6 +21,7 @@ import pyspiel
 import typer
 from rich.console import Console
 
+from benchmarks.means import with_error
 from benchmarks.pages import fill, read_results, write_results
 from benchmarks.zero_sum_tree import ZeroSumTree
 from hanabi_search_plugin import Mds, MoIsmcts, SearchAgent, UniformPolicy, upgrade
@@ -337,9 +338,8 @@ def versus_table(found: dict[str, Any]) -> Iterator[str]:
             key = " against ".join(pair)
             seats = found[label][key]
             returns = np.repeat([1.0, 0.0, -1.0], np.sum(seats, axis=0))
-            error = returns.std(ddof=1) / math.sqrt(len(returns))
             first, second = (f"{(one[0] - one[2]) / sum(one):+.2f}" for one in seats)
-            points = f"{returns.mean():+.3f} ± {error:.3f}"
+            points = with_error(returns, 3, "+")
             yield line("" if n else label, key, f"{len(returns):,}", first, second, points)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from benchmarks.blueprints import mean_and_error
+from benchmarks.means import mean_and_error
 from benchmarks.pages import fill, rewrite
 from hanabi_search_plugin import HanabiConfig, HanabiGame, Streams, evaluate, load_policy
 from hanabi_search_plugin.atomic_files import atomic_write

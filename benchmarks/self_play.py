@@ -20,7 +20,7 @@ import torch
 import typer
 from rich.console import Console
 
-from benchmarks.blueprints import mean_and_error
+from benchmarks.means import mean_and_error
 from benchmarks.networks import seat_values_of
 from benchmarks.pages import fill, rewrite
 from hanabi_search_plugin import HanabiConfig, HanabiGame, evaluate, load_policy

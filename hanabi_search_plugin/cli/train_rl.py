@@ -23,7 +23,9 @@ def rl(
     baseline: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="Who plays the same decks, then. Default: the network of --start."
+            metavar="NAME",
+            help="Who plays the same decks, then, in the network's place. Default: the network of "
+            "--start, or the partner.",
         ),
     ] = "",
     max_seconds: training_runs.MaxSeconds = None,
@@ -44,7 +46,8 @@ def rl(
     from hanabi_search_plugin.networks.starting_weights import policy_named
     from hanabi_search_plugin.networks.training.self_play import SelfPlayRun
 
-    name = baseline or (policy_named(settings.start) if settings.start else "")
+    partner = load_policy(settings.partner, game) if settings.partner else None
+    name = baseline or (policy_named(settings.start) if settings.start else settings.partner or "")
     rival = load_policy(name, game) if name else None
     decisions = settings.games * settings.moves
 
@@ -67,9 +70,10 @@ def rl(
             return
         training_runs.show_games(
             console, game, run.network, games=evaluation_games, seed=settings.seed, out=out,
-            device=device, executor=executor, baseline=rival,
+            device=device, executor=executor, baseline=rival, partner=partner,
         )  # fmt: skip
+    others = f"{settings.partner}," * (game.num_players - 1) if settings.partner else ""
     training_runs.show_use(
-        console, out, settings.config, options="--policy network:file=MODEL",
+        console, out, settings.config, options=f"--policy {others}network:file=MODEL",
         python='load_policy("network:file=MODEL", GAME)', more=True,
     )  # fmt: skip

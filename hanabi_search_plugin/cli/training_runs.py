@@ -128,17 +128,24 @@ def show_games(
     device: str,
     executor: Executor,
     baseline: Policy | None = None,
+    partner: Policy | None = None,
 ) -> None:
-    """The finished network's own games as a table, on the decks of ``baseline``; 0: nothing."""
+    """The finished network's games as a table, on the decks of ``baseline``; 0: nothing.
+
+    Beside a ``partner`` the network, as the baseline, sits at the last seat alone.
+    """
     from hanabi_search_plugin.cli.commands import evaluation_table
     from hanabi_search_plugin.evaluation.evaluate import evaluate
     from hanabi_search_plugin.networks.policy_of_network import network_policy
 
+    def seated(player: Policy) -> Policy | tuple[Policy, ...]:
+        return player if partner is None else (*[partner] * (game.num_players - 1), player)
+
     if games:
-        player = network_policy(network, device=device)
         result = evaluate(
-            game, player, games=games, seed=seed, baseline=baseline, executor=executor
-        ).whole()
+            game, seated(network_policy(network, device=device)), games=games, seed=seed,
+            baseline=baseline and seated(baseline), executor=executor,
+        ).whole()  # fmt: skip
         console.print(evaluation_table(result, (str(out),)))
 
 

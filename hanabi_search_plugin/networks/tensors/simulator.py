@@ -61,6 +61,11 @@ class Simulator(ABC):
     def observe(self) -> Observations:
         """Observe the games as they stand."""
 
+    def played(self, actions: Tensor) -> tuple[Tensor, Tensor]:
+        """The moves int64 [G] of the games where the learner would make ``actions``, and which of
+        them are its own, bool [G]; empty where all are."""
+        return actions, actions.new_empty(0, dtype=torch.bool)
+
     @abstractmethod
     def step(self, actions: Tensor) -> StepResult:
         """Play legal ``actions``, int64 [G]."""

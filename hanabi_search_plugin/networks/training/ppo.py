@@ -5,6 +5,7 @@ consists of its own decisions; rewards of the others' moves in between belong to
 them. Nothing is discounted, so values are score points still to come. The policy's mean of Q stands
 in place of V(s), and Q of the move played is trained on the return, as everywhere in this package.
 A central critic, if there is one, takes its place, and the network's values learn beside it.
+Of moves that a partner chose the critic learns, and a learned belief; the policy and its Q do not.
 Letters: T moves, G games, P players, A actions, N decisions, K memories of a game, M numbers of a
 memory.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -83,6 +85,7 @@ class Minibatch:
     private: Tensor  # [P, N, ...]
     memory: Tensor  # [K, N, M] after the observations
     before: Tensor  # [N, M] before them, of a network that ``LearnsBelief``; else M = 0
+    own: Tensor  # bool [N] whose action the network chose; N = 0 where all are
     action: Tensor  # int64 [N]
     log_prob: Tensor  # float32 [N] of the action when it was played
     returns: Tensor  # float32 [N, P] of every seat
@@ -117,8 +120,9 @@ def batches(
     turns, games = segment.action.shape
     device = segment.action.device
     gained = advantages(segment, returns)
-    spread = gained.std().clamp(min=1e-6)
-    gained = (gained - gained.mean()) / spread
+    own = gained[segment.own] if segment.own.numel() else gained
+    spread = own.std().clamp(min=1e-6)
+    gained = (gained - own.mean()) / spread
 
     def batch(turn: Tensor, game: Tensor, memory: Tensor) -> Minibatch:
         mover = segment.mover[turn, game]
@@ -136,7 +140,9 @@ def batches(
         others = torch.rand(len(watched), generator=rng, device=device) * (len(private) - 1)
         return Minibatch(
             turn=turn, game=game, mover=mover, legal=segment.legal[turn, game], public=public,
-            private=private, memory=memory, before=before, action=segment.action[turn, game],
+            private=private, memory=memory, before=before,
+            own=segment.own[turn, game] if segment.own.numel() else mover.new_empty(0),
+            action=segment.action[turn, game],
             log_prob=segment.log_prob[turn, game], returns=returns[turn, :, game],
             advantage=gained[turn, game], spread=spread, watched=watched,
             watcher=(mover[watched] + 1 + others.long()) % len(private), prepared=prepared,
@@ -194,13 +200,16 @@ def losses(
     output = network.read(*rows.prepared)
     log_probs = policy(output, rows.legal)
     log_ratio = log_probs.gather(1, action).squeeze(1) - rows.log_prob
+    if len(rows.own):
+        log_ratio = log_ratio.where(rows.own, 0.0)
     ratio = log_ratio.exp()
     clipped = ratio.clamp(1 - weights.clip, 1 + weights.clip)
-    policy_loss = -torch.minimum(ratio * rows.advantage, clipped * rows.advantage).mean()
-    entropy = -(log_probs.exp() * log_probs).sum(1).mean()
+    mean = partial(_own_mean, rows.own)
+    policy_loss = -mean(torch.minimum(ratio * rows.advantage, clipped * rows.advantage))
+    entropy = -mean((log_probs.exp() * log_probs).sum(1))
 
     q = output.q(rows.legal).gather(1, action).squeeze(1)
-    value_loss = ((q - target) ** 2).mean()
+    value_loss = mean((q - target) ** 2)
     watch_loss = _watch_loss(network, rows)
 
     total = policy_loss - weights.entropy * entropy
@@ -219,10 +228,17 @@ def losses(
             "value_loss": value_loss,
             "watch_loss": watch_loss,
             "entropy": entropy,
-            "divergence": (ratio - 1 - log_ratio).mean(),  # KL, J. Schulman's estimator k3
-            "clipped": ((ratio - 1).abs() > weights.clip).float().mean(),
+            "divergence": mean(ratio - 1 - log_ratio),  # KL, J. Schulman's estimator k3
+            "clipped": mean(((ratio - 1).abs() > weights.clip).float()),
         }
     return total, figures
+
+
+def _own_mean(own: Tensor, values: Tensor) -> Tensor:
+    """The mean of ``values`` [N] over the decisions that the network made."""
+    if not len(own):
+        return values.mean()
+    return torch.where(own, values, 0.0).sum() / own.sum().clamp(min=1)
 
 
 def _watch_loss(network: Network, rows: Minibatch) -> Tensor:

@@ -1,7 +1,8 @@
 """Reinforcement learning by self-play (PPO), from random weights or from another network.
 
 Each round plays a segment of many games with the network at every seat (``selfplay_games``) and
-learns from every decision in it (``ppo``).
+learns from every decision in it (``ppo``). Beside a partner (``partnered_games``) the network has
+one seat of each game, and learns a best response.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ with needing("torch", "training"):
     from torch import nn
 
 from hanabi_search_plugin.core.errors import ConfigError
+from hanabi_search_plugin.core.game import FloatArray, IntArray, Worlds
+from hanabi_search_plugin.core.policy import Policy
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.evaluation.executor import Executor
 from hanabi_search_plugin.evaluation.playing import self_play
@@ -37,11 +40,12 @@ from hanabi_search_plugin.networks.nets.split_nets import FeedForward, Sequentia
 from hanabi_search_plugin.networks.policy_of_network import network_policy
 from hanabi_search_plugin.networks.starting_weights import load_starting_weights
 from hanabi_search_plugin.networks.tensors.repeated import Repeated
-from hanabi_search_plugin.networks.tensors.simulator import EngineGames, TensorGames
+from hanabi_search_plugin.networks.tensors.simulator import EngineGames, Simulator, TensorGames
 from hanabi_search_plugin.networks.tensors.tensor_rollout import TensorPlayers, play_out
 from hanabi_search_plugin.networks.tensors.tensor_streams import TensorStreams
 from hanabi_search_plugin.networks.tensors.tensor_worlds import TensorWorlds
 from hanabi_search_plugin.networks.training.collectors import Collectors
+from hanabi_search_plugin.networks.training.partnered_games import PartneredGames
 from hanabi_search_plugin.networks.training.ppo import (
     LossWeights,
     Minibatch,
@@ -55,6 +59,7 @@ from hanabi_search_plugin.networks.training.ppo import (
 from hanabi_search_plugin.networks.training.selfplay_games import Segment, is_replayed
 from hanabi_search_plugin.networks.training.training_run import Row, TrainingRun
 from hanabi_search_plugin.networks.training.training_settings import SelfPlay, require_settings
+from hanabi_search_plugin.registry import load_policy
 
 FORMAT = "hanabi-search-plugin self-play 1"
 CURVE_GAMES = 500  # on decks that are the same for every network
@@ -91,8 +96,17 @@ class SelfPlayRun(TrainingRun):
             sharpen(network, settings.sharpen)
         elif settings.sharpen != 1.0:
             raise ConfigError("sharpen is of the network that a run starts with, got none")
-        kind = EngineGames if device == "cpu" else TensorGames
-        simulator = partial(kind, self.game, network.encoding, device=device)
+        self.partner: Policy | None = None
+        simulator: Callable[[int, int], Simulator]
+        if settings.partner is not None:
+            require_processor(device)
+            self.partner = load_policy(settings.partner, self.game)
+            simulator = partial(
+                PartneredGames, self.game, network.encoding, device=device, partner=self.partner
+            )
+        else:
+            kind = EngineGames if device == "cpu" else TensorGames
+            simulator = partial(kind, self.game, network.encoding, device=device)
         self.critic: CentralCritic | None = None
         trained: nn.Module = network
         if settings.has_critic:
@@ -152,7 +166,7 @@ class SelfPlayRun(TrainingRun):
         done = self.done + 1
         row["decisions"] = float(done * settings.games * settings.moves)
         if done % settings.evaluate_every == 0 or done == settings.iterations:
-            row |= greedy_play(self.network, self.device)
+            row |= greedy_play(self.network, self.device, self.partner)
         return row
 
     def _step(self, belief: bool, given: Sequence[Tensor]) -> dict[str, Tensor]:
@@ -270,11 +284,18 @@ def _game_figures(segment: Segment, returns: Tensor) -> Row:
     }
 
 
-def greedy_play(network: Network, device: str) -> Row:
+def require_processor(device: str) -> None:
+    """Raises ConfigError for another device, where a partner does not play."""
+    if torch.device(device).type != "cpu":
+        raise ConfigError(f"a partner plays on the processor, so device must be cpu, got {device}")
+
+
+def greedy_play(network: Network, device: str, partner: Policy | None = None) -> Row:
     """Scores of greedy play by the network, on decks that are always the same.
 
-    CURVE_GAMES on a processor, DEVICE_CURVE_GAMES on another device, where they cost as little. A
-    lost game counts 0; "greedy_kept" is the mean if it keeps its points.
+    Beside a ``partner`` it sits at each seat in as many of them. CURVE_GAMES on a processor,
+    DEVICE_CURVE_GAMES on another device, where they cost as little. A lost game counts 0;
+    "greedy_kept" is the mean if it keeps its points.
     """
     game = HanabiGame(replace(network.config, bomb="keep"))
     on_cpu = torch.device(device).type == "cpu"
@@ -283,8 +304,7 @@ def greedy_play(network: Network, device: str) -> Row:
     worlds, streams = game.deal(rng, games), Streams.spawn(rng, games)
     policy = network_policy(network, device=device)
     if on_cpu:
-        played = self_play(worlds, (policy,) * game.num_players, streams)
-        kept, lives = played.returns[:, 0], played.outcome["lives_left"]
+        kept, lives = _played(worlds, policy, partner, streams)
     else:
         tensors = TensorWorlds.of(worlds, device)
         play_out(tensors, TensorPlayers(policy, tensors), TensorStreams.of(streams, device))
@@ -296,6 +316,23 @@ def greedy_play(network: Network, device: str) -> Row:
         "greedy_bombed": float((lives == 0).mean()),
         "greedy_perfect": float((kept == game.config.max_score).mean()),
     }
+
+
+def _played(
+    worlds: Worlds, policy: Policy, partner: Policy | None, streams: Streams
+) -> tuple[FloatArray, IntArray]:
+    """[B] points and lives left of games on a processor."""
+    players = worlds.game.num_players
+    if partner is None:
+        ended = self_play(worlds, (policy,) * players, streams)
+        return ended.returns[:, 0], ended.outcome["lives_left"]
+    kept, lives = np.empty(len(worlds)), np.empty(len(worlds), dtype=np.int64)
+    for seat in range(players):
+        rows = np.arange(seat, len(worlds), players)
+        seats = tuple(policy if p == seat else partner for p in range(players))
+        ended = self_play(worlds.select(rows), seats, streams.select(rows))
+        kept[rows], lives[rows] = ended.returns[:, 0], ended.outcome["lives_left"]
+    return kept, lives
 
 
 def learn_by_self_play(

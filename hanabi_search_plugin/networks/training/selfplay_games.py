@@ -1,4 +1,5 @@
-"""Collect trajectory segments of self-play: one network at every seat of many games.
+"""Collect trajectory segments of self-play: one network at every seat of many games, or at one
+beside a policy that learns nothing.
 
 A segment is a fixed number of moves of every game; a game that ends is dealt anew, and games go on
 in the next segment. Letters: T moves of a segment, G games, P players, A actions, M numbers of a
@@ -34,8 +35,9 @@ class Segment:
     first_memory: Tensor  # [K, G, M] memories before the first observation
     memory: Tensor  # [T, K, G, M] those after each; M = 0 for a network that is replayed
     prepared: tuple[Tensor, ...]  # [T, G, ...] what the mover's output is read from, if kept
+    own: Tensor  # bool [T, G] the network's choice, not a partner's; [T, 0] where all are
     action: Tensor  # int64 [T, G]
-    log_prob: Tensor  # float32 [T, G] of the action
+    log_prob: Tensor  # float32 [T, G] of the action, by the network
     value: Tensor  # float32 [T, G] of the mover, before it moved; or the central critic's
     last_value: Tensor  # float32 [P, G] of every seat, after the last move; or the critic's
     points: Tensor  # float32 [T, G] cards that came onto the fireworks
@@ -87,7 +89,7 @@ def updated_memories(
 
 
 class Collector:
-    """Plays a simulator's games with one network at every seat, and keeps its memories of them.
+    """Plays a simulator's games with one network, and keeps its memories of them.
 
     Where there is a central ``critic``, values are its own.
     """
@@ -160,14 +162,15 @@ class Collector:
         output = self.network.read(*prepared)
         log_probs = policy(output, seen.legal)
         # Exponential race: the first of clocks with rates p rings at move a with probability p[a].
-        action = (log_probs.exp() / clocks).argmax(1)
+        action, own = self.simulator.played((log_probs.exp() / clocks).argmax(1))
         value = self._central(seen, prepared)
         stepped, replayed = self.simulator.step(action), is_replayed(self.network)
         step = {
             "mover": seen.mover, "legal": seen.legal, "public": seen.public,
             "private": seen.private, "fresh": self.fresh.clone(),
             "memory": memory[..., :0] if replayed else memory,
-            "action": action, "log_prob": log_probs.gather(1, action.unsqueeze(1)).squeeze(1),
+            "own": own, "action": action,
+            "log_prob": log_probs.gather(1, action.unsqueeze(1)).squeeze(1),
             "value": expected(output, seen.legal) if value is None else value,
             "points": stepped.points,
             "forfeit": stepped.forfeit, "ended": stepped.ended, "lost": stepped.lost,

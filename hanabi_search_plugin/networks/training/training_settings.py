@@ -157,6 +157,9 @@ class Cloning:
 class SelfPlay:
     """Which network learns from its own games, for how long. Defaults are those of IPPO on record.
 
+    With a ``partner`` it learns a best response: at each seat in as many games, beside the partner
+    at all others. Then it needs a central critic, which learns from the partner's moves, too.
+
     What a lost game is worth, by the ``bomb`` of ``config``, comes to count little by little: at
     first it keeps its points, after a share of the run, ``lenient``, the rule holds in full. The
     run raises ConfigError for options that the architecture does not have.
@@ -181,7 +184,7 @@ class SelfPlay:
     central_critic: bool | None = setting(
         None,
         "Take advantages and returns from a critic that sees all hands, and is not kept with the "
-        "network. Default: for public-belief alone.",
+        "network. Default: for public-belief, and beside a partner.",
     )
     own_value_weight: float | None = setting(
         None,
@@ -202,6 +205,12 @@ class SelfPlay:
         "its value. A network to go on from keeps its play. Default: none.",
     )
     evaluate_every: int = setting(50, "Rounds between games played without chance, for the curve.")
+    partner: str | None = setting(
+        None,
+        "Who plays all seats but one and learns nothing: the network learns a best response to it. "
+        "Default: the network itself.",
+        metavar="NAME",
+    )
     seed: int = setting(0, SEED)
     parts: int | None = setting(None, _PARTS)
     start: str = setting("", "Go on from this network, a policy's name or a file.", metavar="NAME")
@@ -219,6 +228,12 @@ class SelfPlay:
             require_integers(self, ("warm_up",), 1, MOST)
             if not self.has_critic:
                 raise ConfigError("warm_up is of a central critic, and this run has none")
+        if self.partner is not None:
+            if not self.has_critic:
+                raise ConfigError("beside a partner a run needs a central critic, got none")
+            from hanabi_search_plugin.hanabi.hanabi_game import HanabiGame
+
+            load_policy(self.partner, HanabiGame(self.config))
         for name in ("rate", "clip", "value_weight", "sharpen"):
             require_positive(name, getattr(self, name))
         for name in ("entropy", "trace"):
@@ -234,7 +249,7 @@ class SelfPlay:
     def has_critic(self) -> bool:
         """True if advantages come from a central critic."""
         if self.central_critic is None:
-            return self.architecture == "public-belief"
+            return self.architecture == "public-belief" or self.partner is not None
         return self.central_critic
 
     def to_dict(self) -> dict[str, Any]:

@@ -75,7 +75,7 @@ class PartneredGames(EngineGames):
             if memory is not None and not isinstance(memory, np.ndarray):
                 raise ConfigError(
                     "partner must be a policy whose memory is an array, as those of compiled bots "
-                    f"and networks are, got {policy!r}"
+                    f"and of networks without an adviser are, got {policy!r}"
                 )
         return memories
 

@@ -1,14 +1,17 @@
-"""Measure what exact endgames add to SPARTA (docs/results/endgames.md).
+"""Measure what exact endgames add to a search (docs/results/endgames.md).
 
 python -m benchmarks.endgames --games 1000
 python -m benchmarks.endgames --policy piers --resume runs/piers.jsonl --out runs/piers.json
+python -m benchmarks.endgames --policy beliefnet --search lbs --budgets 100000 --games 300 \
+    --resume runs/beliefnet.jsonl --out docs/results/endgames-beliefnet.json
 
-Games of Hanabi with SPARTA over a compiled bot at one seat are recorded. Their last ten moves are
-decided again, on the same decks and with the same seeds, by the same search with exact endgames of
-several budgets; where it moves otherwise it plays on from there. What is gained is told in two
-ways: by scores, and by moves, which is the value lost by the recorded moves where they could be
-solved. Both have one mean (the performance difference lemma, Kakade and Langford, 2002); the second
-is without the luck of the decks. Resumable: finished games are kept in ``--resume``.
+Games of Hanabi with a search over a policy at one seat, by exact beliefs, are recorded. Their last
+ten moves are decided again, on the same decks and with the same seeds, by the same search with
+exact endgames of several budgets; where it moves otherwise it plays on from there. What is gained
+is told in two ways: by scores, and by moves, which is the value lost by the recorded moves where
+they could be solved. Both have one mean (the performance difference lemma, Kakade and Langford,
+2002); the second is without the luck of the decks. Resumable: finished games are kept in
+``--resume``.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ import time
 from collections import deque
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import typer
@@ -29,6 +32,7 @@ from rich.table import Column, Table
 from hanabi_search_plugin import (
     Belief,
     HanabiGame,
+    Lbs,
     SearchResult,
     Sparta,
     load_policy,
@@ -48,6 +52,7 @@ from hanabi_search_plugin.jit import compile_seconds
 
 SEAT = 1  # that searches
 LAST = 10  # moves that are played again
+SEARCHING = {"sparta": Sparta(), "lbs": Lbs(depth=8, rollouts=1_000)}  # before exact endgames
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "endgames.json"
 
 app = typer.Typer(add_completion=False, help=__doc__)
@@ -59,7 +64,10 @@ def main(
     budgets: Annotated[str, typer.Option(help="States that an endgame may take.")] = (
         "100000,1000000,10000000"
     ),
-    policy: Annotated[str, typer.Option(help="The blueprint, a compiled bot.")] = "smartbot",
+    policy: Annotated[str, typer.Option(help="The blueprint.")] = "smartbot",
+    search_name: Annotated[
+        Literal["sparta", "lbs"], typer.Option("--search", help="What is recorded.")
+    ] = "sparta",
     players: Annotated[int, typer.Option(help="Seats.")] = 2,
     seed: Annotated[int, typer.Option(help="Decides on everything.")] = 7,
     resume: Annotated[Path, typer.Option(help="Finished games are kept here.")] = Path(
@@ -68,7 +76,7 @@ def main(
     out: Annotated[Path, typer.Option(help="Where the figures go.")] = RESULTS,
 ) -> None:
     """Play the games, and write what was gained."""
-    search, game = Sparta(), HanabiGame(players=players, bomb="zero")
+    search, game = SEARCHING[search_name], HanabiGame(players=players, bomb="zero")
     bot = load_policy(policy, game)
     agent = upgrade(bot, game, search)
     agents = {
@@ -86,7 +94,7 @@ def main(
         for index in track(todo, "games", console=Console(stderr=True), disable=not todo):
             lines.append(one_game(agent, agents, seed, index))
             checkpoint.append(lines[-1])
-    found = figures(lines[:games], tuple(agents))
+    found = figures(lines[:games], search_name, tuple(agents))
     about |= {"games": len(lines[:games]), "command": "benchmarks.endgames"}
     with atomic_write(out) as file:
         text = json.dumps({"parameters": about, "versions": versions(), **found}, indent=1)
@@ -168,11 +176,13 @@ def clock() -> float:
     return time.thread_time() - compile_seconds()
 
 
-def figures(lines: list[dict[str, Any]], budgets: tuple[str, ...]) -> dict[str, Any]:
+def figures(
+    lines: list[dict[str, Any]], search_name: str, budgets: tuple[str, ...]
+) -> dict[str, Any]:
     """Of all games: the search alone, and what each budget adds."""
     base = np.array([line["score"] for line in lines])
     found: dict[str, Any] = {
-        "sparta": {
+        search_name: {
             "score": mean_of(base),
             "perfect": mean_of(base == 25),
             "cpu_seconds": mean_of(np.array([line["cpu"] for line in lines])),

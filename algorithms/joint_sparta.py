@@ -31,6 +31,7 @@ from hanabi_search_plugin.algorithms.sparta import (
 )
 from hanabi_search_plugin.beliefs.exact import public_belief, require_exact
 from hanabi_search_plugin.core.agent import (
+    CutsRollouts,
     SearchAgent,
     TeamSearch,
     require_belief_of,
@@ -56,7 +57,7 @@ from hanabi_search_plugin.core.streams import Streams
 
 @described
 @dataclass(frozen=True, kw_only=True)
-class JointSparta(TeamSearch, NamedOptions):
+class JointSparta(TeamSearch, CutsRollouts, NamedOptions):
     """Multi-agent SPARTA: ``upgrade(policy, game, search=JointSparta())`` plays every seat.
 
     A decision tries every legal move in worlds of the mover's belief, as ``Sparta`` does, and each
@@ -65,7 +66,7 @@ class JointSparta(TeamSearch, NamedOptions):
     the rest of its budget were played; ``"paired"`` (the paper's tables here, with ``min_rollouts``
     and ``round_size`` of 100) one that the blueprint's, credited with the ``threshold``, is ahead
     of by more than ``deviations`` standard errors of their paired difference. Unused rollouts are
-    not reallocated. The best of the moves whose gain exceeds ``threshold`` is played, else the
+    not reallocated. ``depth`` cuts rollouts short, as in ``Sparta``. The best of the moves whose gain exceeds ``threshold`` is played, else the
     blueprint's. Decisions depend on the public history, the mover's information state and ``seed``
     alone, not on time, threads or the order of computation.
     Raises ConfigError for settings out of range.
@@ -87,6 +88,10 @@ class JointSparta(TeamSearch, NamedOptions):
     )
     min_rollouts: int = setting(50, MIN_ROLLOUTS)
     round_size: int = setting(50, ROUND_SIZE)
+    depth: int | None = setting(
+        None,
+        "Moves of a rollout before the blueprint's values stand for the rest; None: to the end.",
+    )
     seed: int = setting(0, "What the players have agreed on.")
     objective: Objective = setting("score", OBJECTIVE)
     threads: int = setting(1, THREADS)
@@ -96,8 +101,10 @@ class JointSparta(TeamSearch, NamedOptions):
         require_integers(self, ("rollouts", "min_rollouts", "round_size", "threads"), 1)
         for name in ("threshold", "indifference", "deviations"):
             require_positive_or_0(name, getattr(self, name))
+        if self.depth is not None:
+            require_integers(self, ("depth",), 1)
         require_choice("pruning", self.pruning, get_args(RangePruning))
-        require_objective(self.objective)
+        require_objective(self.objective, cut=self.depth is not None)
 
     def __repr__(self) -> str:
         return settings_repr(self, "rollouts")
@@ -125,6 +132,7 @@ class JointSparta(TeamSearch, NamedOptions):
             deviations=self.deviations,
             min_rollouts=self.min_rollouts,
             round_size=self.round_size,
+            depth=self.depth,
             objective=self.objective,
             threads=self.threads,
         )

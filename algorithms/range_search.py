@@ -102,6 +102,7 @@ class RangeSearch:
     deviations: float
     min_rollouts: int
     round_size: int
+    depth: int | None
     objective: Objective
     threads: int
 
@@ -214,7 +215,8 @@ class RangeSearch:
         actions = np.where(needed[:, moves], moves, SKIP)
         values = action_values(
             worlds, np.repeat(actions, n, axis=0).T, public.blueprint, memories, player,
-            Streams(np.tile(part.policies.state[:n], len(rows))), threads=self.threads,
+            Streams(np.tile(part.policies.state[:n], len(rows))), depth=self.depth,
+            threads=self.threads,
         )  # fmt: skip
         values = utility(self.objective, values, public.game).reshape(len(moves), len(rows), n)
         at_base = np.searchsorted(moves, base[~known])

@@ -66,9 +66,10 @@ class JointSparta(TeamSearch, CutsRollouts, NamedOptions):
     the rest of its budget were played; ``"paired"`` (the paper's tables here, with ``min_rollouts``
     and ``round_size`` of 100) one that the blueprint's, credited with the ``threshold``, is ahead
     of by more than ``deviations`` standard errors of their paired difference. Unused rollouts are
-    not reallocated. ``depth`` cuts rollouts short, as in ``Sparta``. The best of the moves whose gain exceeds ``threshold`` is played, else the
-    blueprint's. Decisions depend on the public history, the mover's information state and ``seed``
-    alone, not on time, threads or the order of computation.
+    not reallocated. ``depth`` cuts rollouts short, as in ``Sparta``. The best of the moves whose
+    gain exceeds ``threshold`` is played, else the blueprint's. Decisions depend on the public
+    history, the mover's information state and ``seed`` alone, not on time, threads or the order of
+    computation.
     Raises ConfigError for settings out of range.
     """
 

@@ -34,9 +34,8 @@ def joint_search(search: Search, game: Game, blueprint: Blueprint) -> JointSpart
     """The joint search with the settings of ``search``; None where there is none, or none bearable.
 
     That is for SPARTA without settings of its own (``seconds``, ``pruning="off"``), a game of
-    identical
-    rewards whose moves all see, and rollouts that are compiled or a public belief that is small
-    enough to list.
+    identical rewards whose moves all see, and rollouts that are compiled or a public belief that is
+    small enough to list.
     """
     if type(search) is not Sparta:
         return None

@@ -202,6 +202,12 @@ EVALUATIONS = (  # series, name, label, file of ``evaluate --json``
         "all seats over SmartBot",
         "sparta-smartbot-2p-joint-80.json",
     ),
+    (
+        "team",
+        "all seats over SmartBot, range 2,000",
+        "range 2,000",
+        "sparta-smartbot-2p-joint-2000.json",
+    ),
     ("beliefnet", "SPARTA over `beliefnet`", "SPARTA over beliefnet", "beliefnet-sparta.json"),
     ("beliefnet", "LBS over `beliefnet`", "LBS over beliefnet", "beliefnet-lbs.json"),
 )

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from hanabi_search_plugin._version import __version__
-from hanabi_search_plugin.belief_agent import BeliefAgent
-from hanabi_search_plugin.core.agent import CutsRollouts
+from hanabi_search_plugin.core.agent import CutsRollouts, SearchAgent
 from hanabi_search_plugin.core.game import Game
 from hanabi_search_plugin.core.policy import Blueprint, Value
 from hanabi_search_plugin.jit import kernel_sources
@@ -80,9 +79,9 @@ def critics(policies: Blueprint) -> list[str] | None:
     cut = [
         agent.blueprint
         for agent in policies
-        if isinstance(agent, BeliefAgent)
-        and isinstance(agent.search, CutsRollouts)
-        and agent.search.depth is not None
+        if isinstance(agent, SearchAgent)
+        and isinstance(search := getattr(agent, "search", None), CutsRollouts)
+        and search.depth is not None
     ]
     asked = [each.critic_id for blueprint in cut for each in blueprint if isinstance(each, Value)]
     return asked if any(asked) else None

@@ -78,6 +78,7 @@ def test_searches_over_other_beliefs_pass() -> None:
         values=lambda obs, mask: obs.mean(axis=1), combine="mean",
     )  # fmt: skip
     check_search(SMALL, Lbs(depth=2, rollouts=60, min_rollouts=5), policy=valued)
+    check_search(SMALL, JointSparta(depth=2, rollouts=60, min_rollouts=5), policy=valued)
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from hanabi_search_plugin import (
     load_policy,
     upgrade,
 )
-from hanabi_search_plugin.algorithms import Sparta
+from hanabi_search_plugin.algorithms import JointSparta, Sparta
 from hanabi_search_plugin.cli import app
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
 from hanabi_search_plugin.core.rollout import remaining_return, rollout
@@ -180,7 +180,9 @@ def test_games_say_which_critic_they_asked_and_only_then(tmp_path: Path) -> None
         agent = upgrade(policy, game, search)
         result = evaluate(game, (policy, agent), games=1, seed=0)
         told.append(result.parameters["critics"])
-    assert told == [None, [policy.critic_id] * 2]
+    together = upgrade(policy, game, JointSparta(rollouts=40, min_rollouts=2, depth=1))
+    told.append(evaluate(game, together, games=1, seed=0).parameters["critics"])
+    assert told == [None, [policy.critic_id] * 2, [policy.critic_id] * 4]  # of each searcher
     assert policy.critic_id not in json.dumps(result.parameters["policies"])
 
 

@@ -11,6 +11,7 @@ from hanabi_search_plugin import HanabiGame, SmartBot, UniformPolicy, upgrade
 from hanabi_search_plugin.algorithms.joint_sparta import JointSparta
 from hanabi_search_plugin.algorithms.range_search import RangeSearch
 from hanabi_search_plugin.core.errors import ConfigError, UnsupportedError
+from hanabi_search_plugin.core.policy import Value
 from hanabi_search_plugin.core.rollout import observe_all, start_memories
 from hanabi_search_plugin.evaluation.evaluate import evaluate
 from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiView
@@ -19,6 +20,20 @@ from hanabi_search_plugin.wrappers.openspiel import OpenSpielGame
 SMALL = {"players": 2, "colors": 2, "ranks": 3, "hand_size": 3}
 SEARCH = {"max_range": 12, "rollouts": 300, "min_rollouts": 10, "round_size": 10}
 PRUNINGS = ("expected", "paired")
+
+
+class Promising(UniformPolicy, Value):
+    """Uniform play that expects ``offset`` points more of any decision."""
+
+    combine = "mean"
+
+    def __init__(self, offset):
+        self.offset = offset
+
+    def value(self, view, memory):
+        return np.full(len(view), self.offset)
+
+
 # Uniform play is a blueprint left to chance; in tiny_hanabi it leaves most to be gained.
 GAMES = {
     "native": lambda: (HanabiGame(**SMALL), SmartBot()),
@@ -114,13 +129,40 @@ def test_asking_for_one_move_is_asking_for_all(monkeypatch, pruning):
     assert spent < full
 
 
-def searched_first(**options):
+def searched_first(policy=None, **options):
     """What the search finds for every infostate of the first move of a game."""
     game = HanabiGame(**SMALL)
-    agent = upgrade(SmartBot(), game, JointSparta(**{**SEARCH, **options}))
+    agent = upgrade(policy or SmartBot(), game, JointSparta(**{**SEARCH, **options}))
     public = agent.start(game.deal(np.random.default_rng(0), 1).view(0))[0].common.public
     ids = public.infostates(0)[:40]
     return agent.search.range_search.search(public, 0, ids, (0, 0))
+
+
+def test_a_depth_cuts_rollouts_short():
+    """By values that say nothing a move is worth what it scores itself; far ahead none is asked."""
+    hints = slice(6, None)  # after three discards and three plays
+    one, far, whole = (
+        searched_first(depth=depth, pruning="paired", policy=Promising(0.5))
+        for depth in (1, 100, None)
+    )
+    assert np.isnan(one.mean()[0][:, hints]).sum() == (~one.legal[:, hints]).sum()
+    assert np.nanmax(abs(one.mean()[0][:, hints] - 0.5)) == 0.0
+    assert (np.nanmax(one.mean()[0][:, 3:6], axis=1) > 0.5).all()  # some card may be playable
+    assert np.array_equal(far.returns, whole.returns, equal_nan=True)
+    assert (one.returns[:, 0] != whole.returns[:, 0]).any()
+
+
+@pytest.mark.parametrize("pruning", PRUNINGS)
+def test_seats_agree_where_rollouts_are_cut_short(pruning):
+    game, understood = HanabiGame(**SMALL), 0
+    search = JointSparta(**SEARCH, pruning=pruning, depth=2)
+    for seed in range(2):
+        agents = tuple(upgrade(Promising(0.5), game, search) for _ in range(2))
+        for _, seats, _ in play(game, agents, game.deal(np.random.default_rng(seed), 1)):
+            first, second = (public_facts(seat.common) for seat in seats)
+            assert first == second
+            understood += "entries of move" in first[4][1]
+    assert understood > 0
 
 
 def test_a_move_is_dropped_by_what_the_rest_of_its_budget_could_gain():
@@ -298,6 +340,14 @@ def test_what_it_needs():
         JointSparta(indifference=-1.0)
     with pytest.raises(ConfigError, match="pruning must be one of expected, paired, got 'off'"):
         JointSparta(pruning="off")
+    with pytest.raises(ConfigError, match="depth must be an integer of at least 1, got 0"):
+        JointSparta(depth=0)
+    with pytest.raises(ConfigError, match="play rollouts to the end"):
+        JointSparta(depth=2, objective="perfect")
+    with pytest.raises(
+        UnsupportedError, match=r"cut short where the blueprint has values.*SmartBot"
+    ):
+        upgrade(SmartBot(), HanabiGame(**SMALL), JointSparta(depth=2))
     with pytest.raises(UnsupportedError, match=r"identical rewards.*kuhn_poker"):
         upgrade(UniformPolicy(), OpenSpielGame("kuhn_poker"), JointSparta())
     with pytest.raises(ConfigError, match="belief must be None"):

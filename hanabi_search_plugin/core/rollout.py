@@ -270,11 +270,11 @@ def _value_combination(blueprint: Blueprint, seat: int) -> Combination:
 class Rollout:
     """The result of ``rollout``: all returns, and the worlds that are not yet over."""
 
-    returns: FloatArray  # [B, P] final returns; those so far in the worlds at ``alive``
-    alive: IntArray  # [N] rows of the batch that are not over
-    worlds: Worlds  # [N] the worlds at ``alive``
-    memories: tuple[Memory, ...]  # [N] each seat's memory in them
-    rng: Streams  # [N] their streams
+    returns: FloatArray  #: [B, P] final returns; those so far in the worlds at ``alive``
+    alive: IntArray  #: [N] rows of the batch that are not over
+    worlds: Worlds  #: [N] the worlds at ``alive``
+    memories: tuple[Memory, ...]  #: [N] each seat's memory in them
+    rng: Streams  #: [N] their streams
 
 
 def rollout(

@@ -50,8 +50,8 @@ READER = RuleAgent(TABLE_II)
 class Recogniser:
     """A network that recognises policies by their moves: one output for each name."""
 
-    network: ValueNetwork
-    partners: tuple[str, ...]  # [K]
+    network: ValueNetwork  #: from the features of a move to a logit a name
+    partners: tuple[str, ...]  #: [K] the names
 
     def __post_init__(self) -> None:
         if self.network.outputs != len(self.partners):

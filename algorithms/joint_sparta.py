@@ -51,7 +51,7 @@ from hanabi_search_plugin.core.require import (
     require_positive_or_0,
 )
 from hanabi_search_plugin.core.result import Reason, SearchResult, words_of
-from hanabi_search_plugin.core.settings import THREADS, NamedOptions, described, setting
+from hanabi_search_plugin.core.settings import DEPTH, THREADS, NamedOptions, described, setting
 from hanabi_search_plugin.core.streams import Streams
 
 
@@ -89,10 +89,7 @@ class JointSparta(TeamSearch, CutsRollouts, NamedOptions):
     )
     min_rollouts: int = setting(50, MIN_ROLLOUTS)
     round_size: int = setting(50, ROUND_SIZE)
-    depth: int | None = setting(
-        None,
-        "Moves of a rollout before the blueprint's values stand for the rest; None: to the end.",
-    )
+    depth: int | None = setting(None, DEPTH)
     seed: int = setting(0, "What the players have agreed on.")
     objective: Objective = setting("score", OBJECTIVE)
     threads: int = setting(1, THREADS)

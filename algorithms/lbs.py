@@ -27,7 +27,7 @@ from hanabi_search_plugin.algorithms.sparta import (
     Pruning,
     Sparta,
 )
-from hanabi_search_plugin.core.settings import described, setting
+from hanabi_search_plugin.core.settings import DEPTH, described, setting
 
 
 @described
@@ -41,9 +41,7 @@ class Lbs(Sparta):
     scores, so that moves are dropped by paired differences, and the threshold alone decides.
     """
 
-    depth: int | None = setting(
-        16, "Moves of a rollout before the blueprint's values stand for the rest; None: to the end."
-    )
+    depth: int | None = setting(16, DEPTH)
     errors: float = setting(0.0, ERRORS)
     pruning: Pruning = setting("paired", PRUNING)
     min_rollouts: int = setting(100, MIN_ROLLOUTS)

@@ -41,7 +41,7 @@ from hanabi_search_plugin.core.require import (
 )
 from hanabi_search_plugin.core.result import Reason, SearchResult
 from hanabi_search_plugin.core.rollout import action_values
-from hanabi_search_plugin.core.settings import THREADS, NamedOptions, described, setting
+from hanabi_search_plugin.core.settings import DEPTH, THREADS, NamedOptions, described, setting
 from hanabi_search_plugin.core.streams import Streams
 
 SOFTENING = 0.05  # of a bot that plays one move alone
@@ -83,10 +83,7 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
         0.0, "Temperature of the magnetic step, for adversarial games; 0: plain mirror descent."
     )
     round_size: int = setting(500, "Worlds sampled at a time.")
-    depth: int | None = setting(
-        None,
-        "Moves of a rollout before the blueprint's values stand for the rest; None: to the end.",
-    )
+    depth: int | None = setting(None, DEPTH)
     objective: Objective = setting("score", OBJECTIVE)
     threads: int = setting(1, THREADS)
 

@@ -45,7 +45,7 @@ from hanabi_search_plugin.core.require import (
     require_positive_or_0,
 )
 from hanabi_search_plugin.core.result import Reason, SearchResult
-from hanabi_search_plugin.core.settings import THREADS, NamedOptions, described, setting
+from hanabi_search_plugin.core.settings import DEPTH, THREADS, NamedOptions, described, setting
 from hanabi_search_plugin.core.streams import Streams
 from hanabi_search_plugin.core.words import counted
 
@@ -136,10 +136,7 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
     min_rollouts: int = setting(25, MIN_ROLLOUTS)
     reallocate: bool = setting(True, "Give what a dropped move did not use to the others.")
     round_size: int = setting(25, ROUND_SIZE)
-    depth: int | None = setting(
-        None,
-        "Moves of a rollout before the blueprint's values stand for the rest; None: to the end.",
-    )
+    depth: int | None = setting(None, DEPTH)
     candidates: int | None = setting(
         None, "Try only so many moves, those that the blueprint likes best; None: all."
     )

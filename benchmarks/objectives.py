@@ -43,7 +43,7 @@ class Bonus:
 @app.command()
 def main(
     games: Annotated[int, typer.Option(help="Decks.")] = 1000,
-    bonuses: Annotated[str, typer.Option(help="Points.")] = "0,3,10,30,100",
+    bonuses: Annotated[str, typer.Option(help="Points, besides none.")] = "3,10,30,100",
     seed: Annotated[int, typer.Option(help="Decides on everything.")] = 7,
     folder: Annotated[Path, typer.Option(help="Finished games are kept here.")] = Path(
         "runs/objectives"
@@ -54,38 +54,36 @@ def main(
     bot = load_policy("smartbot", game)
     folder.mkdir(parents=True, exist_ok=True)
     found: dict[float, Evaluation] = {}
-    for points in map(float, bonuses.split(",")):
+    for points in (0.0, *map(float, bonuses.split(","))):
         agent = upgrade(bot, game, Sparta(objective=Bonus(points)))
         found[points] = evaluate(
             game, (bot, agent), games=games, seed=seed, threads=1, progress=True,
             resume=folder / f"{points:g}-{games}-{seed}.jsonl",
         )  # fmt: skip
-    rows = {f"{points:g}": figures(one, found.get(0.0)) for points, one in found.items()}
+    rows = {f"{points:g}": figures(one, found[0.0]) for points, one in found.items()}
     about = {"game": describe(game), "search": describe(Sparta()), "games": games, "seed": seed}
     write_results(RESULTS, {"parameters": about, "versions": versions(), "rows": rows})
-    lines = [HEAD, RULE, *(row(points, one, found.get(0.0)) for points, one in found.items())]
+    lines = [HEAD, RULE, *(row(points, one, found[0.0]) for points, one in found.items())]
     rewrite(PAGE, lambda text: fill(text, {"bonuses": lines}))
     print("\n".join(lines))
 
 
-def figures(one: Evaluation, without: Evaluation | None) -> dict[str, Any]:
+def figures(one: Evaluation, without: Evaluation) -> dict[str, Any]:
     """Means and their errors; perfect games as shares."""
-    found: dict[str, Any] = {
+    return {
         "score": mean_and_error(one.scores),
         "perfect": mean_and_error(one.scores == PERFECT),
         "cpu_seconds": round(one.to_dict()["cpu_seconds_per_game"], 3),
+        "gain": mean_and_error(one.scores - without.scores),
+        "perfect_gain": mean_and_error(more_perfect(one, without)),
     }
-    if without is not None:
-        found["gain"] = mean_and_error(one.scores - without.scores)
-        found["perfect_gain"] = mean_and_error(more_perfect(one, without))
-    return found
 
 
-def row(points: float, one: Evaluation, without: Evaluation | None) -> str:
+def row(points: float, one: Evaluation, without: Evaluation) -> str:
     """Of the table; perfect games in percent."""
     perfect = f"{100 * (one.scores == PERFECT).mean():.1f} %"
     more, more_often = "", ""
-    if without is not None and points:
+    if points:
         more = with_error(one.scores - without.scores, sign="+")
         more_often = f"{with_error(100 * more_perfect(one, without), 1, '+')} %"
     cells = f"{points:g}", with_error(one.scores), more, perfect, more_often

@@ -30,6 +30,7 @@ from hanabi_search_plugin.core.near_names import did_you_mean
 from hanabi_search_plugin.core.require import unknown
 
 SEED = "Decides on all chance; the same seed gives the same results."
+DEPTH = "Moves of a rollout before the blueprint's values stand for the rest; None: to the end."
 THREADS = "Threads; results do not depend on them."
 
 

@@ -316,7 +316,10 @@ def test_the_command_trains_and_its_belief_is_searched_with(tmp_path: Path) -> N
         (["--search", "sparta", "--no-explain"], "no-explain is an option of learned beliefs"),
         (["--search", "lbs", "--belief", "grounded"], "cut short where the blueprint has values"),
         (["--search", "joint-sparta", "--depth", "3"], "cut short where the blueprint has values"),
-        (["--search", "joint-sparta", "--seconds", "3"], "seconds is not an option of joint-spart"),
+        (
+            ["--search", "joint-sparta", "--seconds", "3"],
+            "seconds is not an option of joint-sparta",
+        ),
     ],
 )
 def test_the_command_says_what_cannot_be(words: list[str], reason: str, capsys: Any) -> None:

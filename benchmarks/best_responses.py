@@ -6,8 +6,9 @@ python -m benchmarks.best_responses run --minutes 25      # plays on, the cheape
 python -m benchmarks.best_responses tables                # writes docs/results/best_responses.md
 
 A row is a policy, a number of players and what a lost last life costs: the policy at all seats, and
-one SPARTA seat among it, on the same decks. ``run`` keeps finished games in a folder and goes on
-where it stopped.
+one SPARTA seat among it, on the same decks. The search has its default budget over compiled bots
+and a tenth of it over networks, whose rollouts cost a hundred times as much. ``run`` keeps finished
+games in a folder and goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -38,12 +39,14 @@ SCORES = ROOT / "hanabi_search_plugin" / "hanabi" / "bots" / "scores.json"
 PLAYERS = (2, 3, 4, 5)
 TRIED = 2  # games that tell what a row costs
 PART = 100  # games of a row that are played before the next look at the clock
+COMPILED = {entry.name for entry in policies()}
+ROLLOUTS = Sparta().rollouts  # of a decision over a compiled bot
+NETWORK_ROLLOUTS = 1_000
 
 app = typer.Typer(add_completion=False, help=__doc__)
 console = Console(highlight=False)
 
 Games = Annotated[int, typer.Option(help="Of a row.")]
-Rollouts = Annotated[int, typer.Option(help="Of a decision.")]
 Seed = Annotated[int, typer.Option(help="Of the decks.")]
 Threads = Annotated[int, typer.Option(help="Threads.")]
 Only = Annotated[str, typer.Option(help="Rows, as vdb/2/zero,piers/3/keep; default: all.")]
@@ -61,13 +64,21 @@ class Row:
     def key(self) -> str:
         return f"{self.name}/{self.players}/{self.bomb}"
 
-    def evaluate(
-        self, games: int, rollouts: int, seed: int, threads: int, kept: Path | None
-    ) -> Evaluation:
+    @property
+    def rollouts(self) -> int:
+        """Of a decision of the searching seat."""
+        return ROLLOUTS if self.name in COMPILED else NETWORK_ROLLOUTS
+
+    def played(self, rows: dict[str, Any]) -> int:
+        """Games of this row so far; those of another budget do not count."""
+        row = rows.get(self.key, {})
+        return int(row["games"]) if row.get("rollouts") == self.rollouts else 0
+
+    def evaluate(self, games: int, seed: int, threads: int, kept: Path | None) -> Evaluation:
         """The policy at all seats, and SPARTA at seat 1, on the same decks."""
         game = HanabiGame(players=self.players, bomb=self.bomb)
         policy = load_policy(self.name, game)
-        agent = upgrade(policy, game, Sparta(rollouts=rollouts))
+        agent = upgrade(policy, game, Sparta(rollouts=self.rollouts))
         seats = tuple(agent if seat == 1 else policy for seat in range(self.players))
         return evaluate(game, seats, games=games, seed=seed, threads=threads, resume=kept)
 
@@ -106,7 +117,7 @@ def chosen(only: str) -> list[Row]:
 
 
 @app.command()
-def costs(rollouts: Rollouts = 1_000, only: Only = "", again: bool = False) -> None:
+def costs(only: Only = "", again: bool = False) -> None:
     """Play a few games of every row, and keep what one costs."""
     logging.basicConfig(level=logging.ERROR)
     for row in chosen(only):
@@ -114,7 +125,7 @@ def costs(rollouts: Rollouts = 1_000, only: Only = "", again: bool = False) -> N
         if row.key in content.get("cpu_seconds", {}) and not again:
             continue
         try:
-            result = row.evaluate(TRIED, rollouts, 1, 1, None)
+            result = row.evaluate(TRIED, 1, 1, None)
         except UnsupportedError as error:
             console.print(f"{row.key}: {error}", markup=False)
             continue
@@ -128,7 +139,6 @@ def costs(rollouts: Rollouts = 1_000, only: Only = "", again: bool = False) -> N
 @app.command()
 def run(
     games: Games = 1_000,
-    rollouts: Rollouts = 1_000,
     seed: Seed = 7,
     threads: Threads = 1,
     only: Only = "",
@@ -141,32 +151,35 @@ def run(
     """Play the rows, the cheapest first."""
     logging.basicConfig(level=logging.ERROR)
     content = read_results(RESULTS)
-    known, done = _known(content), content.get("rows", {})
-    rows = sorted(chosen(only), key=lambda row: known.get(row.key, float("inf")))
+    done = content.get("rows", {})
+    rows = chosen(only)
+    known = _known(content, rows)
+    rows.sort(key=lambda row: known.get(row.key, float("inf")))
     if dry_run:
         _list(rows, known, done, games)
         return
     folder.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + 60 * minutes if minutes else float("inf")
     for row in rows:
-        played = done.get(row.key, {}).get("games", 0)
+        played = row.played(done)
         while played < games:
             if time.monotonic() >= end:
                 return
             played = min(games, played + PART)
-            kept = folder / f"{row.key.replace('/', '-')}-{rollouts}-{seed}.jsonl"
-            result = row.evaluate(played, rollouts, seed, threads, kept).whole()
+            kept = folder / f"{row.key.replace('/', '-')}-{row.rollouts}-{seed}.jsonl"
+            result = row.evaluate(played, seed, threads, kept).whole()
             content = read_results(RESULTS)
             figures = {k: v for k, v in result.to_dict().items() if _is_figure(v)}
-            content.setdefault("rows", {})[row.key] = figures | {"rollouts": rollouts}
+            content.setdefault("rows", {})[row.key] = figures | {"rollouts": row.rollouts}
             write_results(RESULTS, content)
         console.print(f"{row.key}: {_cells(read_results(RESULTS)['rows'][row.key])}", markup=False)
 
 
-def _known(content: dict[str, Any]) -> dict[str, float]:
+def _known(content: dict[str, Any], rows: Iterable[Row]) -> dict[str, float]:
     """CPU seconds a game by row: of all games played, else of those that ``costs`` tried."""
+    done = content.get("rows", {})
     played = {
-        key: float(row["cpu_seconds_per_game"]) for key, row in content.get("rows", {}).items()
+        row.key: float(done[row.key]["cpu_seconds_per_game"]) for row in rows if row.played(done)
     }
     return content.get("cpu_seconds", {}) | played
 
@@ -174,14 +187,14 @@ def _known(content: dict[str, Any]) -> dict[str, float]:
 def _list(rows: list[Row], known: dict[str, float], done: dict[str, Any], games: int) -> None:
     total = 0.0
     for row in rows:
-        left = games - done.get(row.key, {}).get("games", 0)
+        left = max(games - row.played(done), 0)
         if row.key not in known:
             console.print(f"{row.key}: cost not measured", markup=False)
             continue
-        cost = known[row.key] * max(left, 0)
+        cost = known[row.key] * left
         total += cost
         console.print(
-            f"{row.key}: {known[row.key]:.2f} CPU s a game, {counted(max(left, 0), 'game')} left, "
+            f"{row.key}: {known[row.key]:.2f} CPU s a game, {counted(left, 'game')} left, "
             f"{duration(cost)}; {duration(total)} so far",
             markup=False,
         )
@@ -209,10 +222,10 @@ def table() -> Iterable[str]:
         yield "No row has been played yet."
         return
     yield (
-        "| policy | players | a lost game | games | itself | one SPARTA seat beside it | gain "
-        "| perfect | CPU s a game |"
+        "| policy | players | a lost game | games | rollouts | itself | one SPARTA seat beside it "
+        "| gain | perfect | CPU s a game |"
     )
-    yield "|---|---|---|---|---|---|---|---|---|"
+    yield "|---|---|---|---|---|---|---|---|---|---|"
     for row in all_rows():
         if row.key in done:
             counts = "0" if row.bomb == "zero" else "its points"
@@ -221,7 +234,8 @@ def table() -> Iterable[str]:
 
 def _cells(row: dict[str, Any]) -> str:
     return (
-        f"{row['games']:,} | {row['blueprint_mean']:.2f} ± {row['blueprint_sem']:.2f} "
+        f"{row['games']:,} | {row['rollouts']:,} "
+        f"| {row['blueprint_mean']:.2f} ± {row['blueprint_sem']:.2f} "
         f"| {row['mean']:.2f} ± {row['sem']:.2f} | {row['gain']:+.2f} ± {row['gain_sem']:.2f} "
         f"| {100 * row['blueprint_perfect']:.1f} → {100 * row['perfect']:.1f} % "
         f"| {row['cpu_seconds_per_game']:.2f}"
@@ -231,16 +245,16 @@ def _cells(row: dict[str, Any]) -> str:
 def cost_table() -> Iterable[str]:
     """Markdown: what is left to play, by number of players."""
     content = read_results(RESULTS)
-    known, done = _known(content), content.get("rows", {})
+    done = content.get("rows", {})
+    known = _known(content, all_rows())
     yield "| players | rows | played in full | cost of compiled bots | of networks |"
     yield "|---|---|---|---|---|"
-    compiled = {entry.name for entry in policies()}
     for players in PLAYERS:
         rows = [row for row in all_rows() if row.players == players]
-        full = sum(done.get(row.key, {}).get("games", 0) >= 1_000 for row in rows)
+        full = sum(row.played(done) >= 1_000 for row in rows)
         cells = []
         for kind in (True, False):
-            part = [row for row in rows if (row.name in compiled) == kind and row.key in known]
+            part = [row for row in rows if (row.name in COMPILED) == kind and row.key in known]
             hours = sum(known[row.key] for row in part) * 1_000 / 3_600
             cells.append(f"{hours:.1f} CPU hours for {len(part)}" if part else "not measured")
         yield f"| {players} | {len(rows)} | {full} | {cells[0]} | {cells[1]} |"

@@ -4,7 +4,8 @@
 #   make test                       style, types and tests
 #   make test TORCH=torch==2.13.0   the same with PyTorch, as this requirement for pip names it;
 #                                   without TORCH, tests that need PyTorch skip unless it is there;
-#                                   EXTRAS=frameworks: Stable-Baselines3, RLlib and Tianshou, too
+#                                   EXTRAS=frameworks,docs: Stable-Baselines3, RLlib, Tianshou and
+#                                   Sphinx, too
 #   make slow                       the tests that take minutes
 #   make bench                      the table of speeds
 #   make docs                       the site of docs/, in build/site/index.html

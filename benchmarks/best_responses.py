@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from benchmarks.pages import fill, read_results, rewrite, write_results
+from benchmarks.pages import figures_of, fill, read_results, rewrite, write_results
 from hanabi_search_plugin import HanabiGame, Sparta, evaluate, load_policy, upgrade
 from hanabi_search_plugin.core.errors import UnsupportedError
 from hanabi_search_plugin.core.words import counted, duration
@@ -40,7 +40,6 @@ PLAYERS = (2, 3, 4, 5)
 TRIED = 2  # games that tell what a row costs
 PART = 100  # games of a row that are played before the next look at the clock
 COMPILED = {entry.name for entry in policies()}
-ROLLOUTS = Sparta().rollouts  # of a decision over a compiled bot
 NETWORK_ROLLOUTS = 1_000
 
 app = typer.Typer(add_completion=False, help=__doc__)
@@ -67,7 +66,7 @@ class Row:
     @property
     def rollouts(self) -> int:
         """Of a decision of the searching seat."""
-        return ROLLOUTS if self.name in COMPILED else NETWORK_ROLLOUTS
+        return Sparta.rollouts if self.name in COMPILED else NETWORK_ROLLOUTS
 
     def played(self, rows: dict[str, Any]) -> int:
         """Games of this row so far; those of another budget do not count."""
@@ -169,8 +168,8 @@ def run(
             kept = folder / f"{row.key.replace('/', '-')}-{row.rollouts}-{seed}.jsonl"
             result = row.evaluate(played, seed, threads, kept).whole()
             content = read_results(RESULTS)
-            figures = {k: v for k, v in result.to_dict().items() if _is_figure(v)}
-            content.setdefault("rows", {})[row.key] = figures | {"rollouts": row.rollouts}
+            figures = figures_of(result) | {"rollouts": row.rollouts}
+            content.setdefault("rows", {})[row.key] = figures
             write_results(RESULTS, content)
         console.print(f"{row.key}: {_cells(read_results(RESULTS)['rows'][row.key])}", markup=False)
 
@@ -198,10 +197,6 @@ def _list(rows: list[Row], known: dict[str, float], done: dict[str, Any], games:
             f"{duration(cost)}; {duration(total)} so far",
             markup=False,
         )
-
-
-def _is_figure(value: Any) -> bool:
-    return isinstance(value, int | float | str) and not isinstance(value, bool)
 
 
 @app.command()

@@ -19,7 +19,7 @@ import typer
 from rich.console import Console
 
 from benchmarks.means import mean_and_error
-from benchmarks.pages import fill, read_results, rewrite, write_results
+from benchmarks.pages import figures_of, fill, read_results, rewrite, write_results
 from hanabi_search_plugin import HanabiGame, Sparta, Streams, evaluate, load_policy, upgrade
 from hanabi_search_plugin.core.rollout import start_memories
 from hanabi_search_plugin.hanabi.bots.compiled import scripts_of
@@ -127,8 +127,7 @@ def sparta(
         seats = tuple(agent if seat == 1 else policy for seat in range(game.num_players))
         kept = folder / f"sparta-{key.replace('/', '-')}-{search.rollouts}-{seed}.jsonl"
         result = evaluate(game, seats, games=games, seed=seed, threads=threads, resume=kept)
-        row = {name: value for name, value in result.to_dict().items() if _is_figure(value)}
-        row["rollouts"] = search.rollouts
+        row = figures_of(result) | {"rollouts": search.rollouts}
         measured = read_results(SEARCHED)
         measured[key] = row
         write_results(SEARCHED, measured)
@@ -257,10 +256,6 @@ def _searched_row(row: dict[str, Any]) -> str:
         f"| {pair('perfect')} | {pair('bombs')} "
         f"| {row['cpu_seconds_per_game']:.1f} | {row['rollouts_per_game']:,.0f}"
     )
-
-
-def _is_figure(value: Any) -> bool:
-    return isinstance(value, int | float | str) and not isinstance(value, bool)
 
 
 if __name__ == "__main__":

@@ -23,19 +23,17 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from benchmarks.best_responses import PLAYERS, Seed, Threads, chosen
+from benchmarks.best_responses import COMPILED, PLAYERS, Seed, Threads, chosen
 from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import HanabiGame, Sparta, UnknownPartners, evaluate, load_policy, upgrade
 from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.core.policy import Policy
 from hanabi_search_plugin.core.words import counted, duration
-from hanabi_search_plugin.registry import policies
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "docs" / "results" / "cross-play.json"
 PAGE = ROOT / "docs" / "results" / "cross_play.md"
 PICTURE = "cross_play_{players}.png"
-COMPILED = tuple(entry.name for entry in policies())
 OWN = "smartbot"  # what the searching seat follows after its move
 SEARCHING = "sparta, partner unknown"
 FEWEST = 10  # games of the searching seat that are shown

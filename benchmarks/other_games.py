@@ -30,7 +30,7 @@ from benchmarks.other_games_blueprints import (
     ToTheBigBox,
     q_learning,
 )
-from benchmarks.pages import fill, read_results, rewrite, write_results
+from benchmarks.pages import figures_of, fill, read_results, rewrite, write_results
 from hanabi_search_plugin import (
     Game,
     HanabiGame,
@@ -197,7 +197,7 @@ def measure(
         result = evaluate(
             setting.game, line_up, games=number, seed=seed, threads=threads, resume=kept
         )
-        row = {name: value for name, value in result.to_dict().items() if _is_figure(value)}
+        row = figures_of(result)
         row |= {"game": describe(setting.game), "blueprint": label, "searching": list(seats)}
         row |= {"search": describe(search) if seats else None, "bound": setting.bound}
         row |= {"optimum": setting.optimum() if setting.optimum else None, "known": setting.known}
@@ -296,10 +296,6 @@ def _line(row: dict[str, Any]) -> str:
 
 def _pm(row: dict[str, Any], side: str) -> str:
     return f"{row[side + 'mean']:.3f} ± {row[side + 'sem']:.3f}"
-
-
-def _is_figure(value: Any) -> bool:
-    return isinstance(value, int | float | str) and not isinstance(value, bool)
 
 
 if __name__ == "__main__":

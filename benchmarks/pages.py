@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hanabi_search_plugin.atomic_files import atomic_write
+from hanabi_search_plugin.evaluation.evaluation_result import Evaluation
 
 
 def fill(text: str, sections: Mapping[str, Iterable[str]]) -> str:
@@ -30,6 +31,15 @@ def rewrite(path: Path, made_anew: Callable[[str], str]) -> None:
     text = made_anew(path.read_text(encoding="utf-8"))
     with atomic_write(path) as file:
         file.write(text.encode())
+
+
+def figures_of(result: Evaluation) -> dict[str, Any]:
+    """What of an evaluation is kept: its numbers and words, without lists and flags."""
+    return {
+        name: value
+        for name, value in result.to_dict().items()
+        if isinstance(value, int | float | str) and not isinstance(value, bool)
+    }
 
 
 def read_results(path: Path) -> dict[str, Any]:

@@ -258,10 +258,14 @@ def test_the_true_hand_stays_possible_in_full_games(policy, players):
     assert max(sizes) > 10_000
 
 
-def test_memories_where_the_partners_minds_part():
-    """After a finesse that the seats read by what they see, memories depend on the hand."""
+@pytest.mark.parametrize("policy", ["smartbot", "hatbot", "hatbot-b"])
+def test_memories_where_the_partners_minds_part(policy):
+    """After a move that the seats read by what they see, memories depend on the hand.
+
+    A finesse of SmartBot's; a number of the hat bots' that is not the sum of all answers.
+    """
     game = HanabiGame(players=3, colors=3, ranks=3, hand_size=3)
-    blueprint = as_blueprint(SmartBot(), 3)
+    blueprint = as_blueprint(POLICIES[policy], 3)
     rng, parted = np.random.default_rng(0), 0
     for record, belief in games(game, blueprint, 0, rng, epsilon=0.3, surprises=0.3, n=40):
         if len(belief.partners.table) > 1:

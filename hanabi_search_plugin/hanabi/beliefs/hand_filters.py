@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from hanabi_search_plugin.hanabi.bots.game_loops import decide_as, observe_as
-from hanabi_search_plugin.hanabi.bots.script import KIND, NO_BOT, chance_of_code
+from hanabi_search_plugin.hanabi.bots.routines import call_common
+from hanabi_search_plugin.hanabi.bots.script import COMMON, KIND, NO_BOT, chance_of_code
 from hanabi_search_plugin.hanabi.engine.hands import kept, load_hand, next_hand
 from hanabi_search_plugin.hanabi.engine.layout import (
     colors,
@@ -137,6 +138,40 @@ def filter_hands(
     return n
 
 
+@inline
+def of_one_mind(scripts: Any, memories: Any, seat: int) -> int:
+    """The first other seat, if the others are one bot with equal memories and a COMMON; or -1."""
+    one = 1 if seat == 0 else 0
+    same = len(scripts) > 2 and scripts[one, COMMON] != 0
+    for other in range(len(scripts)):
+        if other != seat:
+            for j in range(scripts.shape[1]):
+                same &= scripts[other, j] == scripts[one, j]
+            for j in range(memories.shape[1]):
+                same &= memories[other, j] == memories[one, j]
+    return one if same else -1
+
+
+@inline
+def observe_others(dims: Any, scripts: Any, row: Any, seat: int, one: int, memories: Any) -> bool:
+    """``observe_as`` for all other seats; ``memories`` [P, words]. True: cards were read.
+
+    ``one`` is a seat whose memory serves for all of them (``of_one_mind``), or -1. With it the move
+    has to be one whose reading depends on cards.
+    """
+    p = players(dims)
+    if one >= 0 and call_common(scripts[one, COMMON], dims, row, memories[one], scripts[one]):
+        for other in range(p):
+            if other != seat and other != one:
+                copy_words(memories[one], memories[other])
+        return True
+    hidden = False
+    for other in range(p):
+        if other != seat:
+            hidden |= observe_as(dims, scripts[other], row, other, memories[other])
+    return hidden
+
+
 @kernel
 def regroup(
     dims: Any,
@@ -164,6 +199,7 @@ def regroup(
     parents = np.empty(len(new_memories), np.int64)
     hidden = np.zeros(len(memories), np.bool_)  # does the hand matter at all?
     first = np.full(len(memories), -1, np.int64)
+    one = np.full(len(memories), -1, np.int64)  # as ``observe_others`` takes it
     scratch = np.empty_like(memories[0])
     size = 0
     for n in range(len(hands)):
@@ -175,9 +211,7 @@ def regroup(
             row[mine + i] = (np.int64(hands[n]) >> (5 * i)) & 31
         for other in range(p):
             copy_words(memories[old, other], scratch[other])
-        for other in range(p):
-            if other != seat:
-                hidden[old] |= observe_as(dims, scripts[other], row, other, scratch[other])
+        hidden[old] |= observe_others(dims, scripts, row, seat, one[old], scratch)
         if pending and hidden[old]:
             return DEPENDS_ON_PENDING
         found = -1
@@ -199,6 +233,7 @@ def regroup(
             size += 1
         if first[old] < 0:
             first[old] = found
+            one[old] = of_one_mind(scripts, memories[old], seat)
         if len(memories) == 1 and not hidden[0]:
             return 1
         new_groups[n] = found

@@ -448,9 +448,13 @@ def hint_strategy(dims: Any, mem: Any, player: int, board: Board, pack: bool) ->
     usable_colors = usable_ranks = FIRST
     index = 0
     best = 0
+    projected = np.int64(-1)  # the mask that ``of_colors`` and ``of_ranks`` are of
+    of_colors = of_ranks = FIRST
     for i in range(h):
         mask = np.int64(mem[base + i])
-        of_colors, of_ranks = color_projection(dims, mask), rank_projection(dims, mask)
+        if mask != projected:  # neighbours often have the same
+            projected = mask
+            of_colors, of_ranks = color_projection(dims, mask), rank_projection(dims, mask)
         projections[i] = of_colors
         projections[8 + i] = of_ranks
         n, n_colors, n_ranks = popcount(mask), popcount(of_colors), popcount(of_ranks)

@@ -168,11 +168,15 @@ def answer_questions(
         near = lowest = -1  # slots
         nearest = np.float32(0.2)
         least_dead = np.float32(2)
+        weighed = np.int64(-1)  # the mask that ``playable`` and ``lost`` are of
+        playable = lost = np.float32(0)
         for i in range(h):
             mask = np.int64(masks[base + i])
-            whole = weight(mask, board)
-            playable = share(np.float32, weight(mask & play, board), whole)
-            lost = share(np.float32, weight(mask & dead, board), whole)
+            if mask != weighed:  # neighbours often have the same: weighing is what takes time
+                weighed = mask
+                whole = weight(mask, board)
+                playable = share(np.float32, weight(mask & play, board), whole)
+                lost = share(np.float32, weight(mask & dead, board), whole)
             shares[i] = playable
             shares[8 + i] = lost
             # A mask that wrong answers have emptied is neither: it waits to be mended.

@@ -248,7 +248,7 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
             returns.add(arms, utility(self.objective, values, belief.game))
             behind, settled = self._behind(returns.tally, alive, base, moves, share)
             alive &= ~behind
-            if settled or len(np.unique(np.flatnonzero(alive) % moves)) == 1:
+            if settled or alive.reshape(-1, moves).any(axis=0).sum() == 1:
                 break
             if self.seconds is not None and time.monotonic() - started >= self.seconds:
                 notes.append(f"stopped after {self.seconds} seconds")
@@ -335,7 +335,7 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
         """What ``move``, the best of so many, must gain over the blueprint's to be played."""
         if self.errors == 0:
             return self.threshold
-        error = float(tally.regularised_errors(move)[base])
+        error = float(tally.regularised_difference(move)[1][base])
         if math.isnan(error):  # of one world
             return math.inf
         return max(self.threshold, self.errors * math.sqrt(math.log(moves)) * error)
@@ -355,8 +355,8 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
             worlds, left = int(tally.count[leader]), self._worlds_left(tally, alive, share)
             if left < 1:
                 return behind, True
-            lead = tally.difference(leader)[0] + credit[leader] - credit
-            error = tally.regularised_errors(leader)
+            lead, error = tally.regularised_difference(leader)
+            lead = lead + credit[leader] - credit
             behind[alive] = gains_too_little(
                 lead[alive], error[alive], worlds, left, self.indifference
             )

@@ -53,18 +53,18 @@ class Tally:
         lead = self._lead[move]
         return sums.mean(lead, pairs), sums.stderr(lead, self._lead_squares[move], pairs)
 
-    def regularised_errors(self, move: int) -> FloatArray:
-        """[M] the errors of ``difference``, each variance pulled towards the average of all.
+    def regularised_difference(self, move: int) -> tuple[FloatArray, FloatArray]:
+        """[M] ``difference``, each variance pulled towards the average of all.
 
-        See ``regularised_error``. 0 for ``move`` itself.
+        See ``regularised_error``. The error of ``move`` itself is 0.
         """
         pairs = self._pairs[move]
-        error = self.difference(move)[1]
+        lead, error = self.difference(move)
         variance = error**2 * pairs
         others = np.arange(len(pairs)) != move
         known = others & ~np.isnan(variance)
         average = variance[known].mean() if known.any() else 0.0
-        return np.where(others, regularised_error(error, average, pairs), 0.0)
+        return lead, np.where(others, regularised_error(error, average, pairs), 0.0)
 
 
 def regularised_error(

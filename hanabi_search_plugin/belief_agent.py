@@ -136,7 +136,7 @@ class BeliefAgent(SearchAgent):
     def start(self, view: View) -> Memory:
         rows = [view.select(np.array([b])) for b in range(len(view))]
         if self.belief is not None:
-            with noting_source(search_repr(self.belief)):
+            with noting_source(partial(search_repr, self.belief)):
                 beliefs = [self._made(self.belief(self.blueprint, row)) for row in rows]
         else:
             doubt = {"epsilon": self.epsilon, "uncertainty": self.uncertainty}
@@ -179,7 +179,7 @@ class BeliefAgent(SearchAgent):
         if self.belief is None:  # one of its own may take the partners for others
             require_belief_over(self.blueprint, belief)
         require_to_move(belief)
-        with noting_source(search_repr(self.search)):
+        with noting_source(partial(search_repr, self.search)):
             found = self.search(rng, belief)
         result = require_result(self.search, found, belief.view.legal[0])
         words = result.words or words_of(self.game, belief.seat, result.actions)

@@ -71,15 +71,18 @@ def noting_place(place: str) -> Iterator[None]:
 
 
 @contextmanager
-def noting_source(what: str) -> Iterator[None]:
-    """Errors within that are none of this package name ``what`` in a note, unless one says more."""
+def noting_source(what: Callable[[], str]) -> Iterator[None]:
+    """Errors within that are none of this package name ``what()`` in a note, unless one says more.
+
+    ``what`` is called where there is an error.
+    """
     try:
         yield
     except HanabiSearchError:
         raise
     except Exception as error:  # whatever another's code may raise
         if not has_place(error):
-            note_place(error, " ".join(what.split()))
+            note_place(error, " ".join(what().split()))
         raise
 
 

@@ -90,7 +90,7 @@ def observed(policy: Policy, view: View, event: Event, memory: Memory) -> Memory
 
 def acted(policy: Policy, view: View, legal: BoolArray, memory: Memory, rng: Streams) -> IntArray:
     """Actions [B]. Raises ContractError for what are no legal ones."""
-    with noting_source(f"act of {policy!r}, seat {view.player}"):
+    with noting_source(lambda: f"act of {policy!r}, seat {view.player}"):
         given = policy.act(view, legal, memory, rng)
     try:
         return require_moves(policy, given, legal)

@@ -343,13 +343,13 @@ def test_the_blueprints_move_is_not_lost_to_a_budget_that_ends():
 def test_errors_are_never_small_by_chance_alone():
     tally = Tally(3)
     tally.add(np.arange(3), np.array([[1.0] * 10, [0.0] * 10, [0.0, 8.0] * 5]))
-    errors = tally.regularised_errors(0)
+    errors = tally.regularised_difference(0)[1]
     assert tally.difference(0)[1].tolist()[:2] == [0.0, 0.0]
     assert errors[0] == 0.0
     assert 0.0 < errors[1] < errors[2] < tally.difference(0)[1][2]
     flat = Tally(2)
     flat.add(np.arange(2), np.array([[1.0] * 10, [0.0] * 10]))
-    assert flat.regularised_errors(0).tolist() == [0.0, 0.0]
+    assert flat.regularised_difference(0)[1].tolist() == [0.0, 0.0]
 
 
 def test_states_when_the_budget_is_small(caplog, monkeypatch):

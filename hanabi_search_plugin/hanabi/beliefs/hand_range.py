@@ -215,7 +215,9 @@ class HandRange:
             new = self._after_own_move(action, view)
         else:
             new = self._after_other_move(actor, action, view, by_blueprint)
-        new = new.with_view(view).without_impossible()
+        new = new.with_view(view)
+        if (new.unseen != self.unseen).any():
+            new = new.without_impossible()
         if not len(new.hands):
             new = new.recover(self)
         if len(new.likelihood) and new.likelihood.max() < TINY:

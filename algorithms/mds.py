@@ -12,6 +12,11 @@ games have the magnetic step, which a temperature alpha draws to a uniform magne
 
     pi'(a)  ~  [pi(a) exp(eta q(a)) rho(a)^(eta alpha)]^(1 / (1 + eta alpha)).
 
+q is an estimate. A normal error of standard deviation sigma makes exp(eta q) too large on average,
+by exp(eta^2 sigma^2 / 2), which favours the moves that are known least. The step takes that out,
+with the sigma of q(a) - sum_b pi(b) q(b); a magnet makes eta / (1 + eta alpha) of eta here. With
+more rollouts sigma goes to 0.
+
 No step plays a move that pi excludes, so a bot that plays one move alone is softened: with a
 probability of ``softening`` it makes any legal move. M is the number of legal moves.
 """
@@ -135,7 +140,7 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
             except TooFewWorldsError as error:
                 notes.append(str(error))
                 ended = "belief_too_small"
-        found = chance if ended else self.step(prior, tally.mean)
+        found = chance if ended else self.step(prior, tally.mean, noise(prior, tally))
         draw = rng.random()
         base = int(chance.argmax()) if self.greedy else _drawn(chance, draw)
         best = int(found.argmax()) if self.greedy else _drawn(found, draw)
@@ -171,19 +176,44 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
             tally.add(np.arange(len(actions)), utility(self.objective, values, belief.game))
             left -= n
 
-    def step(self, prior: FloatArray, values: FloatArray) -> FloatArray:
-        """[M] the policy after the step, ``eta`` lowered until ``kl`` allows it."""
-        found = mirror_step(prior, values, self.eta, magnet=self.magnet)
+    def step(
+        self, prior: FloatArray, values: FloatArray, variance: FloatArray | float = 0.0
+    ) -> FloatArray:
+        """[M] the policy after the step, ``eta`` lowered until ``kl`` allows it.
+
+        ``variance`` [M] is that of the errors of ``values`` [M]; an infinite step leaves it in.
+        """
+        eta = self._bounded(prior, values, self.eta)
+        if eta < math.inf or self.magnet > 0.0:
+            growth = 1.0 / self.magnet if eta == math.inf else eta / (1.0 + eta * self.magnet)
+            values = values - growth * variance / 2.0
+            eta = self._bounded(prior, values, eta)
+        return mirror_step(prior, values, eta, magnet=self.magnet)
+
+    def _bounded(self, prior: FloatArray, values: FloatArray, eta: float) -> float:
+        """The largest step up to ``eta`` that ``kl`` allows."""
+        found = mirror_step(prior, values, eta, magnet=self.magnet)
         if self.kl is None or divergence(found, prior) <= self.kl:
-            return found
+            return eta
         spread = float(np.ptp(values))
         least, most = 0.0, 1.0  # of eta * spread / (1 + eta * spread), in which KL grows
         for _ in range(50):
             middle = (least + most) / 2
-            eta = min(middle / (1.0 - middle) / spread, self.eta)
-            found = mirror_step(prior, values, eta, magnet=self.magnet)
+            tried = min(middle / (1.0 - middle) / spread, eta)
+            found = mirror_step(prior, values, tried, magnet=self.magnet)
             least, most = (middle, most) if divergence(found, prior) <= self.kl else (least, middle)
-        return mirror_step(prior, values, least / (1.0 - least) / spread, magnet=self.magnet)
+        return least / (1.0 - least) / spread
+
+
+def noise(prior: FloatArray, tally: Tally) -> FloatArray:
+    """[M] the variance of each move's mean return less that of ``prior`` [M]; 0 of one world.
+
+    The moves have been tried in the same worlds, so that what moves them all alike is no noise.
+    """
+    errors = [tally.regularised_difference(move)[1] for move in range(len(prior))]
+    pairs = np.nan_to_num(np.square(errors))  # [M, M] of the differences of two moves
+    found: FloatArray = np.maximum(pairs @ prior - prior @ pairs @ prior / 2.0, 0.0)
+    return found
 
 
 def mirror_step(

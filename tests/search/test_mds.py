@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hanabi_search_plugin import Grounded, HanabiGame, Learned, Particles, Sparta, evaluate
-from hanabi_search_plugin.algorithms.mds import SOFTENING, Mds, divergence, mirror_step
+from hanabi_search_plugin.algorithms.mds import SOFTENING, Mds, divergence, mirror_step, noise
+from hanabi_search_plugin.algorithms.tally import Tally
 from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
 from hanabi_search_plugin.core.errors import ConfigError
@@ -196,11 +197,44 @@ def test_the_bound_on_the_divergence_is_kept(
     prior = np.array(weights) / sum(weights)
     values = np.random.default_rng(seed).normal(size=len(prior))
     free = mirror_step(prior, values, eta)
+    noisy = Mds(kl=kl, eta=eta).step(prior, values, np.linspace(0.0, 1.0, len(prior)))
+    assert divergence(noisy, prior) <= kl * 1.001
     found = Mds(kl=kl, eta=eta).step(prior, values)
     if divergence(free, prior) <= kl:
         np.testing.assert_array_equal(found, free)
     else:
         assert divergence(found, prior) == pytest.approx(kl, rel=1e-3)
+
+
+@pytest.mark.parametrize(("eta", "magnet"), [(2.0, 0.0), (6.0, 0.3), (math.inf, 0.5)])
+def test_noise_makes_no_move_likelier(eta: float, magnet: float) -> None:
+    """Of equal moves, one known exactly: weights by noisy values are on average the exact ones."""
+    prior, sigma = np.array([0.9, 0.06, 0.04]), np.array([0.0, 0.1, 0.3])
+    rng, search, ratios, raw = np.random.default_rng(0), Mds(eta=eta, magnet=magnet), [], []
+    exact = mirror_step(prior, np.zeros(3), eta, magnet=magnet)
+    for _ in range(20_000):
+        values = sigma * rng.normal(size=3)
+        for kept, found in (
+            (ratios, search.step(prior, values, sigma**2)),
+            (raw, search.step(prior, values)),
+        ):
+            kept.append(found[1:] / found[0])
+    error = np.std(ratios, axis=0) / np.sqrt(len(ratios))
+    assert (abs(np.mean(ratios, axis=0) - exact[1:] / exact[0]) < 4 * error).all()
+    assert (np.mean(raw, axis=0)[1] - exact[2] / exact[0]) > 10 * error[1]
+
+
+def test_the_noise_is_that_of_differences_in_the_same_worlds() -> None:
+    prior, rng = np.array([0.5, 0.3, 0.2]), np.random.default_rng(1)
+    shared = 5 * rng.normal(size=4_000)
+    values = shared + rng.normal(size=(3, 4_000)) * np.array([[0.5], [1.0], [2.0]])
+    tally = Tally(3)
+    tally.add(np.arange(3), values)
+    expected = (values - prior @ values).var(axis=1) / 4_000
+    np.testing.assert_allclose(noise(prior, tally), expected, rtol=0.02)
+    single = Tally(3)
+    single.add(np.arange(3), values[:, :1])
+    assert noise(prior, single).tolist() == [0.0, 0.0, 0.0]
 
 
 # -------------------------------------------------------------------------------------- the agent
@@ -232,7 +266,9 @@ def test_a_bot_that_plays_one_move_is_softened(caplog: pytest.LogCaptureFixture)
     with caplog.at_level(logging.WARNING):
         found = decisions(everywhere)
     assert any(result.reason == "policy_step" for result in found)
-    assert not caplog.records  # nobody is warned of seats that search by themselves
+    said = [record.getMessage() for record in caplog.records]
+    # Nobody is warned of seats that search by themselves.
+    assert all(text.startswith("compiling") for text in said)
     for result in found:
         if result.reason == "policy_step":
             assert result.policy is not None and result.policy.sum() == pytest.approx(1.0)

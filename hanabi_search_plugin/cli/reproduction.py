@@ -267,7 +267,7 @@ def _rows(
         if its["measured"]:
             assert row.run is not None and other.run is not None
             compared = paired(row.run, other.run, effort) or _paired_before(record, its, before)
-        figures = {name: value for name, value in record["measured"].items() if name != "paired"}
+        figures = _alone(record["measured"])
         record["measured"] = figures | ({"paired": compared} if compared else {})
     return [record for _, record in rows.values()]
 
@@ -275,13 +275,24 @@ def _rows(
 def _paired_before(
     record: dict[str, Any], its: dict[str, Any], before: Mapping[str, Any]
 ) -> dict[str, Any] | None:
-    """What a row came to beside another, whose games are no longer kept; None if set otherwise."""
+    """What a row came to beside another, whose games are no longer kept.
+
+    None if one of them is set otherwise, or was played anew.
+    """
     mine, other = before.get(record["label"]), before.get(its["label"])
     if not mine or not other or mine.get("than") != its["label"] or not mine["measured"]:
         return None
-    alike = _same(mine["run"], record["run"]) and _same(other["run"], its["run"])
+    alike = all(
+        _same(then["run"], now["run"]) and _alone(then["measured"]) == _alone(now["measured"])
+        for then, now in ((mine, record), (other, its))
+    )
     found: dict[str, Any] | None = mine["measured"].get("paired") if alike else None
     return found
+
+
+def _alone(measured: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A row's figures, without what it came to beside another."""
+    return {name: value for name, value in (measured or {}).items() if name != "paired"}
 
 
 def _same(before: Any, now: Any) -> bool:

@@ -186,7 +186,14 @@ def test_rows_are_compared_game_by_game(tmp_path: Path, monkeypatch: pytest.Monk
     assert CliRunner().invoke(app, other).exit_code == 0
     before = json.loads((tmp_path / "pair.json").read_text())["rows"]
     assert before[1]["measured"] == again and before[2]["measured"]["games"] == 800
-    # It is not where the other row is set otherwise since.
+    # It is not where the row was played anew without the other's games,
+    (tmp_path / "anew").mkdir()
+    (tmp_path / "anew" / "pair.json").write_bytes((tmp_path / "pair.json").read_bytes())
+    fewer = ["reproduce", "pair", "--games", "6", "--only", "both", "--out"]
+    assert CliRunner().invoke(app, [*fewer, str(tmp_path / "anew")]).exit_code == 0
+    anew = json.loads((tmp_path / "anew" / "pair.json").read_text())["rows"]
+    assert anew[1]["measured"]["games"] == 6 and "paired" not in anew[1]["measured"]
+    # nor where the other row is set otherwise since.
     changed = dataclasses.replace(one, search=dataclasses.replace(SEARCH, threshold=0.5))
     rows = (Row(label="one", run=changed), *table.rows[1:])
     monkeypatch.setattr(reproduction, "PLANS", (dataclasses.replace(table, rows=rows),))

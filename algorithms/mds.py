@@ -58,8 +58,9 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
     """Mirror-descent search: ``Mds(rollouts=10_000, eta=5.0)(rng, belief)`` is one decision.
 
     All moves are tried in the same worlds with the same future chance, ``rollouts`` shared equally.
-    ``eta`` is the size of the step, per score point; ``math.inf`` plays the best move. ``kl``
-    bounds the divergence KL(pi' | pi), in nats: eta is lowered where a step would go further.
+    ``eta`` is the size of the step, per score point, without what the noise of few rollouts would
+    add to it; ``math.inf`` plays the best move. ``kl`` bounds the divergence KL(pi' | pi), in nats:
+    eta is lowered where a step would go further.
     ``greedy`` plays the likeliest move of pi' in place of a draw. ``magnet`` is the temperature
     alpha of the magnetic step; 0 is plain mirror descent.
 

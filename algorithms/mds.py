@@ -193,8 +193,10 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
 
     def _bounded(self, prior: FloatArray, values: FloatArray, eta: float) -> float:
         """The largest step up to ``eta`` that ``kl`` allows."""
+        if self.kl is None:
+            return eta
         found = mirror_step(prior, values, eta, magnet=self.magnet)
-        if self.kl is None or divergence(found, prior) <= self.kl:
+        if divergence(found, prior) <= self.kl:
             return eta
         spread = float(np.ptp(values))
         least, most = 0.0, 1.0  # of eta * spread / (1 + eta * spread), in which KL grows

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from hanabi_search_plugin.hanabi.bots.game_loops import decide_as, observe_as
+from hanabi_search_plugin.hanabi.bots.game_loops import alike, decide_as, observe_as
 from hanabi_search_plugin.hanabi.bots.routines import call_common
 from hanabi_search_plugin.hanabi.bots.script import COMMON, KIND, NO_BOT, chance_of_code
 from hanabi_search_plugin.hanabi.engine.hands import kept, load_hand, next_hand
@@ -145,10 +145,7 @@ def of_one_mind(scripts: Any, memories: Any, seat: int) -> int:
     same = len(scripts) > 2 and scripts[one, COMMON] != 0
     for other in range(len(scripts)):
         if other != seat:
-            for j in range(scripts.shape[1]):
-                same &= scripts[other, j] == scripts[one, j]
-            for j in range(memories.shape[1]):
-                same &= memories[other, j] == memories[one, j]
+            same &= alike(scripts, memories, one, other)
     return one if same else -1
 
 

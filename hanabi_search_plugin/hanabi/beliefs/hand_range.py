@@ -216,8 +216,6 @@ class HandRange:
         else:
             new = self._after_other_move(actor, action, view, by_blueprint)
         new = new.with_view(view)
-        if (new.unseen != self.unseen).any():
-            new = new.without_impossible()
         if not len(new.hands):
             new = new.recover(self)
         if len(new.likelihood) and new.likelihood.max() < TINY:
@@ -270,9 +268,14 @@ class HandRange:
         )
 
     def with_view(self, view: HanabiView) -> Self:
-        """The range with this view and the copies that it leaves unseen."""
+        """The range with this view, less the hands that need more copies than it leaves unseen."""
         unseen, present = _count(self.game, view)
-        return replace(self, view=view, unseen=unseen, present=present)
+        new = replace(self, view=view, unseen=unseen, present=present)
+        if (unseen == self.unseen).all():  # under which all hands of the range are possible
+            return new
+        possible = np.empty(len(self.hands), dtype=np.bool_)
+        count = possible_hands(self.hands, self.known, unseen, possible)
+        return new if count == len(self.hands) else new.select(possible)
 
     def rows_of(self, hands: IntArray) -> IntArray:
         """[E] the row of each hand, by its known slots; the likeliest hand's where it has none."""
@@ -289,12 +292,6 @@ class HandRange:
     @cached_property
     def _sorted(self) -> IntArray:
         return np.argsort(self.hands)
-
-    def without_impossible(self) -> Self:
-        """The range without hands that need more copies than are unseen now."""
-        possible = np.empty(len(self.hands), dtype=np.bool_)
-        count = possible_hands(self.hands, self.known, self.unseen, possible)
-        return self if count == len(self.hands) else self.select(possible)
 
     def recover(self, before: HandRange) -> Self:
         """Fall back to every hand that hints and visible cards allow, and log it.

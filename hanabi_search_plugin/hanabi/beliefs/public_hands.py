@@ -213,7 +213,7 @@ class HandRanges(PublicBelief):
         view = self.view_of(player, ids)
         given = {f.name: getattr(own, f.name) for f in fields(own)}
         belief = HandBelief(**given, own_memory=self.memory_of(player, ids))
-        return belief.with_view(view).without_impossible()
+        return belief.with_view(view)
 
     def sample(
         self, player: int, ids: IntArray, chance: Streams

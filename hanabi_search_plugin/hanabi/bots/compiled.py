@@ -283,8 +283,6 @@ def table_of(
     A seat that plays a ``Mixture`` gets the candidate drawn in each world. None where a policy is
     not compiled, or no candidate is drawn.
     """
-    if (same := scripts_of(blueprint, game)) is not None:
-        return same[None], memories
     scripts, script_memories = [], []
     for policy, memory in zip(blueprint, memories, strict=True):
         if isinstance(policy, Mixture):

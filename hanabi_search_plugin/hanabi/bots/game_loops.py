@@ -205,15 +205,23 @@ def play_on(
 
 
 @inline
+def alike(scripts: Any, memory: Any, one: int, other: int) -> bool:
+    """True if two seats have one script and equal memories."""
+    same = True
+    for j in range(scripts.shape[1]):
+        same &= scripts[other, j] == scripts[one, j]
+    for j in range(memory.shape[1]):
+        same &= memory[other, j] == memory[one, j]
+    return same
+
+
+@inline
 def same_bots(scripts: Any, memory: Any) -> bool:
     """True if all seats have one script and equal memories, and one memory can serve them all."""
     kind = scripts[0, KIND]
     same = kind == SMARTBOT or (kind == ROUTINES and scripts[0, COMMON] != 0)
     for seat in range(1, len(scripts)):
-        for j in range(scripts.shape[1]):
-            same &= scripts[seat, j] == scripts[0, j]
-        for j in range(memory.shape[1]):
-            same &= memory[seat, j] == memory[0, j]
+        same &= alike(scripts, memory, 0, seat)
     return same
 
 

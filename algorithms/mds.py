@@ -17,6 +17,9 @@ by exp(eta^2 sigma^2 / 2), which favours the moves that are known least. The ste
 with the sigma of q(a) - sum_b pi(b) q(b); a magnet makes eta / (1 + eta alpha) of eta here. With
 more rollouts sigma goes to 0.
 
+Rollouts go where the step needs them: a move whose weight would stay negligible even were its mean
+``deviations`` standard errors better is tried no further.
+
 No step plays a move that pi excludes, so a bot that plays one move alone is softened: with a
 probability of ``softening`` it makes any legal move. M is the number of legal moves.
 """
@@ -30,11 +33,12 @@ from numbers import Real
 import numpy as np
 
 from hanabi_search_plugin.algorithms.budget_warnings import warn_of_small_budget
+from hanabi_search_plugin.algorithms.sparta import ROUND_SIZE
 from hanabi_search_plugin.algorithms.tally import Tally
 from hanabi_search_plugin.core.agent import CutsRollouts, SmallSteps, require_asked
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.errors import ConfigError, TooFewWorldsError
-from hanabi_search_plugin.core.game import FloatArray, IntArray
+from hanabi_search_plugin.core.game import BoolArray, FloatArray, IntArray
 from hanabi_search_plugin.core.objective import OBJECTIVE, Objective, require_objective, utility
 from hanabi_search_plugin.core.policy import Policy, probabilities_of
 from hanabi_search_plugin.core.reprs import settings_repr
@@ -50,6 +54,7 @@ from hanabi_search_plugin.core.settings import DEPTH, THREADS, NamedOptions, des
 from hanabi_search_plugin.core.streams import Streams
 
 SOFTENING = 0.05  # of a bot that plays one move alone
+NEGLIGIBLE = 0.01  # weight, beside the likeliest move's, of a move that is tried no further
 
 
 @described
@@ -57,7 +62,10 @@ SOFTENING = 0.05  # of a bot that plays one move alone
 class Mds(CutsRollouts, SmallSteps, NamedOptions):
     """Mirror-descent search: ``Mds(rollouts=10_000, eta=5.0)(rng, belief)`` is one decision.
 
-    All moves are tried in the same worlds with the same future chance, ``rollouts`` shared equally.
+    Moves are tried in the same worlds with the same future chance. ``rollouts`` are shared by those
+    that may yet be played: after each round a move is dropped whose weight in the step would be
+    less than a hundredth of the likeliest one's (``greedy``: less than that) even if its mean were
+    ``deviations`` standard errors better. With one move left the search ends; None drops none.
     ``eta`` is the size of the step, per score point, without what the noise of few rollouts would
     add to it; ``math.inf`` plays the best move. ``kl`` bounds the divergence KL(pi' | pi), in nats:
     eta is lowered where a step would go further.
@@ -88,7 +96,12 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
     magnet: float = setting(
         0.0, "Temperature of the magnetic step, for adversarial games; 0: plain mirror descent."
     )
-    round_size: int = setting(500, "Worlds sampled at a time.")
+    deviations: float | None = setting(
+        3.0,
+        "Standard errors by which a move may be better than it seems, or it is tried no further "
+        "once the step would not play it; None: try all moves to the end.",
+    )
+    round_size: int = setting(25, ROUND_SIZE)
     depth: int | None = setting(None, DEPTH)
     objective: Objective = setting("score", OBJECTIVE)
     threads: int = setting(1, THREADS)
@@ -103,6 +116,8 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
         if self.kl is not None:
             require_positive_or_0("kl", self.kl)
         require_positive_or_0("magnet", self.magnet)
+        if self.deviations is not None:
+            require_positive_or_0("deviations", self.deviations)
         require_flag("greedy", self.greedy)
         if self.softening is not None:
             require_share("softening", self.softening)
@@ -137,11 +152,11 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
             ended = "budget_too_small"
         else:
             try:
-                self._try_moves(rng, belief, actions, tally)
+                self._try_moves(rng, belief, actions, prior, tally)
             except TooFewWorldsError as error:
                 notes.append(str(error))
                 ended = "belief_too_small"
-        found = chance if ended else self.step(prior, tally.mean, noise(prior, tally))
+        found = chance if ended else self.step(prior, paired_means(tally), noise(prior, tally))
         draw = rng.random()
         base = int(chance.argmax()) if self.greedy else _drawn(chance, draw)
         best = int(found.argmax()) if self.greedy else _drawn(found, draw)
@@ -164,18 +179,54 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
         )
 
     def _try_moves(
-        self, rng: np.random.Generator, belief: Belief, actions: IntArray, tally: Tally
+        self,
+        rng: np.random.Generator,
+        belief: Belief,
+        actions: IntArray,
+        prior: FloatArray,
+        tally: Tally,
     ) -> None:
-        """Play each move in the same worlds, an equal share of the rollouts each."""
-        left = self.rollouts // len(actions)
-        while left:
-            n = min(self.round_size, left)
+        """Play the moves in the same worlds until the budget is spent or one move is left."""
+        alive = np.ones(len(actions), dtype=np.bool_)
+        while alive.sum() > 1 and (n := self._worlds_next(tally, alive)):
             worlds, memories = belief.sample(rng, n)
-            values = action_values(worlds, actions, belief.blueprint, memories, belief.seat,
+            tried = np.flatnonzero(alive)
+            values = action_values(worlds, actions[tried], belief.blueprint, memories, belief.seat,
                 Streams.spawn(rng, n), depth=self.depth, threads=self.threads,
             )  # fmt: skip
-            tally.add(np.arange(len(actions)), utility(self.objective, values, belief.game))
-            left -= n
+            tally.add(tried, utility(self.objective, values, belief.game))
+            if self.deviations is not None:
+                alive &= ~self._negligible(prior, tally, alive, self.deviations)
+
+    def _worlds_next(self, tally: Tally, alive: BoolArray) -> int:
+        """Worlds of the next round, half of an equal share at first; 0 when the budget is spent."""
+        left = (self.rollouts - int(tally.count.sum())) // int(alive.sum())
+        done = int(tally.count.max())
+        return min(max(self.round_size, done // 4), left if done else -(-left // 2))
+
+    def _negligible(
+        self, prior: FloatArray, tally: Tally, alive: BoolArray, deviations: float
+    ) -> BoolArray:
+        """[M] True for moves that would have hardly any weight even were they so much better.
+
+        Never the likeliest move alive.
+        """
+        values = paired_means(tally)
+        eta = self._bounded(prior, values, self.eta)
+        kept = self._less_noise(values, noise(prior, tally), eta)
+        weight = mirror_step(prior, kept, eta, magnet=self.magnet)
+        leader = int(np.where(alive, weight, -1.0).argmax())
+        lead, error = tally.regularised_difference(leader)
+        behind = lead - deviations * error - (values[leader] - kept[leader])  # at least
+        margin = 0.0 if self.greedy else -math.log(NEGLIGIBLE)  # of log weights
+        if eta == math.inf:
+            gone = (behind > margin * self.magnet) | (prior == 0.0)
+        else:
+            with np.errstate(divide="ignore"):
+                behind = eta * behind + np.log(prior[leader] / prior)
+            gone = behind > margin * (1.0 + eta * self.magnet)
+        gone[leader] = False
+        return np.asarray(gone)
 
     def step(
         self, prior: FloatArray, values: FloatArray, variance: FloatArray | float = 0.0
@@ -185,11 +236,16 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
         ``variance`` [M] is that of the errors of ``values`` [M]; an infinite step leaves it in.
         """
         eta = self._bounded(prior, values, self.eta)
-        if eta < math.inf or self.magnet > 0.0:
-            growth = 1.0 / self.magnet if eta == math.inf else eta / (1.0 + eta * self.magnet)
-            values = values - growth * variance / 2.0
-            eta = self._bounded(prior, values, eta)
-        return mirror_step(prior, values, eta, magnet=self.magnet)
+        values = self._less_noise(values, variance, eta)
+        return mirror_step(prior, values, self._bounded(prior, values, eta), magnet=self.magnet)
+
+    def _less_noise(
+        self, values: FloatArray, variance: FloatArray | float, eta: float
+    ) -> FloatArray:
+        """[M] values whose step of ``eta`` is right on average; an infinite one's as they are."""
+        if eta < math.inf:
+            return values - eta / (1.0 + eta * self.magnet) * variance / 2.0
+        return values - variance / self.magnet / 2.0 if self.magnet > 0.0 else values
 
     def _bounded(self, prior: FloatArray, values: FloatArray, eta: float) -> float:
         """The largest step up to ``eta`` that ``kl`` allows."""
@@ -208,13 +264,20 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
         return least / (1.0 - least) / spread
 
 
+def paired_means(tally: Tally) -> FloatArray:
+    """[M] mean returns as far as they can be compared: each by its difference to the move that was
+    tried most, in the worlds in which both were tried.
+    """
+    most = int(tally.count.argmax())
+    return np.asarray(tally.mean[most] - tally.difference(most)[0])
+
+
 def noise(prior: FloatArray, tally: Tally) -> FloatArray:
     """[M] the variance of each move's mean return less that of ``prior`` [M]; 0 of one world.
 
     The moves have been tried in the same worlds, so that what moves them all alike is no noise.
     """
-    errors = [tally.regularised_difference(move)[1] for move in range(len(prior))]
-    pairs = np.nan_to_num(np.square(errors))  # [M, M] of the differences of two moves
+    pairs = np.nan_to_num(np.square(tally.regularised_errors()))  # [M, M] of differences
     found: FloatArray = np.maximum(pairs @ prior - prior @ pairs @ prior / 2.0, 0.0)
     return found
 

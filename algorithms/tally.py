@@ -54,23 +54,27 @@ class Tally:
         return sums.mean(lead, pairs), sums.stderr(lead, self._lead_squares[move], pairs)
 
     def regularised_difference(self, move: int) -> tuple[FloatArray, FloatArray]:
-        """[M] ``difference``, each variance pulled towards the average of all.
+        """[M] ``difference``, with errors as in ``regularised_errors``."""
+        return self.difference(move)[0], self.regularised_errors(slice(move, move + 1))[0]
 
-        See ``regularised_error``. The error of ``move`` itself is 0.
+    def regularised_errors(self, moves: slice = slice(None)) -> FloatArray:
+        """[moves, M] the standard errors of differences, each row's pulled towards its average.
+
+        See ``regularised_error``. The error of a move to itself is 0.
         """
-        pairs = self._pairs[move]
-        lead, error = self.difference(move)
-        variance = error**2 * pairs
-        others = np.arange(len(pairs)) != move
-        known = others & ~np.isnan(variance)
-        average = variance[known].mean() if known.any() else 0.0
-        return lead, np.where(others, regularised_error(error, average, pairs), 0.0)
+        pairs, lead, squares = self._pairs[moves], self._lead[moves], self._lead_squares[moves]
+        error = sums.stderr(lead, squares, pairs)
+        others = np.arange(len(self.count))[moves, None] != np.arange(len(self.count))
+        known = others & ~np.isnan(error)
+        total = np.where(known, error**2 * pairs, 0.0).sum(axis=1)
+        typical = total / np.maximum(known.sum(axis=1), 1)
+        return np.where(others, regularised_error(error, typical[:, None], pairs), 0.0)
 
 
 def regularised_error(
-    error: FloatArray, typical: FloatArray | float, worlds: IntArray | int
+    error: FloatArray, typical: FloatArray | float, worlds: IntArray | FloatArray | int
 ) -> FloatArray:
-    """[M] the standard errors of means of so many worlds, never 0 because no loss was met yet.
+    """The standard errors of means of so many worlds, never 0 because no loss was met yet.
 
     A rare loss is in few worlds or none. So each variance counts as if ``PRIOR_WORLDS`` more worlds
     had been seen, with the ``typical`` variance. nan without worlds.

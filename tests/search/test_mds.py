@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hanabi_search_plugin import Grounded, HanabiGame, Learned, Particles, Sparta, evaluate
-from hanabi_search_plugin.algorithms.mds import SOFTENING, Mds, divergence, mirror_step, noise
+from hanabi_search_plugin.algorithms.mds import (
+    SOFTENING,
+    Mds,
+    divergence,
+    mirror_step,
+    noise,
+    paired_means,
+)
 from hanabi_search_plugin.algorithms.tally import Tally
 from hanabi_search_plugin.belief_agent import upgrade
 from hanabi_search_plugin.beliefs.enumerated import EnumeratedBelief
@@ -158,6 +166,60 @@ def test_all_seats_gain_by_games() -> None:
     assert abs(played.mean - exact) < 4 * played.sem
 
 
+# ------------------------------------------------------------------------------------ the rollouts
+
+
+@pytest.mark.parametrize(
+    ("options", "most"),
+    [({"eta": 2.0}, 0.02), ({"eta": 2.0, "greedy": True}, 0.999), ({"eta": math.inf}, 0.0),
+     ({"eta": 20.0, "magnet": 0.1}, 0.02), ({"eta": math.inf, "magnet": 0.5}, 0.02)],
+)  # fmt: skip
+def test_rollouts_go_to_the_moves_that_may_be_played(options: dict[str, Any], most: float) -> None:
+    """A dropped move is one of little weight, beside the likeliest, by exact values."""
+    search, saved = Mds(rollouts=3_000, **options), []
+    for seed in range(8):
+        problem = Problem(seed)
+        by_first, _ = problem.action_values()
+        for card in range(3):
+            found = search(np.random.default_rng(1), problem.belief(0, card))
+            exact = mirror_step(
+                problem.first[card], by_first[card], search.eta, magnet=search.magnet
+            )
+            kept = found.count == found.count.max()
+            if found.rollouts < 2_998:  # ended early
+                assert found.policy is not None
+                kept = np.arange(3) == found.policy.argmax()
+            assert (exact[~kept] <= most * exact.max()).all()
+            saved.append(not kept.all())
+    assert np.mean(saved) > 0.2
+    every = replace(search, deviations=None)(np.random.default_rng(1), Problem(0).belief(0, 0))
+    assert every.count.tolist() == [1_000] * 3
+
+
+def test_unequal_numbers_of_worlds_are_compared_in_those_that_are_shared() -> None:
+    rng = np.random.default_rng(0)
+    shared = 10 * rng.normal(size=1_000)
+    values = shared + np.array([[1.0], [0.0], [3.0]])
+    tally = Tally(3)
+    tally.add(np.arange(3), values[:, :5])
+    tally.add(np.array([0, 2]), values[[0, 2], 5:])
+    found = paired_means(tally)
+    np.testing.assert_allclose(found - found[0], [0.0, -1.0, 2.0])
+    assert found[0] == pytest.approx(values[0].mean())
+
+
+def test_an_early_end_plays_what_was_best() -> None:
+    """The noise of few worlds counts when a move is dropped, as it does in the step."""
+    early = 0
+    for seed in range(20):
+        found = Mds(rollouts=3_000, eta=20.0)(np.random.default_rng(1), Problem(seed).belief(0, 0))
+        if found.rollouts < 2_000:
+            early += 1
+            assert found.policy is not None and found.policy.max() > 0.95
+            assert found.policy.argmax() == found.mean.argmax()
+    assert early > 5
+
+
 # ---------------------------------------------------------------------------------------- the step
 
 CHANCES = st.lists(st.floats(0.01, 1.0), min_size=2, max_size=6)
@@ -300,7 +362,7 @@ def test_small_budgets_play_the_blueprint() -> None:
 @pytest.mark.parametrize(
     "bad",
     [{"eta": -1.0}, {"eta": math.nan}, {"kl": -0.1}, {"magnet": math.inf}, {"softening": 1.5},
-     {"rollouts": 0}, {"depth": 0}],
+     {"rollouts": 0}, {"depth": 0}, {"deviations": -1.0}, {"round_size": 0}],
 )  # fmt: skip
 def test_bad_settings(bad: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):

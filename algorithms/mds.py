@@ -65,7 +65,7 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
     Moves are tried in the same worlds with the same future chance. ``rollouts`` are shared by those
     that may yet be played: after each round a move is dropped whose weight in the step would be
     less than a hundredth of the likeliest one's (``greedy``: less than that) even if its mean were
-    ``deviations`` standard errors better. With one move left the search ends; None drops none.
+    ``deviations`` standard errors better. With one move left the search ends; ``inf`` drops none.
     ``eta`` is the size of the step, per score point, without what the noise of few rollouts would
     add to it; ``math.inf`` plays the best move. ``kl`` bounds the divergence KL(pi' | pi), in nats:
     eta is lowered where a step would go further.
@@ -96,10 +96,10 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
     magnet: float = setting(
         0.0, "Temperature of the magnetic step, for adversarial games; 0: plain mirror descent."
     )
-    deviations: float | None = setting(
+    deviations: float = setting(
         3.0,
         "Standard errors by which a move may be better than it seems, or it is tried no further "
-        "once the step would not play it; None: try all moves to the end.",
+        "once the step would not play it; inf: try all moves to the end.",
     )
     round_size: int = setting(25, ROUND_SIZE)
     depth: int | None = setting(None, DEPTH)
@@ -111,13 +111,13 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
         if self.depth is not None:
             require_integers(self, ("depth",), 1)
         require_objective(self.objective, cut=self.depth is not None)
-        if not (isinstance(self.eta, Real) and self.eta >= 0):
-            raise ConfigError(f"eta must be a number of at least 0, or inf, got {self.eta!r}")
+        for name in ("eta", "deviations"):
+            value: float = getattr(self, name)
+            if not (isinstance(value, Real) and value >= 0):
+                raise ConfigError(f"{name} must be a number of at least 0, or inf, got {value!r}")
         if self.kl is not None:
             require_positive_or_0("kl", self.kl)
         require_positive_or_0("magnet", self.magnet)
-        if self.deviations is not None:
-            require_positive_or_0("deviations", self.deviations)
         require_flag("greedy", self.greedy)
         if self.softening is not None:
             require_share("softening", self.softening)
@@ -195,8 +195,8 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
                 Streams.spawn(rng, n), depth=self.depth, threads=self.threads,
             )  # fmt: skip
             tally.add(tried, utility(self.objective, values, belief.game))
-            if self.deviations is not None:
-                alive &= ~self._negligible(prior, tally, alive, self.deviations)
+            if self.deviations < math.inf:
+                alive &= ~self._negligible(prior, tally, alive)
 
     def _worlds_next(self, tally: Tally, alive: BoolArray) -> int:
         """Worlds of the next round, half of an equal share at first; 0 when the budget is spent."""
@@ -204,9 +204,7 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
         done = int(tally.count.max())
         return min(max(self.round_size, done // 4), left if done else -(-left // 2))
 
-    def _negligible(
-        self, prior: FloatArray, tally: Tally, alive: BoolArray, deviations: float
-    ) -> BoolArray:
+    def _negligible(self, prior: FloatArray, tally: Tally, alive: BoolArray) -> BoolArray:
         """[M] True for moves that would have hardly any weight even were they so much better.
 
         Never the likeliest move alive.
@@ -217,7 +215,7 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
         weight = mirror_step(prior, kept, eta, magnet=self.magnet)
         leader = int(np.where(alive, weight, -1.0).argmax())
         lead, error = tally.regularised_difference(leader)
-        behind = lead - deviations * error - (values[leader] - kept[leader])  # at least
+        behind = lead - self.deviations * error - (values[leader] - kept[leader])  # at least
         margin = 0.0 if self.greedy else -math.log(NEGLIGIBLE)  # of log weights
         if eta == math.inf:
             gone = (behind > margin * self.magnet) | (prior == 0.0)

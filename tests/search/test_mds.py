@@ -192,7 +192,7 @@ def test_rollouts_go_to_the_moves_that_may_be_played(options: dict[str, Any], mo
             assert (exact[~kept] <= most * exact.max()).all()
             saved.append(not kept.all())
     assert np.mean(saved) > 0.2
-    every = replace(search, deviations=None)(np.random.default_rng(1), Problem(0).belief(0, 0))
+    every = replace(search, deviations=math.inf)(np.random.default_rng(1), Problem(0).belief(0, 0))
     assert every.count.tolist() == [1_000] * 3
 
 
@@ -362,7 +362,7 @@ def test_small_budgets_play_the_blueprint() -> None:
 @pytest.mark.parametrize(
     "bad",
     [{"eta": -1.0}, {"eta": math.nan}, {"kl": -0.1}, {"magnet": math.inf}, {"softening": 1.5},
-     {"rollouts": 0}, {"depth": 0}, {"deviations": -1.0}, {"round_size": 0}],
+     {"rollouts": 0}, {"depth": 0}, {"deviations": -1.0}, {"deviations": None}, {"round_size": 0}],
 )  # fmt: skip
 def test_bad_settings(bad: dict[str, Any]) -> None:
     with pytest.raises(ConfigError):

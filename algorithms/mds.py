@@ -98,8 +98,8 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
     )
     deviations: float = setting(
         3.0,
-        "Standard errors by which a move may be better than it seems, or it is tried no further "
-        "once the step would not play it; inf: try all moves to the end.",
+        "Drop moves that the step would hardly play even were they so many standard errors better; "
+        "inf: none.",
     )
     round_size: int = setting(25, ROUND_SIZE)
     depth: int | None = setting(None, DEPTH)

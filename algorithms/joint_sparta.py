@@ -24,11 +24,8 @@ from hanabi_search_plugin.algorithms.budget_warnings import (
     warn_of_small_budget,
 )
 from hanabi_search_plugin.algorithms.range_search import RangePruning, RangeSearch
-from hanabi_search_plugin.algorithms.sparta import (
-    INDIFFERENCE,
-    MIN_ROLLOUTS,
-    ROUND_SIZE,
-)
+from hanabi_search_plugin.algorithms.rounds import ROUND_SIZE
+from hanabi_search_plugin.algorithms.sparta import INDIFFERENCE, MIN_ROLLOUTS
 from hanabi_search_plugin.beliefs.exact import public_belief, require_exact
 from hanabi_search_plugin.core.agent import (
     CutsRollouts,

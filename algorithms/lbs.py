@@ -19,11 +19,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hanabi_search_plugin.algorithms.rounds import ROUND_SIZE
 from hanabi_search_plugin.algorithms.sparta import (
     ERRORS,
     MIN_ROLLOUTS,
     PRUNING,
-    ROUND_SIZE,
     Pruning,
     Sparta,
 )

@@ -33,7 +33,7 @@ from numbers import Real
 import numpy as np
 
 from hanabi_search_plugin.algorithms.budget_warnings import warn_of_small_budget
-from hanabi_search_plugin.algorithms.sparta import ROUND_SIZE
+from hanabi_search_plugin.algorithms.rounds import ROUND_SIZE, next_round
 from hanabi_search_plugin.algorithms.tally import Tally
 from hanabi_search_plugin.core.agent import CutsRollouts, SmallSteps, require_asked
 from hanabi_search_plugin.core.belief import Belief
@@ -202,7 +202,7 @@ class Mds(CutsRollouts, SmallSteps, NamedOptions):
         """Worlds of the next round, half of an equal share at first; 0 when the budget is spent."""
         left = (self.rollouts - int(tally.count.sum())) // int(alive.sum())
         done = int(tally.count.max())
-        return min(max(self.round_size, done // 4), left if done else -(-left // 2))
+        return min(next_round(self.round_size, done), left if done else -(-left // 2))
 
     def _negligible(self, prior: FloatArray, tally: Tally, alive: BoolArray) -> BoolArray:
         """[M] True for moves that would have hardly any weight even were they so much better.
@@ -267,7 +267,7 @@ def paired_means(tally: Tally) -> FloatArray:
     tried most, in the worlds in which both were tried.
     """
     most = int(tally.count.argmax())
-    return np.asarray(tally.mean[most] - tally.difference(most)[0])
+    return np.asarray(tally.mean[most] - tally.lead(most))
 
 
 def noise(prior: FloatArray, tally: Tally) -> FloatArray:

@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hanabi_search_plugin.algorithms.continuation import Portfolio, PortfolioTally
+from hanabi_search_plugin.algorithms.rounds import next_round
 from hanabi_search_plugin.algorithms.search_tree import Node, Nodes
 from hanabi_search_plugin.algorithms.sparta import Sparta
 from hanabi_search_plugin.core.belief import Belief
@@ -149,7 +150,7 @@ class _OwnMovesTree:
 
     def _round(self, done: int, left: int) -> int:
         """Worlds of the next round after ``done``, as SPARTA's, of those that are left."""
-        return min(max(self.search.round_size, done // 4), left)
+        return min(next_round(self.search.round_size, done), left)
 
     def _iterate(self, rng: np.random.Generator, n: int) -> None:
         """One iteration for each move in each of n worlds."""

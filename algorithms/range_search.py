@@ -21,6 +21,7 @@ import numpy as np
 
 from hanabi_search_plugin.algorithms import sums
 from hanabi_search_plugin.algorithms.pruning import gains_too_little
+from hanabi_search_plugin.algorithms.rounds import next_round
 from hanabi_search_plugin.algorithms.tally import regularised_error
 from hanabi_search_plugin.core.game import SKIP, BoolArray, FloatArray, IntArray
 from hanabi_search_plugin.core.objective import Objective, utility
@@ -165,7 +166,7 @@ class RangeSearch:
         share = self.rollouts // legal.sum(axis=1)
         most, rounds, done = int(share.max(initial=0)), [], 0
         while done < most:
-            n = max(self.round_size, done // 4)
+            n = next_round(self.round_size, done)
             rounds.append(Round(done, Streams.spawn(rng, n), Streams.spawn(rng, n)))
             done += n
         others = legal & (share > 0)[:, None]

@@ -29,6 +29,7 @@ from hanabi_search_plugin.algorithms.continuation import (
 )
 from hanabi_search_plugin.algorithms.endgame import exact_values
 from hanabi_search_plugin.algorithms.pruning import gains_too_little, least_gain
+from hanabi_search_plugin.algorithms.rounds import ROUND_SIZE, next_round
 from hanabi_search_plugin.algorithms.tally import Tally, expected_improvement
 from hanabi_search_plugin.core.agent import CutsRollouts, NamesPolicies, WrapsBelief, require_asked
 from hanabi_search_plugin.core.belief import Belief
@@ -61,9 +62,6 @@ PRUNING = (
 )
 INDIFFERENCE = "Score points that a move dropped as expected could still gain, on average."
 MIN_ROLLOUTS = "Rollouts of a move before any is dropped."
-ROUND_SIZE = (
-    "Worlds between two looks at which moves are behind; a quarter of those before, if more."
-)
 
 
 @described
@@ -317,7 +315,7 @@ class Sparta(CutsRollouts, WrapsBelief, NamesPolicies, NamedOptions):
         """Worlds of the next round; 0 when the budget is spent."""
         left = self._worlds_left(tally, alive, share)
         done, first = int(tally.count.max()), min(self.round_size, self._fewest(share))
-        return min(max(self.round_size, done // 4) if done else first, left)
+        return min(next_round(self.round_size, done) if done else first, left)
 
     def _worlds_left(self, tally: Tally, alive: BoolArray, share: int) -> int:
         """Worlds in which the budget can still play each of the moves alive."""

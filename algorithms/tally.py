@@ -47,15 +47,18 @@ class Tally:
         """[M] standard error of the mean; nan below two rollouts."""
         return sums.stderr(self._sum, self._squares, self.count)
 
+    def lead(self, move: int) -> FloatArray:
+        """[M] mean return of ``move`` minus that of each, in shared worlds; nan where none is."""
+        return sums.mean(self._lead[move], self._pairs[move])
+
     def difference(self, move: int) -> tuple[FloatArray, FloatArray]:
-        """[M] mean return of ``move`` minus that of each, in shared worlds; and standard errors."""
-        pairs = self._pairs[move]
-        lead = self._lead[move]
-        return sums.mean(lead, pairs), sums.stderr(lead, self._lead_squares[move], pairs)
+        """[M] ``lead`` of a move, and its standard errors."""
+        lead, pairs = self._lead[move], self._pairs[move]
+        return self.lead(move), sums.stderr(lead, self._lead_squares[move], pairs)
 
     def regularised_difference(self, move: int) -> tuple[FloatArray, FloatArray]:
         """[M] ``difference``, with errors as in ``regularised_errors``."""
-        return self.difference(move)[0], self.regularised_errors(slice(move, move + 1))[0]
+        return self.lead(move), self.regularised_errors(slice(move, move + 1))[0]
 
     def regularised_errors(self, moves: slice = slice(None)) -> FloatArray:
         """[moves, M] the standard errors of differences, each row's pulled towards its average.

@@ -26,6 +26,7 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
+from benchmarks.command_line import CommandLine
 from benchmarks.means import mean_and_error, with_error
 from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import HanabiConfig, HanabiGame, Policy, evaluate, load_policy
@@ -47,7 +48,7 @@ TIMED = 6  # rounds that tell what one costs; the first is not counted
 SEEDS = (0, 1, 2)
 GAMES = 5_000  # of a finished network
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 
 

@@ -21,6 +21,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
+from benchmarks.command_line import CommandLine
 from benchmarks.decisions import SEAT, decisions_of, exact_belief
 from benchmarks.means import with_error
 from hanabi_search_plugin import (
@@ -41,7 +42,7 @@ from hanabi_search_plugin.evaluation.threads import Threads
 WORLDS, AT_FIRST, AT_ONCE = 16_000, 1_000, 3_000
 KEPT = Path("runs/allocation")
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 
 
 class ReplayedGame(HanabiGame):

@@ -24,6 +24,7 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
+from benchmarks.command_line import CommandLine
 from hanabi_search_plugin import HanabiGame, Policy, Sparta, load_policy, upgrade
 from hanabi_search_plugin.core.policy import Blueprint, moves_of
 from hanabi_search_plugin.core.streams import Streams
@@ -34,7 +35,7 @@ from hanabi_search_plugin.hanabi.files.analysis import analyse_game, move_values
 from hanabi_search_plugin.hanabi.files.recorded_positions import Candidates, follow
 from hanabi_search_plugin.hanabi.files.records import RecordedGame
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 
 BLUNDER = 2.0  # points that a planted move loses at least

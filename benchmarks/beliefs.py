@@ -18,6 +18,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from benchmarks.command_line import CommandLine
 from benchmarks.means import with_error
 from benchmarks.networks import with_model, write_models
 from benchmarks.pages import fill
@@ -55,7 +56,7 @@ PAGE = ROOT / "docs" / "results" / "lbs.md"
 ROUNDS = 10  # of a curve
 DRAWS = 100  # at a turn, for what share of them explains the partner's moves
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 
 

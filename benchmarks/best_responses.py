@@ -23,6 +23,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from benchmarks.command_line import CommandLine
 from benchmarks.pages import figures_of, fill, read_results, rewrite, write_results
 from hanabi_search_plugin import HanabiGame, Sparta, evaluate, load_policy, upgrade
 from hanabi_search_plugin.core.errors import UnsupportedError
@@ -42,7 +43,7 @@ PART = 100  # games of a row that are played before the next look at the clock
 COMPILED = {entry.name for entry in policies()}
 NETWORK_ROLLOUTS = 1_000
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 
 Games = Annotated[int, typer.Option(help="Of a row.")]

@@ -18,6 +18,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from benchmarks.command_line import CommandLine
 from benchmarks.means import mean_and_error
 from benchmarks.pages import figures_of, fill, read_results, rewrite, write_results
 from hanabi_search_plugin import HanabiGame, Sparta, Streams, evaluate, load_policy, upgrade
@@ -71,7 +72,7 @@ ORIGINALS = {
     "risky2": ((12.47, 0.08), (17.68, 0.05), (17.05, 0.04), (15.95, 0.04)),
 }
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 Names = Annotated[str, typer.Option(help="Policies, by commas; default: all.")]
 Threads = Annotated[int, typer.Option(help="Threads.")]

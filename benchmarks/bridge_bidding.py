@@ -27,6 +27,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from benchmarks.command_line import CommandLine
 from benchmarks.means import with_error
 from benchmarks.pages import fill, rewrite
 from hanabi_search_plugin import Sparta, Streams, upgrade
@@ -39,7 +40,7 @@ from hanabi_search_plugin.bridge.scoring import imps
 from hanabi_search_plugin.core.belief import Belief
 from hanabi_search_plugin.core.rollout import action_values
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = {  # files of ``measure``
     "one seat": ROOT / "docs" / "results" / "bridge-one.jsonl",

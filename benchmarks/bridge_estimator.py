@@ -27,6 +27,7 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
+from benchmarks.command_line import CommandLine
 from benchmarks.pages import read_results, write_results
 from hanabi_search_plugin import upgrade
 from hanabi_search_plugin.algorithms.sparta import Sparta
@@ -45,7 +46,7 @@ PREFERRED = 0.03  # probability of a call that is worth a try, as in benchmarks.
 RIDGE = 1.0
 SHIFTS = (-1.2, -0.6, 0.0, 0.6, 1.2)  # tricks: an estimate's gain is the mean over these errors
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 
 

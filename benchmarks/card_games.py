@@ -27,6 +27,7 @@ import pyspiel
 import typer
 from rich.console import Console
 
+from benchmarks.command_line import CommandLine
 from benchmarks.means import with_error
 from benchmarks.openspiel_games import middle_state
 from benchmarks.pages import fill, read_results, rewrite, write_results
@@ -88,7 +89,7 @@ ROWS = [
     if not (theirs == "ISMCTS" and game in NO_ISMCTS)
 ]
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 
 

@@ -20,6 +20,7 @@ import torch
 import typer
 from rich.console import Console
 
+from benchmarks.command_line import CommandLine
 from benchmarks.means import mean_and_error
 from benchmarks.networks import MODELS, RESULTS, ROOT
 from benchmarks.pages import fill, rewrite
@@ -37,7 +38,7 @@ from hanabi_search_plugin.networks.training.training_settings import Cloning
 FILE = RESULTS / "clone.json"
 PAGE = ROOT / "docs" / "results" / "clone.md"
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 
 

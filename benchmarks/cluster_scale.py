@@ -27,6 +27,7 @@ from typing import Annotated, Any
 
 import typer
 
+from benchmarks.command_line import CommandLine
 from benchmarks.pages import rewrite
 from hanabi_search_plugin import HanabiGame, SmartBot, Sparta, evaluate, upgrade
 from hanabi_search_plugin.atomic_files import atomic_write
@@ -45,7 +46,7 @@ GAME = HanabiGame(players=2)
 SPREAD = 0.5  # standard deviation of a chunk's seconds, as a share of their mean
 IN_LINE = 2
 
-app = typer.Typer(add_completion=False)
+app = CommandLine(__doc__)
 
 
 class Waiting(Executor):

@@ -24,6 +24,7 @@ import typer
 from rich.console import Console
 
 from benchmarks.best_responses import COMPILED, PLAYERS, Seed, Threads, chosen
+from benchmarks.command_line import CommandLine
 from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import HanabiGame, Sparta, UnknownPartners, evaluate, load_policy, upgrade
 from hanabi_search_plugin.atomic_files import atomic_write
@@ -38,7 +39,7 @@ OWN = "smartbot"  # what the searching seat follows after its move
 SEARCHING = "sparta, partner unknown"
 FEWEST = 10  # games of the searching seat that are shown
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 
 Players = Annotated[int, typer.Option(help="2 to 5.")]

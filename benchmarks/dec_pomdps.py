@@ -21,6 +21,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from benchmarks.command_line import CommandLine
 from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import Particles, Sparta, UniformPolicy, upgrade
 from hanabi_search_plugin.algorithms import Mds
@@ -71,7 +72,7 @@ COLUMNS = {
     "joint": "joint policy search",
 }
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 
 

@@ -28,6 +28,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
+from benchmarks.command_line import CommandLine
 from benchmarks.means import with_error
 from hanabi_search_plugin import (
     Belief,
@@ -54,7 +55,7 @@ SEAT = 1
 R = TypeVar("R")
 EXACT = Sparta(**BUDGET)
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 KEPT = Path("runs/decisions.jsonl")
 
 

@@ -20,13 +20,14 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from benchmarks.command_line import CommandLine
 from benchmarks.means import with_error
 from benchmarks.pages import fill, read_results
 from hanabi_search_plugin import HanabiGame, Sparta, evaluate, load_policy, upgrade
 from hanabi_search_plugin.algorithms import Pomcp
 from hanabi_search_plugin.atomic_files import atomic_write
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 DOCS = Path(__file__).parent.parent / "docs"
 RESULTS, PAGE = DOCS / "results" / "deeper.json", DOCS / "results" / "later_moves.md"
 SEED = 7

@@ -29,6 +29,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Column, Table
 
+from benchmarks.command_line import CommandLine
 from hanabi_search_plugin import (
     Belief,
     HanabiGame,
@@ -55,7 +56,7 @@ LAST = 10  # moves that are played again
 SEARCHING = {"sparta": Sparta(), "lbs": Lbs(depth=8, rollouts=1_000)}  # before exact endgames
 RESULTS = Path(__file__).parents[1] / "docs" / "results" / "endgames.json"
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 
 
 @app.command()

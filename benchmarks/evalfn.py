@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.command_line import CommandLine
 from hanabi_search_plugin import HanabiGame, RisMcts, upgrade
 from hanabi_search_plugin.core.rollout import observe_all, start_memories
 from hanabi_search_plugin.evaluation.match import SEARCHES, deal_game
@@ -22,7 +23,7 @@ from hanabi_search_plugin.hanabi.bots.evalfn import EvalFn, shipped
 
 LIMIT = 0.040  # seconds
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 
 
 @app.command()

@@ -19,10 +19,12 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from benchmarks.command_line import CommandLine
+
 MOVES = 60
 PAINTED = "return performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null"
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 
 
 @app.command()

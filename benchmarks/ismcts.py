@@ -19,6 +19,7 @@ from open_spiel.python.algorithms import ismcts, mcts
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.command_line import CommandLine
 from hanabi_search_plugin import (
     Belief,
     HanabiGame,
@@ -41,7 +42,7 @@ C = 2.0  # score points
 ITERATIONS = 2_000
 PHASES = {"early": 5, "middle": 30, "late": 45}  # moves made
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 
 

@@ -22,6 +22,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from benchmarks.command_line import CommandLine
 from benchmarks.joint_policy_search_blueprints import LastBitUnsaid, LongSuit, OwnCard
 from benchmarks.other_games_blueprints import AlwaysTheSame, Mumbling, OwnHand
 from benchmarks.pages import fill, read_results, rewrite, write_results
@@ -135,7 +136,7 @@ SETTINGS = {
     ),
 }  # fmt: skip
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 
 

@@ -17,6 +17,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from benchmarks.command_line import CommandLine
 from hanabi_search_plugin import HanabiGame
 from hanabi_search_plugin.beliefs.mixture import Mixture
 from hanabi_search_plugin.evaluation.threads import Threads
@@ -24,7 +25,7 @@ from hanabi_search_plugin.hanabi.files.records import RecordedGame
 from hanabi_search_plugin.judge import Judge, judged_lines, observation_text, play_games
 from hanabi_search_plugin.registry import load_policy
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 
 SLIPS = 0.04  # share of random moves
 MUCH = 20  # times as many rollouts

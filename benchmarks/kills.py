@@ -34,6 +34,7 @@ from rich.console import Console
 from rich.table import Table
 from typer.testing import CliRunner
 
+from benchmarks.command_line import CommandLine
 from benchmarks.kill_cases import CASES, INPUTS, Case, make_small
 from benchmarks.kill_files import UNFINISHED, contents, differences
 from benchmarks.kill_moments import Moments
@@ -47,7 +48,7 @@ SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 INTERRUPTED = 130
 PAGE = Path("docs/results/robustness.md")
 LONGEST = 120.0  # seconds of one command
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 
 
 @dataclass

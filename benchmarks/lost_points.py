@@ -20,6 +20,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from benchmarks.command_line import CommandLine
 from benchmarks.means import mean_and_error
 from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import HanabiConfig, HanabiGame
@@ -32,7 +33,7 @@ RESULTS = ROOT / "docs" / "results" / "lost-points.json"
 PAGE = ROOT / "docs" / "results" / "networks.md"
 CAUSES = ("cards", "time", "lives")
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 
 

@@ -21,6 +21,7 @@ import pyspiel
 import typer
 from rich.console import Console
 
+from benchmarks.command_line import CommandLine
 from benchmarks.means import with_error
 from benchmarks.pages import fill, read_results, write_results
 from benchmarks.zero_sum_tree import ZeroSumTree
@@ -63,7 +64,7 @@ PAIRS = (
     ("magnetic", "MO-ISMCTS"),
 )
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 
 

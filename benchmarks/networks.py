@@ -20,6 +20,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from benchmarks.command_line import CommandLine
 from benchmarks.means import mean_and_error
 from benchmarks.pages import fill, rewrite
 from hanabi_search_plugin import HanabiConfig, HanabiGame, Streams, evaluate, load_policy
@@ -44,7 +45,7 @@ PAGE = ROOT / "docs" / "results" / "networks.md"
 LINES = 12  # of a curve
 VALUED = 1_000  # games on which values are measured
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 
 

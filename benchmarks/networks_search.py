@@ -25,6 +25,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.command_line import CommandLine
 from hanabi_search_plugin import HanabiGame, Streams, load_policy
 from hanabi_search_plugin.core import Event, View, likelihood
 from hanabi_search_plugin.core.rollout import (
@@ -48,7 +49,7 @@ TURN = 10  # of the game in which rollouts and hands are measured
 WORLDS = 1_000
 HANDS = 50_000  # that a partner is asked about
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 
 
 @app.command()

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from benchmarks.command_line import CommandLine
 from benchmarks.means import mean_and_error, with_error
 from benchmarks.pages import fill, rewrite, write_results
 from hanabi_search_plugin import Evaluation, HanabiGame, Sparta, evaluate, load_policy, upgrade
@@ -27,7 +28,7 @@ PERFECT = 25
 HEAD = "| bonus | score | more than without | perfect | more | CPU s |"
 RULE = "|---|---|---|---|---|---|"
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 
 
 @dataclass(frozen=True)

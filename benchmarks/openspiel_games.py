@@ -30,6 +30,7 @@ import pyspiel
 import typer
 from rich.console import Console
 
+from benchmarks.command_line import CommandLine
 from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import (
     JointSparta,
@@ -75,7 +76,7 @@ SEARCHES: dict[str, Callable[[], Any]] = {
     ),
 }
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 
 

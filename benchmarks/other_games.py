@@ -21,6 +21,7 @@ import typer
 from rich.console import Console
 
 from benchmarks import bridge_cost, openspiel_profile
+from benchmarks.command_line import CommandLine
 from benchmarks.hanabi_optimum import Optimum
 from benchmarks.other_games_blueprints import (
     AlwaysTheSame,
@@ -165,7 +166,7 @@ PROFILED = [
     for rollouts in (1_000, 5_000)
 ]
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 
 

@@ -26,6 +26,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks.command_line import CommandLine
 from hanabi_search_plugin import HanabiGame, Policy, load_policy, upgrade
 from hanabi_search_plugin.beliefs.unknown_partners import PartnersBelief
 from hanabi_search_plugin.cli.line_ups import partners_of
@@ -37,7 +38,7 @@ from hanabi_search_plugin.evaluation.match import SEARCHES, deal_game
 from hanabi_search_plugin.evaluation.playing import play_game
 from hanabi_search_plugin.registry import load_policies, policy_names
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 
 TABLES = 4  # what a SeedSequence([seed, use, game]) is for, beside those of ``match``

@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import typer
 from rich.console import Console
 from rich.text import Text
 
+from benchmarks.command_line import CommandLine
 from benchmarks.pages import fill
 from hanabi_search_plugin.atomic_files import atomic_write
 
@@ -30,7 +30,7 @@ PICTURES = ROOT / "docs" / "pictures"
 RESULTS = ROOT / "docs" / "results"
 PAGE = ROOT / "docs" / "results" / "cost.md"
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 
 
 @app.callback()

@@ -22,6 +22,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from benchmarks.command_line import CommandLine
 from hanabi_search_plugin import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -43,7 +44,7 @@ text = observation_text(game.config, game.from_decks([record.deck]).rows[0], 0)
 print(Judge("smartbot", rollouts=100)(text))
 """
 
-app = typer.Typer(add_completion=False)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 
 

@@ -20,6 +20,7 @@ import torch
 import typer
 from rich.console import Console
 
+from benchmarks.command_line import CommandLine
 from benchmarks.means import mean_and_error
 from benchmarks.networks import seat_values_of
 from benchmarks.pages import fill, rewrite
@@ -39,7 +40,7 @@ VALUED = 1_000  # games on which values are measured
 STEPS = 1e9, 1e10  # decisions that the records of others needed
 TIMED = 2  # rounds after the first, of which the speed is the median
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = CommandLine(__doc__)
 console = Console(highlight=False)
 
 

@@ -21,6 +21,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.command_line import CommandLine
 from hanabi_search_plugin import HanabiGame, Streams, load_policy
 from hanabi_search_plugin.core.policy import as_blueprint
 from hanabi_search_plugin.evaluation.playing import self_play
@@ -44,7 +45,7 @@ STEPS = 32  # of all games between two looks at the clock
 RESTART_EVERY = 8  # steps
 ENGINE_GAMES = 4096  # that the engine steps at once
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 
 
 def rate(work: Callable[[], int], device: str, seconds: float) -> float:

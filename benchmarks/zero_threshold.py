@@ -22,6 +22,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
+from benchmarks.command_line import CommandLine
 from hanabi_search_plugin import HanabiGame, SearchResult, Sparta, evaluate, load_policy, upgrade
 from hanabi_search_plugin.algorithms.tally import Tally
 from hanabi_search_plugin.core import action_values
@@ -37,7 +38,7 @@ from hanabi_search_plugin.reproduce.sparta_paper import BUDGET, SEARCH
 ROUND = 100  # rollouts of a move between two looks at which are behind, and before the first
 DEVIATIONS = 2  # standard errors around a mean
 
-app = typer.Typer(add_completion=False, help=__doc__)
+app = CommandLine(__doc__)
 
 
 class EvenDraws(HandBelief):

@@ -27,17 +27,13 @@ OF_A_FEW_GAMES = {
     "smartbot-2p-joint-400": 120.0,
     "smartbot-2p-joint-2000": 174.0,
     "smartbot-2p-joint-10000": 559.0,
-    "hatbot-3p-single": 9.0,
     "clonebot-2p-single": 180.0,
     "rlnet-2p-lbs-end": 30.0,
     "rlnet-2p-lbs-32": 20.0,
     "beliefnet-2p-lbs-end": 38.0,
     "beliefnet-2p-lbs-32": 29.0,
-    "beliefnet-2p-lbs-16": 15.5,
     "beliefnet-2p-6-cards-sparta": 73.0,
     "beliefnet-3p-sparta": 67.0,
-    "beliefnet-4p-sparta": 24.0,
-    "beliefnet-5p-sparta": 22.0,
 }
 
 _OTHERS: tuple[tuple[str, str], ...] = (  # of names: what is as costly, but for the budget

@@ -1,7 +1,8 @@
-"""Draw the pictures of the README into docs/pictures.
+"""Draw the pictures of the README into docs/pictures, and one of the results.
 
 python -m benchmarks.pictures demo     # demo.svg: turns of ``hanabi-search demo``, animated
 python -m benchmarks.pictures cost     # score_against_cost.svg, and the table of its page
+python -m benchmarks.pictures depths   # docs/results/lbs/score_by_depth.svg: LBS cut at each depth
 
 ``search.svg`` beside them is drawn by hand.
 """
@@ -23,7 +24,9 @@ from rich.text import Text
 
 from benchmarks.command_line import CommandLine
 from benchmarks.pages import fill
+from hanabi_search_plugin import Lbs
 from hanabi_search_plugin.atomic_files import atomic_write
+from hanabi_search_plugin.reproduce.lbs_paper import FIGURE_3
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs" / "pictures"
@@ -35,7 +38,7 @@ app = CommandLine(__doc__)
 
 @app.callback()
 def commands() -> None:
-    """Draw the pictures of the README."""
+    """Draw the pictures of the README and of the results."""
 
 
 # ------------------------------------------------------------------------------------ the demo
@@ -345,6 +348,72 @@ def draw(points: list[Point]) -> None:
         axes.spines[["top", "right"]].set_visible(False)
         with atomic_write(PICTURES / "score_against_cost.svg") as file:
             figure.savefig(file, format="svg", metadata={"Date": None})
+
+
+# --------------------------------------------------------------------------------- score by depth
+
+DEPTHS = RESULTS / "lbs" / "score_by_depth.svg"
+LOWEST = 22.0  # score that the picture shows
+
+
+@app.command()
+def depths() -> None:
+    """Score against CPU seconds of LBS by depth, from tables 1 and 2 as far as they are measured.
+
+    Figure 3 of the LBS paper.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    measured = dict(rows_by_run("lbs/lbs-table-1.json")) | dict(rows_by_run("lbs/lbs-table-2.json"))
+    settings: Any = {"svg.hashsalt": "depths", "font.size": 10.5, "axes.axisbelow": True}
+    with matplotlib.rc_context(settings):
+        figure = Figure(figsize=(8, 4.5), layout="constrained", facecolor="white")
+        axes = figure.subplots()
+        colors = iter(SERIES.values())
+        for curve in FIGURE_3.curves:
+            found = [(run, measured[run.name]) for run in curve.runs if run.name in measured]
+            shown = [(run, row) for run, row in found if row["mean"] >= LOWEST]
+            if not shown:
+                continue
+            color, marker = next(colors)
+            rows = [row for _, row in shown]
+            seconds = [row["cpu_seconds_per_game"] for row in rows]
+            axes.errorbar(
+                seconds,
+                [row["mean"] for row in rows],
+                yerr=[row["sem"] for row in rows],
+                color=color,
+                marker=marker,
+                capsize=2,
+                lw=1,
+                label=curve.label,
+            )
+            for (run, row), x in zip(shown, seconds, strict=True):
+                if isinstance(run.search, Lbs):
+                    axes.annotate(
+                        str(run.search.depth),
+                        (x, row["mean"]),
+                        (5, -11),
+                        textcoords="offset points",
+                        fontsize=9,
+                    )
+        axes.set_xscale("log")
+        axes.set_xticks([1, 3, 10, 30], ["1", "3", "10", "30"])
+        axes.set_xlabel("CPU seconds a game; numbers are depths")
+        axes.set_ylabel("mean score of 25, \u00b1 standard error")
+        axes.grid(alpha=0.25)
+        axes.legend(loc="lower right")
+        axes.spines[["top", "right"]].set_visible(False)
+        with atomic_write(DEPTHS) as file:
+            figure.savefig(file, format="svg", metadata={"Date": None})
+
+
+def rows_by_run(file: str) -> Iterator[tuple[str, dict[str, float]]]:
+    """Names and figures of the searched runs that a table of ``reproduce`` has measured."""
+    for row in json.loads((RESULTS / file).read_text())["rows"]:
+        if row["measured"] and row["run"]["search"] is not None:
+            yield row["run"]["name"], row["measured"]
 
 
 if __name__ == "__main__":

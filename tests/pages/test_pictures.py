@@ -1,4 +1,4 @@
-"""The pictures of the README: SVG that every browser shows by itself, made of what was recorded."""
+"""The pictures of the pages: SVG that every browser shows by itself, made of what was recorded."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from benchmarks import pictures
 from benchmarks.pages import fill
 
 FILES = tuple(sorted(pictures.PICTURES.glob("*.svg")))
+LABELS = re.compile(r"<!-- (.*?) -->")  # of Matplotlib's SVG; where they stand differs by version
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*FILES, pictures.DEPTHS], ids=lambda path: path.name)
 def test_it_is_small_and_needs_nothing_else(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     root = ElementTree.fromstring(text)
@@ -49,8 +50,18 @@ def test_the_chart_is_the_one_that_its_points_make(
     monkeypatch.setattr(pictures, "PICTURES", tmp_path)
     pictures.draw([*pictures.recorded(), *pictures.PUBLISHED])
     drawn = (tmp_path / "score_against_cost.svg").read_text(encoding="utf-8")
-    # labels are comments of the file; where they stand differs a little between versions
-    assert re.findall(r"<!-- (.*?) -->", drawn) == re.findall(r"<!-- (.*?) -->", stored)
+    assert LABELS.findall(drawn) == LABELS.findall(stored)
+
+
+def test_scores_by_depth_are_those_of_the_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("matplotlib", reason="needs Matplotlib")
+    stored = LABELS.findall(pictures.DEPTHS.read_text(encoding="utf-8"))
+    monkeypatch.setattr(pictures, "DEPTHS", tmp_path / "depths.svg")
+    pictures.depths()
+    assert LABELS.findall(pictures.DEPTHS.read_text(encoding="utf-8")) == stored
+    assert {"rlnet, LBS", "beliefnet, LBS", "16"} <= set(stored)
 
 
 def turn(number: int, gain: str = "") -> str:

@@ -27,6 +27,7 @@ from typing import Annotated, Any
 import typer
 from ray.cluster_utils import Cluster
 
+from benchmarks.command_line import CommandLine
 from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.evaluation.provenance import versions
 
@@ -36,6 +37,8 @@ OPTIONS = ["--policy", "smartbot", "--search", "sparta", "--rollouts", "2000", "
 KINDS = ("worker", "machine", "program")
 STORE = {"object_store_memory": 80 * 2**20}
 MEASURED = ("cpu_seconds",)  # of a game: differs from run to run
+
+app = CommandLine(__doc__)
 
 
 @dataclass
@@ -118,6 +121,7 @@ def struck_run(killer: Killer, games: int, path: Path, every: float) -> list[str
             raise SystemExit(f"the run ended with {run.returncode} after {struck}")
 
 
+@app.command()
 def main(
     count: Annotated[int, typer.Option(help="Kills.")] = 50,
     games: Annotated[int, typer.Option(help="Games of a run.")] = 60,
@@ -125,6 +129,7 @@ def main(
     seed: Annotated[int, typer.Option(help="Of the moments and victims.")] = 0,
     out: Annotated[Path, typer.Option(help="The results.")] = RESULTS,
 ) -> None:
+    """Play and kill until there were so many kills; status 1 if one was not survived."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
@@ -157,4 +162,4 @@ def main(
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    app()

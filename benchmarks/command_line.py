@@ -1,4 +1,4 @@
-"""The command line of a benchmark: a mistake of its caller is one line, with exit status 2."""
+"""The command line of a benchmark: an error of the package is one line, with exit status 2."""
 
 from __future__ import annotations
 

@@ -9,12 +9,12 @@ python -m benchmarks.pictures depths   # docs/results/lbs/score_by_depth.svg: LB
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,12 @@ from rich.console import Console
 from rich.text import Text
 
 from benchmarks.command_line import CommandLine
-from benchmarks.pages import fill
+from benchmarks.pages import fill, read_results, rewrite
+from benchmarks.reproduction_costs import measured
 from hanabi_search_plugin import Lbs
 from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.reproduce.lbs_paper import FIGURE_3
+from hanabi_search_plugin.reproduce.plan import Run
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs" / "pictures"
@@ -244,17 +246,15 @@ def cost() -> None:
     """Score against CPU seconds a game, ours and published, as a chart and as a table."""
     points = [*recorded(), *PUBLISHED]
     draw(points)
-    text = fill(PAGE.read_text(encoding="utf-8"), {"score against cost": table(points)})
-    with atomic_write(PAGE) as file:
-        file.write(text.encode())
+    rewrite(PAGE, lambda text: fill(text, {"score against cost": table(points)}))
 
 
 def recorded() -> Iterator[Point]:
     """What docs/results holds."""
     for series, name, label, file in EVALUATIONS:
-        yield _point(series, name, label, file, json.loads((RESULTS / file).read_text()))
+        yield _point(series, name, label, file, read_results(RESULTS / file))
     for series, name, label, file, row in ROWS:
-        rows = json.loads((RESULTS / file).read_text())["rows"]
+        rows = read_results(RESULTS / file)["rows"]
         (measured,) = (each["measured"] for each in rows if each["label"] == row)
         yield _point(series, name, label, file, measured)
 
@@ -289,14 +289,26 @@ PLACES = {  # of labels, in points from the end of the marker or its bar: x, y, 
 }
 
 
-def draw(points: list[Point]) -> None:
+@contextmanager
+def chart(path: Path, salt: str, height: float) -> Iterator[Any]:
+    """The axes of a picture of scores by CPU seconds, which is written when the block ends."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    settings: Any = {"svg.hashsalt": "cost", "font.size": 10.5, "axes.axisbelow": True}
+    settings: Any = {"svg.hashsalt": salt, "font.size": 10.5, "axes.axisbelow": True}
     with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(8, 5), layout="constrained", facecolor="white")
+        figure = Figure(figsize=(8, height), layout="constrained", facecolor="white")
         axes = figure.subplots()
+        yield axes
+        axes.set_ylabel("mean score of 25, ± standard error")
+        axes.grid(alpha=0.25)
+        axes.spines[["top", "right"]].set_visible(False)
+        with atomic_write(path) as file:
+            figure.savefig(file, format="svg", metadata={"Date": None})
+
+
+def draw(points: list[Point]) -> None:
+    with chart(PICTURES / "score_against_cost.svg", "cost", 5) as axes:
         for point in points:
             color, marker = SERIES[point.series]
             low, high = point.seconds
@@ -342,12 +354,7 @@ def draw(points: list[Point]) -> None:
         axes.set_xlabel(
             "CPU seconds a game (filled: ours; open: published, bars: times up to 5 cores)"
         )
-        axes.set_ylabel("mean score of 25, ± standard error")
         axes.set_title("2-player Hanabi: what a searched game scores, and what it costs")
-        axes.grid(alpha=0.25)
-        axes.spines[["top", "right"]].set_visible(False)
-        with atomic_write(PICTURES / "score_against_cost.svg") as file:
-            figure.savefig(file, format="svg", metadata={"Date": None})
 
 
 # --------------------------------------------------------------------------------- score by depth
@@ -358,62 +365,48 @@ LOWEST = 22.0  # score that the picture shows
 
 @app.command()
 def depths() -> None:
-    """Score against CPU seconds of LBS by depth, from tables 1 and 2 as far as they are measured.
+    """Score against CPU seconds of LBS by depth, as far as it is measured.
 
     Figure 3 of the LBS paper.
     """
-    import matplotlib
-    from matplotlib.figure import Figure
-
-    measured = dict(rows_by_run("lbs/lbs-table-1.json")) | dict(rows_by_run("lbs/lbs-table-2.json"))
-    settings: Any = {"svg.hashsalt": "depths", "font.size": 10.5, "axes.axisbelow": True}
-    with matplotlib.rc_context(settings):
-        figure = Figure(figsize=(8, 4.5), layout="constrained", facecolor="white")
-        axes = figure.subplots()
+    figures = measured()
+    with chart(DEPTHS, "depths", 4.5) as axes:
         colors = iter(SERIES.values())
         for curve in FIGURE_3.curves:
-            found = [(run, measured[run.name]) for run in curve.runs if run.name in measured]
-            shown = [(run, row) for run, row in found if row["mean"] >= LOWEST]
-            if not shown:
+            known = [run for run in curve.runs if run.name in figures]
+            runs = [run for run in known if figures[run.name]["mean"] >= LOWEST]
+            if not runs:
                 continue
             color, marker = next(colors)
-            rows = [row for _, row in shown]
-            seconds = [row["cpu_seconds_per_game"] for row in rows]
+            seconds, scores, errors = (
+                [figures[run.name][name] for run in runs]
+                for name in ("cpu_seconds_per_game", "mean", "sem")
+            )
             axes.errorbar(
                 seconds,
-                [row["mean"] for row in rows],
-                yerr=[row["sem"] for row in rows],
+                scores,
+                yerr=errors,
                 color=color,
                 marker=marker,
                 capsize=2,
                 lw=1,
                 label=curve.label,
             )
-            for (run, row), x in zip(shown, seconds, strict=True):
-                if isinstance(run.search, Lbs):
-                    axes.annotate(
-                        str(run.search.depth),
-                        (x, row["mean"]),
-                        (5, -11),
-                        textcoords="offset points",
-                        fontsize=9,
-                    )
+            for place, run in zip(zip(seconds, scores, strict=True), runs, strict=True):
+                axes.annotate(
+                    depth_of(run), place, (5, -11), textcoords="offset points", fontsize=9
+                )
         axes.set_xscale("log")
         axes.set_xticks([1, 3, 10, 30], ["1", "3", "10", "30"])
         axes.set_xlabel("CPU seconds a game; numbers are depths")
-        axes.set_ylabel("mean score of 25, \u00b1 standard error")
-        axes.grid(alpha=0.25)
         axes.legend(loc="lower right")
-        axes.spines[["top", "right"]].set_visible(False)
-        with atomic_write(DEPTHS) as file:
-            figure.savefig(file, format="svg", metadata={"Date": None})
 
 
-def rows_by_run(file: str) -> Iterator[tuple[str, dict[str, float]]]:
-    """Names and figures of the searched runs that a table of ``reproduce`` has measured."""
-    for row in json.loads((RESULTS / file).read_text())["rows"]:
-        if row["measured"] and row["run"]["search"] is not None:
-            yield row["run"]["name"], row["measured"]
+def depth_of(run: Run) -> str:
+    """Of its rollouts, in the picture; SPARTA's have none."""
+    if not isinstance(run.search, Lbs):
+        return ""
+    return "end" if run.search.depth is None else str(run.search.depth)
 
 
 if __name__ == "__main__":

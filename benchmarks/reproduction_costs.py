@@ -12,7 +12,9 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
+from benchmarks.pages import read_results
 from hanabi_search_plugin.atomic_files import atomic_write
 from hanabi_search_plugin.reproduce import lbs_paper, ris_mcts_paper, sparta_paper
 from hanabi_search_plugin.reproduce.plan import Run, Table
@@ -49,21 +51,20 @@ _OTHERS: tuple[tuple[str, str], ...] = (  # of names: what is as costly, but for
 )
 
 
-def measured() -> dict[str, float]:
-    """By the names of runs, from the results of the pages."""
-    costs: dict[str, float] = {}
+def measured() -> dict[str, dict[str, Any]]:
+    """Figures of searched runs by their names, from the results of the pages."""
+    runs: dict[str, dict[str, Any]] = {}
     for path in sorted((ROOT / "docs" / "results").glob("*/*.json")):
-        content = json.loads(path.read_text())
+        content = read_results(path)
         if content.get("command") != "reproduce":
             continue
         found = [(row["run"], row["measured"]) for row in content.get("rows", ())]
         for curve in content.get("curves", ()):
             found += [(point.get("run"), point) for point in curve["points"]]
         for run, figures in found:
-            name = run["name"] if isinstance(run, dict) else run
             if figures and figures.get("cpu_seconds_per_game"):
-                costs[name] = figures["cpu_seconds_per_game"]
-    return costs
+                runs[run["name"] if isinstance(run, dict) else run] = figures
+    return runs
 
 
 def known(name: str, costs: dict[str, float]) -> float | None:
@@ -88,7 +89,8 @@ def known(name: str, costs: dict[str, float]) -> float | None:
 
 def all_costs() -> dict[str, float]:
     """What ``FILE`` is to hold."""
-    costs = OF_A_FEW_GAMES | measured()
+    found = {name: figures["cpu_seconds_per_game"] for name, figures in measured().items()}
+    costs = OF_A_FEW_GAMES | found
     out = dict(KINDS)
     for run in sorted(_searched(), key=lambda run: run.name):
         cost = known(run.name, costs)

@@ -1,4 +1,4 @@
-"""The command line of benchmarks: a mistake is one line with exit status 2."""
+"""The command line of benchmarks: an error of the package is one line with exit status 2."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hanabi_search_plugin.core.errors import ConfigError
 command_line = pytest.importorskip("benchmarks.command_line")
 
 
-def test_a_mistake_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     app = command_line.CommandLine("Measures nothing.")
 
     @app.command()  # type: ignore[untyped-decorator]

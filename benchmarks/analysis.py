@@ -25,6 +25,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.command_line import CommandLine
+from benchmarks.means import with_error
 from hanabi_search_plugin import HanabiGame, Policy, Sparta, load_policy, upgrade
 from hanabi_search_plugin.core.policy import Blueprint, moves_of
 from hanabi_search_plugin.core.streams import Streams
@@ -125,7 +126,7 @@ def gains(
         ("paired gain of the games", paired),
         ("difference", paired - moves),
     ):
-        console.print(f"{name}: {_mean(values)}")
+        console.print(f"{name}: {with_error(values, 3, '+')}")
     _costs(lines)
 
 
@@ -197,10 +198,6 @@ def cost(games: Games = 10, seed: Seed = 3, rollouts: Rollouts = 1_000) -> None:
         one(0)  # compiles
         console.print(name)
         _costs(measured(games, None, {}, one))
-
-
-def _mean(values: np.ndarray) -> str:
-    return f"{values.mean():+.3f} +- {values.std(ddof=1) / len(values) ** 0.5:.3f}"
 
 
 def _costs(lines: list[dict[str, Any]]) -> None:

@@ -25,6 +25,7 @@ from rich.console import Console
 
 from benchmarks.best_responses import COMPILED, PLAYERS, Seed, Threads, chosen
 from benchmarks.command_line import CommandLine
+from benchmarks.means import mean_and_error
 from benchmarks.pages import fill, read_results, rewrite, write_results
 from hanabi_search_plugin import HanabiGame, Sparta, UnknownPartners, evaluate, load_policy, upgrade
 from hanabi_search_plugin.atomic_files import atomic_write
@@ -66,11 +67,11 @@ def cell(
         result = evaluate(game, table, games=decks, seed=seed, threads=threads, baseline=None)
         scores[seat] = [played.score for played in result.games]
         lost += sum(played.lives_left == 0 for played in result.games)
-    means = scores.mean(axis=0)
+    mean, error = mean_and_error(scores.mean(axis=0))
     return {
         "games": scores.size,
-        "mean": round(float(means.mean()), 4),
-        "sem": round(float(means.std(ddof=1)) / math.sqrt(decks), 4),
+        "mean": mean,
+        "sem": error,
         "perfect": round(float((scores == game.config.max_score).mean()), 4),
         "bombs": round(lost / scores.size, 4),
         "cpu_seconds": round(time.process_time() - began, 3),

@@ -27,6 +27,7 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.command_line import CommandLine
+from benchmarks.means import with_error
 from hanabi_search_plugin import HanabiGame, Policy, load_policy, upgrade
 from hanabi_search_plugin.beliefs.unknown_partners import PartnersBelief
 from hanabi_search_plugin.cli.line_ups import partners_of
@@ -174,9 +175,12 @@ def adapt(
         rows = [results[side, i] for i in range(games)]
         table.add_row(
             side,
-            _mean(scores[side]),
-            "" if side == BLUEPRINT else _mean(scores[side] - scores[BLUEPRINT], "+"),
-            *("" if side == s else _mean(scores[s] - scores[side], "+") for s in adapting),
+            with_error(scores[side]),
+            "" if side == BLUEPRINT else with_error(scores[side] - scores[BLUEPRINT], sign="+"),
+            *(
+                "" if side == s else with_error(scores[s] - scores[side], sign="+")
+                for s in adapting
+            ),
             f"{np.mean([row['cpu'] for row in rows]):.2f}",
         )
     console.print(f"{players} players, {policy} + {search} {budget}, {games} games, seed {seed}")
@@ -263,11 +267,7 @@ def _by_game(games: list[list[dict[str, Any]]], moves: int, what: str) -> str:
     found = [[s[what] for s in game if s["moves"] == moves] for game in games]
     means = np.array([np.mean(game) for game in found if game])
     count = sum(map(len, found))
-    return f"{_mean(means)} ({count})" if len(means) > 1 else f"- ({count})"
-
-
-def _mean(values: Any, sign: str = "") -> str:
-    return f"{values.mean():{sign}.2f} +- {values.std(ddof=1) / np.sqrt(len(values)):.2f}"
+    return f"{with_error(means)} ({count})" if len(means) > 1 else f"- ({count})"
 
 
 if __name__ == "__main__":

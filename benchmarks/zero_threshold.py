@@ -23,6 +23,7 @@ import typer
 from rich.console import Console
 
 from benchmarks.command_line import CommandLine
+from benchmarks.means import with_error
 from hanabi_search_plugin import HanabiGame, SearchResult, Sparta, evaluate, load_policy, upgrade
 from hanabi_search_plugin.algorithms.tally import Tally
 from hanabi_search_plugin.core import action_values
@@ -155,13 +156,10 @@ def main(
         changed = np.mean([each.changed_moves for each in found.games])
         lost = (scores[name] == 0).mean()
         console.print(
-            f"{name}: {_mean(scores[name])}, less by {_mean(scores['as it is'] - scores[name])}, "
+            f"{name}: {with_error(scores[name])}, "
+            f"less by {with_error(scores['as it is'] - scores[name])}, "
             f"{lost:.1%} lost, {changed:.1f} moves a game changed"
         )
-
-
-def _mean(values: FloatArray) -> str:
-    return f"{values.mean():.2f} +- {values.std(ddof=1) / len(values) ** 0.5:.2f}"
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from hanabi_search_plugin.cli.page_beliefs import named_shown_belief
 from hanabi_search_plugin.cli.searches import SEARCHES, ChosenSearch, make_search
 from hanabi_search_plugin.cli.table_options import BeliefChoice, GameChoice, Seating
 from hanabi_search_plugin.core.errors import ConfigError
-from hanabi_search_plugin.core.policy import Blueprint, Policy, Value
+from hanabi_search_plugin.core.policy import Blueprint, Policy, has_values
 from hanabi_search_plugin.core.require import require_choice, require_integer
 from hanabi_search_plugin.core.words import counted
 from hanabi_search_plugin.evaluation.seating import without_search
@@ -161,7 +161,7 @@ def _search_of(seat: SeatWish) -> ChosenSearch:
 def _require_values(blueprint: Blueprint, wish: TableWish) -> None:
     """LBS cuts rollouts by the values of all seats. Raises ConfigError where one has none."""
     for policy, seat in zip(blueprint, wish.seats, strict=True):
-        if not isinstance(policy, Value):
+        if not has_values(policy):
             raise ConfigError(
                 "policy must be a network with values at every seat where lbs searches, also where "
                 f"people are taken for it, got {seat.policy}"

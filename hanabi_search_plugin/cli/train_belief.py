@@ -10,7 +10,7 @@ from hanabi_search_plugin.cli import options as option
 from hanabi_search_plugin.cli import training_runs
 from hanabi_search_plugin.cli.cluster_options import ClusterChoice, the_cluster
 from hanabi_search_plugin.cli.option_groups import Fields, named_values
-from hanabi_search_plugin.core.policy import Value
+from hanabi_search_plugin.core.policy import has_values
 from hanabi_search_plugin.hanabi.engine.config import HanabiConfig
 from hanabi_search_plugin.networks.training.training_settings import BeliefSettings
 
@@ -63,7 +63,7 @@ def belief(
             f"on {evaluation_games} new games: {found['masked']:.4f} nats a card, grounded "
             f"{found['grounded']:.4f}, without the mask {found['loss']:.4f}"
         )
-    cut = "" if isinstance(blueprint[0], Value) else " --depth 0"  # rollouts to the end
+    cut = "" if has_values(blueprint[0]) else " --depth 0"  # rollouts to the end
     training_runs.show_use(
         console, out, config, options=f"--policy {policy} --search lbs{cut} --belief MODEL",
         python='Learned(load_belief_model("MODEL", GAME))', more=False,

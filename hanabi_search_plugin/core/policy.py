@@ -13,7 +13,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeGuard, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -427,6 +427,11 @@ def require_values(policy: Value, given: object, size: int) -> FloatArray:
     return values
 
 
+def has_values(policy: Policy) -> TypeGuard[Value]:
+    """Does ``policy`` estimate returns?"""
+    return isinstance(policy, Value) and policy.has_values
+
+
 Combination = Literal["sum", "mean", "central", "mover"]
 """How values make one estimate of a seat's remaining return: the sum or the mean of all seats'
 values, that of the seat itself, or that of the player to move, in games of identical rewards."""
@@ -464,6 +469,11 @@ class Value(ABC):
     """
 
     combine: Combination = "mover"  #: how the values of the seats make one estimate
+
+    @property
+    def has_values(self) -> bool:
+        """False for one of a kind with values that has none itself, as a network that imitates."""
+        return True
 
     @abstractmethod
     def value(self, view: View, memory: Memory) -> FloatArray:

@@ -36,6 +36,7 @@ from hanabi_search_plugin.core.policy import (
     Policy,
     UniformPolicy,
     Value,
+    has_values,
     moves_of,
     observed,
     observes,
@@ -187,7 +188,7 @@ def remaining_return(
     values = [
         values_of(policy, worlds.view(p), memories[p])
         for p, policy in enumerate(blueprint)
-        if p in asked and isinstance(policy, Value)
+        if p in asked and has_values(policy)
     ]
     total = np.sum(values, axis=0)
     return np.asarray(total / len(values) if combine == "mean" else total, dtype=np.float64)
@@ -202,15 +203,15 @@ def _values_of_movers(
     values = np.empty(len(worlds))
     for p in np.unique(current).tolist():
         policy, rows = blueprint[p], np.flatnonzero(current == p)
-        assert isinstance(policy, Value)  # by ``_value_combination``
+        assert has_values(policy)  # by ``_value_combination``
         values[rows] = values_of(policy, worlds.view(p).select(rows), take(memories[p], rows))
     return values
 
 
 def can_cut(blueprint: Blueprint) -> bool:
     """Can rollouts of some seat be cut short, since the policies have the values that takes?"""
-    values = [isinstance(policy, Value) for policy in blueprint]
-    central = any(isinstance(one, Value) and one.combine == "central" for one in blueprint)
+    values = [has_values(policy) for policy in blueprint]
+    central = any(has_values(one) and one.combine == "central" for one in blueprint)
     return central or all(values)
 
 
@@ -239,7 +240,7 @@ def require_values_of_some_seat(blueprint: Blueprint, game: Game) -> None:
 
 def without_values(blueprint: Blueprint) -> UnsupportedError:
     """The error of rollouts that are to be cut short where policies have no values."""
-    lacking = next((one for one in blueprint if not isinstance(one, Value)), blueprint[0])
+    lacking = next((one for one in blueprint if not has_values(one)), blueprint[0])
     return UnsupportedError(
         f"rollouts can only be cut short where the blueprint has values, which {lacking!r} has "
         f"not ({lacking.to_have_values}): use depth None, to the end of the game (--depth 0 on the "
@@ -253,11 +254,11 @@ def _value_combination(blueprint: Blueprint, seat: int) -> Combination:
     Where the values of ``seat`` stand alone, the others need none.
     """
     own = blueprint[seat]
-    if isinstance(own, Value) and own.combine == "central":
+    if has_values(own) and own.combine == "central":
         return "central"
-    if not all(isinstance(policy, Value) for policy in blueprint):
+    if not all(has_values(policy) for policy in blueprint):
         raise without_values(blueprint)
-    kinds = {policy.combine for policy in blueprint if isinstance(policy, Value)}
+    kinds = {policy.combine for policy in blueprint if has_values(policy)}
     if len(kinds) > 1:
         raise UnsupportedError(
             f"values of a blueprint must combine alike, got {' and '.join(sorted(kinds))}"

@@ -117,11 +117,17 @@ class NetworkPolicy(DevicePolicy, Value, PlaysRollouts, JudgesHands):
     def preferences(self, view: View, legal: BoolArray, memory: Memory) -> FloatArray:
         return self._logits(view, legal, memory)
 
+    @property
+    def has_values(self) -> bool:
+        return bool(self.network.values)
+
+    @property
+    def to_have_values(self) -> str:
+        return "clones have none, nor foreign files without fc_v"
+
     def value(self, view: View, memory: Memory) -> FloatArray:
-        if not self.network.values:
-            raise UnsupportedError(
-                "the network has no values: clones have none, nor foreign files without fc_v"
-            )
+        if not self.has_values:
+            raise UnsupportedError(f"the network has no values: {self.to_have_values}")
         view = self.network.encoding.native(view)
         if len(view) == 0:
             return np.zeros(0)

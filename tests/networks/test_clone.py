@@ -127,6 +127,8 @@ def test_a_file_gives_it_back(kind: str, tmp_path: Path) -> None:
     assert first.tolist() == evaluate(GAME, network_policy(network), games=20).scores.tolist()
     with pytest.raises(UnsupportedError, match="has no values"):
         policy.value(deal_games(GAME, 1, np.arange(1))[0].view(0), None)
+    with pytest.raises(UnsupportedError, match=r"has not \(clones have none.*use depth None"):
+        upgrade(policy, GAME, Sparta(depth=4))
 
 
 @pytest.mark.parametrize("kind", KINDS)

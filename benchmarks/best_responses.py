@@ -6,9 +6,15 @@ python -m benchmarks.best_responses run --minutes 25      # plays on, the cheape
 python -m benchmarks.best_responses tables                # writes docs/results/best_responses.md
 
 A row is a policy, a number of players and what a lost last life costs: the policy at all seats, and
-one SPARTA seat among it, on the same decks. The search has its default budget over compiled bots
-and a tenth of it over networks, whose rollouts cost a hundred times as much. ``run`` keeps finished
-games in a folder and goes on where it stopped.
+one searching seat among it, on the same decks. ``run`` keeps finished games in a folder and goes on
+where it stopped.
+
+How the seat searches depends on what a rollout of the policy and a hand of its exact belief cost:
+
+* rules: SPARTA with its defaults, 10,000 rollouts and exact beliefs;
+* rules that a learned function chooses from: SPARTA with 1,000 rollouts, in hands that are drawn by
+  hints and explain the partners' moves;
+* networks: LBS with 200 rollouts, by the network's own belief or the model of its games.
 """
 
 from __future__ import annotations
@@ -16,7 +22,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,8 +31,9 @@ from rich.console import Console
 
 from benchmarks.command_line import CommandLine
 from benchmarks.pages import figures_of, fill, read_results, rewrite, write_results
-from hanabi_search_plugin import HanabiGame, Sparta, evaluate, load_policy, upgrade
+from hanabi_search_plugin import HanabiGame, Lbs, Sparta, evaluate, load_policy, upgrade
 from hanabi_search_plugin.core.errors import UnsupportedError
+from hanabi_search_plugin.core.policy import has_values
 from hanabi_search_plugin.core.words import counted, duration
 from hanabi_search_plugin.evaluation.evaluation_result import Evaluation
 from hanabi_search_plugin.hanabi.engine.config import Bomb
@@ -41,7 +48,7 @@ PLAYERS = (2, 3, 4, 5)
 TRIED = 2  # games that tell what a row costs
 PART = 100  # games of a row that are played before the next look at the clock
 COMPILED = {entry.name for entry in policies()}
-NETWORK_ROLLOUTS = 1_000
+LEARNED = ("evalfn", "evalfn-c", "rule-classifier")  # choose from rules by a learned function
 
 app = CommandLine(__doc__)
 console = Console(highlight=False)
@@ -50,6 +57,35 @@ Games = Annotated[int, typer.Option(help="Of a row.")]
 Seed = Annotated[int, typer.Option(help="Of the decks.")]
 Threads = Annotated[int, typer.Option(help="Threads.")]
 Only = Annotated[str, typer.Option(help="Rows, as vdb/2/zero,piers/3/keep; default: all.")]
+
+
+@dataclass(frozen=True)
+class Searching:
+    """What the seat beside a policy does; ``belief`` None is exact."""
+
+    name: str
+    search: Sparta
+    belief: str | None = None
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What is kept of it, beside what it scored."""
+        return {"search": self.name, "rollouts": self.search.rollouts}
+
+
+BESIDE_RULES = Searching("SPARTA", Sparta())
+BESIDE_LEARNED = Searching(
+    "SPARTA, drawn hands",
+    Sparta(rollouts=1_000, min_rollouts=25, round_size=100, pruning="paired"),
+    "grounded",
+)
+BESIDE_NETWORKS = Searching(
+    "LBS",
+    Lbs(
+        depth=12, rollouts=200, candidates=8, min_rollouts=12, round_size=25, deviations=1.0,
+        threshold=0.1,
+    ),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -65,20 +101,24 @@ class Row:
         return f"{self.name}/{self.players}/{self.bomb}"
 
     @property
-    def rollouts(self) -> int:
-        """Of a decision of the searching seat."""
-        return Sparta.rollouts if self.name in COMPILED else NETWORK_ROLLOUTS
+    def searching(self) -> Searching:
+        if self.name in COMPILED:
+            return BESIDE_LEARNED if self.name in LEARNED else BESIDE_RULES
+        return replace(BESIDE_NETWORKS, belief=self.name)
 
     def played(self, rows: dict[str, Any]) -> int:
-        """Games of this row so far; those of another budget do not count."""
+        """Games of this row so far; those of another search do not count."""
         row = rows.get(self.key, {})
-        return int(row["games"]) if row.get("rollouts") == self.rollouts else 0
+        return int(row["games"]) if self.searching.about.items() <= row.items() else 0
 
     def evaluate(self, games: int, seed: int, threads: int, kept: Path | None) -> Evaluation:
-        """The policy at all seats, and SPARTA at seat 1, on the same decks."""
+        """The policy at all seats, and the search at seat 1, on the same decks."""
         game = HanabiGame(players=self.players, bomb=self.bomb)
-        policy = load_policy(self.name, game)
-        agent = upgrade(policy, game, Sparta(rollouts=self.rollouts))
+        policy, beside = load_policy(self.name, game), self.searching
+        search = beside.search
+        if search.depth is not None and not has_values(policy):
+            search = replace(search, depth=None)
+        agent = upgrade(policy, game, search, belief=beside.belief)
         seats = tuple(agent if seat == 1 else policy for seat in range(self.players))
         return evaluate(game, seats, games=games, seed=seed, threads=threads, resume=kept)
 
@@ -166,10 +206,11 @@ def run(
             if time.monotonic() >= end:
                 return
             played = min(games, played + PART)
-            kept = folder / f"{row.key.replace('/', '-')}-{row.rollouts}-{seed}.jsonl"
+            rollouts = row.searching.search.rollouts
+            kept = folder / f"{row.key.replace('/', '-')}-{rollouts}-{seed}.jsonl"
             result = row.evaluate(played, seed, threads, kept).whole()
             content = read_results(RESULTS)
-            figures = figures_of(result) | {"rollouts": row.rollouts}
+            figures = figures_of(result) | row.searching.about
             content.setdefault("rows", {})[row.key] = figures
             write_results(RESULTS, content)
         console.print(f"{row.key}: {_cells(read_results(RESULTS)['rows'][row.key])}", markup=False)
@@ -218,8 +259,8 @@ def table() -> Iterable[str]:
         yield "No row has been played yet."
         return
     yield (
-        "| policy | players | a lost game | games | rollouts | itself | one SPARTA seat beside it "
-        "| gain | perfect | CPU s a game |"
+        "| policy | players | a lost game | games | search, rollouts | itself "
+        "| one searching seat beside it | gain | perfect | CPU s a game |"
     )
     yield "|---|---|---|---|---|---|---|---|---|---|"
     for row in all_rows():
@@ -230,7 +271,7 @@ def table() -> Iterable[str]:
 
 def _cells(row: dict[str, Any]) -> str:
     return (
-        f"{row['games']:,} | {row['rollouts']:,} "
+        f"{row['games']:,} | {row['search']}, {row['rollouts']:,} "
         f"| {row['blueprint_mean']:.2f} ± {row['blueprint_sem']:.2f} "
         f"| {row['mean']:.2f} ± {row['sem']:.2f} | {row['gain']:+.2f} ± {row['gain_sem']:.2f} "
         f"| {100 * row['blueprint_perfect']:.1f} → {100 * row['perfect']:.1f} % "

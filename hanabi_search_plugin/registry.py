@@ -361,7 +361,8 @@ _register_rule_agent("vdb", "rules: the agent of Van den Bergh et al.; rollouts 
 _register_rule_agent("iggi2", "rules: iggi that completes hints and takes chances", _GOODMAN)
 _register_rule_agent("clivej2", "rules: tells what is unknown, unblocks, never gambles", _GOODMAN)
 _EVALFN_OPTIONS = {
-    "network": "default evalfn-3: or evalfn-1, evalfn-2, or a file of `hanabi-search train`",
+    "network": "default evalfn-3: or evalfn-1, evalfn-2, evalfn-3-roots, or a file of "
+    "`hanabi-search train`",
     "rules": "default shipped-evaluation: whose moves are valued; table-2, ... or numbers as 2|3|9",
 }
 register_policy(

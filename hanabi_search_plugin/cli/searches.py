@@ -46,8 +46,8 @@ class GuideSettings:
     )
     evaluation: str = setting(
         NONE,
-        "Estimates of these moves, as priors: evalfn-1, evalfn-2, evalfn-3, a file of "
-        "`hanabi-search train`, or none.",
+        "Estimates of these moves, as priors: evalfn-1, evalfn-2, evalfn-3, evalfn-3-roots, a file "
+        "of `hanabi-search train`, or none.",
         metavar="NAME",
     )
 

@@ -43,8 +43,9 @@ from hanabi_search_plugin.hanabi.engine.hanabi_rules import HanabiRules, Rows
 STATE_FEATURES = np.delete(np.arange(FEATURES), features.ACTION)
 """The features that are not of an action: what the rule classifier reads."""
 
-SHIPPED = ("evalfn-1", "evalfn-2", "evalfn-3", "rules")
-"""The networks that come with the package: three stages of the evaluation function, and rules."""
+SHIPPED = ("evalfn-1", "evalfn-2", "evalfn-3", "evalfn-3-roots", "rules")
+"""The networks that come with the package: three stages of the evaluation function, the third of a
+longer training, from the roots of its trees, and rules."""
 
 TENSORS = ("mean", "deviation", "hidden.weight", "hidden.bias", "output.weight", "output.bias")
 

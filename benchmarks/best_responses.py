@@ -11,8 +11,8 @@ where it stopped.
 
 How the seat searches depends on what a rollout of the policy and a hand of its exact belief cost:
 
-* rules: SPARTA with its defaults, 10,000 rollouts and exact beliefs;
-* rules that a learned function chooses from: SPARTA with 1,000 rollouts, in hands that are drawn by
+* bots: SPARTA with its defaults, 10,000 rollouts and exact beliefs;
+* bots that choose by a learned function, with hands of five: the same in hands that are drawn by
   hints and explain the partners' moves;
 * networks: LBS with 200 rollouts, by the network's own belief or the model of its games.
 """
@@ -48,7 +48,7 @@ PLAYERS = (2, 3, 4, 5)
 TRIED = 2  # games that tell what a row costs
 PART = 100  # games of a row that are played before the next look at the clock
 COMPILED = {entry.name for entry in policies()}
-LEARNED = ("evalfn", "evalfn-c", "rule-classifier")  # choose from rules by a learned function
+LEARNED = ("evalfn", "evalfn-c", "rule-classifier")  # by a learned function
 
 app = CommandLine(__doc__)
 console = Console(highlight=False)
@@ -73,12 +73,8 @@ class Searching:
         return {"search": self.name, "rollouts": self.search.rollouts}
 
 
-BESIDE_RULES = Searching("SPARTA", Sparta())
-BESIDE_LEARNED = Searching(
-    "SPARTA, drawn hands",
-    Sparta(rollouts=1_000, min_rollouts=25, round_size=100, pruning="paired"),
-    "grounded",
-)
+BESIDE_BOTS = Searching("SPARTA", Sparta())
+BESIDE_LEARNED = Searching("SPARTA, drawn hands", Sparta(), "grounded")
 BESIDE_NETWORKS = Searching(
     "LBS",
     Lbs(
@@ -102,9 +98,9 @@ class Row:
 
     @property
     def searching(self) -> Searching:
-        if self.name in COMPILED:
-            return BESIDE_LEARNED if self.name in LEARNED else BESIDE_RULES
-        return replace(BESIDE_NETWORKS, belief=self.name)
+        if self.name not in COMPILED:
+            return replace(BESIDE_NETWORKS, belief=self.name)
+        return BESIDE_LEARNED if self.name in LEARNED and self.players < 4 else BESIDE_BOTS
 
     def played(self, rows: dict[str, Any]) -> int:
         """Games of this row so far; those of another search do not count."""

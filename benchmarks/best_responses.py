@@ -48,7 +48,7 @@ PLAYERS = (2, 3, 4, 5)
 TRIED = 2  # games that tell what a row costs
 PART = 100  # games of a row that are played before the next look at the clock
 COMPILED = {entry.name for entry in policies()}
-LEARNED = ("evalfn", "evalfn-c", "rule-classifier")  # by a learned function
+LEARNED = ("evalfn", "evalfn-c", "rule-classifier")  # bots that choose by a learned function
 
 app = CommandLine(__doc__)
 console = Console(highlight=False)

@@ -112,7 +112,7 @@ class Row:
         game = HanabiGame(players=self.players, bomb=self.bomb)
         policy, beside = load_policy(self.name, game), self.searching
         search = beside.search
-        if search.depth is not None and not has_values(policy):
+        if not has_values(policy):
             search = replace(search, depth=None)
         agent = upgrade(policy, game, search, belief=beside.belief)
         seats = tuple(agent if seat == 1 else policy for seat in range(self.players))
